@@ -1,0 +1,8 @@
+"""
+Run the command line: ``python -m espalier``.
+"""
+
+from espalier.cli import main
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,282 @@
+"""
+One CustomResourceDefinition, as Espalier reads it.
+
+Kubernetes' camelCase is turned into names of ours here and nowhere else. Schemas stay decoded JSON:
+``espalier.schema`` parses them.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from espalier.errors import (
+    MalformedDefinitionError,
+    NoStorageVersionError,
+    UnknownVersionError,
+)
+from espalier.paths import JSON, Key, Path
+
+_NOTHING: Mapping[str, str] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Condition:
+    """
+    One status condition.
+
+    Attributes:
+        type: For instance ``NonStructuralSchema``.
+        status: ``True``, ``False`` or ``Unknown``.
+        reason: One word for machines.
+        message: For people.
+        last_transition_time: RFC 3339; empty where it isn't known yet.
+    """
+
+    type: str
+    status: str
+    reason: str
+    message: str
+    last_transition_time: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Version:
+    """
+    One entry of ``spec.versions``.
+
+    Attributes:
+        schema: The decoded ``openAPIV3Schema``; None where the version has none.
+        has_status: Whether the ``status`` subresource is on.
+    """
+
+    name: str
+    served: bool
+    storage: bool
+    schema: dict[str, JSON] | None = field(default=None, hash=False)
+    has_status: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Definition:
+    """
+    A CustomResourceDefinition.
+
+    Attributes:
+        versions: In the order of ``spec.versions``.
+        stored_versions: ``status.storedVersions``, in the server's order.
+        conversion: ``None`` or ``Webhook``, the strategy's name.
+        preserve_unknown_fields: True for legacy definitions, which the server does not prune.
+    """
+
+    name: str
+    uid: str
+    resource_version: str
+    generation: int
+    group: str
+    kind: str
+    plural: str
+    namespaced: bool
+    versions: tuple[Version, ...]
+    stored_versions: tuple[str, ...]
+    preserve_unknown_fields: bool
+    conversion: str
+    established: bool
+    deleting: bool
+    labels: Mapping[str, str] = field(default=_NOTHING, hash=False)
+    annotations: Mapping[str, str] = field(default=_NOTHING, hash=False)
+    conditions: tuple[Condition, ...] = ()
+
+    @property
+    def storage(self) -> Version:
+        """
+        The storage version.
+
+        Raises:
+            NoStorageVersionError: Not exactly one version is marked.
+        """
+        marked = [version for version in self.versions if version.storage]
+        if len(marked) != 1:
+            raise NoStorageVersionError(self.name, tuple(version.name for version in marked))
+        return marked[0]
+
+    def version(self, name: str) -> Version:
+        """
+        Find a version by its name.
+
+        Raises:
+            UnknownVersionError: There is none.
+        """
+        for version in self.versions:
+            if version.name == name:
+                return version
+        raise UnknownVersionError(self.name, name, tuple(v.name for v in self.versions))
+
+    def condition(self, type_: str) -> Condition | None:
+        """
+        Find a condition by its type.
+        """
+        return next((found for found in self.conditions if found.type == type_), None)
+
+
+def read_definition(manifest: JSON) -> Definition:
+    """
+    Read a CustomResourceDefinition of ``apiextensions.k8s.io/v1`` or ``v1beta1``.
+
+    A v1beta1 one is read as the API server converts it: the top-level ``validation``,
+    ``version`` and ``subresources`` go to the versions, and ``preserveUnknownFields``
+    is true where it is not said.
+
+    Args:
+        manifest: Decoded JSON; never changed.
+
+    Raises:
+        MalformedDefinitionError: It is no such object, or a field has the wrong JSON type.
+
+    Source:
+        apiextensions-apiserver, ``pkg/apis/apiextensions/v1beta1/conversion.go`` and
+        ``defaults.go``.
+    """
+    root = _mapping(manifest, ())
+    api_version, kind = root.get("apiVersion"), root.get("kind")
+    if kind != "CustomResourceDefinition" or api_version not in (
+        "apiextensions.k8s.io/v1",
+        "apiextensions.k8s.io/v1beta1",
+    ):
+        raise MalformedDefinitionError(
+            (),
+            "not a CustomResourceDefinition of apiextensions.k8s.io/v1 or v1beta1"
+            f" (kind {kind!r}, apiVersion {api_version!r})",
+        )
+    beta = api_version == "apiextensions.k8s.io/v1beta1"
+    metadata = _mapping(root.get("metadata"), ("metadata",))
+    spec = _mapping(root.get("spec"), ("spec",))
+    names = _mapping(spec.get("names"), ("spec", "names"))
+    status = _optional_mapping(root.get("status"), ("status",))
+    conditions = _conditions(status)
+    conversion = _optional_mapping(spec.get("conversion"), ("spec", "conversion"))
+    return Definition(
+        name=_text(metadata, "name", ("metadata",)),
+        uid=_text(metadata, "uid", ("metadata",), default=""),
+        resource_version=_text(metadata, "resourceVersion", ("metadata",), default=""),
+        generation=_number(metadata, "generation", ("metadata",)),
+        group=_text(spec, "group", ("spec",)),
+        kind=_text(names, "kind", ("spec", "names")),
+        plural=_text(names, "plural", ("spec", "names")),
+        namespaced=_text(spec, "scope", ("spec",), default="Namespaced") != "Cluster",
+        versions=_versions(spec, beta=beta),
+        stored_versions=_texts(status, "storedVersions", ("status",)),
+        preserve_unknown_fields=_flag(spec, "preserveUnknownFields", ("spec",), default=beta),
+        conversion=_text(conversion, "strategy", ("spec", "conversion"), default="None"),
+        established=any(c.type == "Established" and c.status == "True" for c in conditions),
+        deleting="deletionTimestamp" in metadata,
+        labels=_text_map(metadata, "labels"),
+        annotations=_text_map(metadata, "annotations"),
+        conditions=conditions,
+    )
+
+
+def _versions(spec: dict[str, JSON], *, beta: bool) -> tuple[Version, ...]:
+    listed = spec.get("versions")
+    if beta and not listed:
+        name = _text(spec, "version", ("spec",))
+        listed = [{"name": name, "served": True, "storage": True}]
+    if not isinstance(listed, list) or not listed:
+        raise MalformedDefinitionError(("spec", "versions"), "must be a list with a version in it")
+    read = []
+    for index, item in enumerate(listed):
+        path = ("spec", "versions", index)
+        entry = _mapping(item, path)
+        read.append(_version(entry, spec if beta else {}, path))
+    return tuple(read)
+
+
+def _version(entry: dict[str, JSON], shared: dict[str, JSON], path: Path) -> Version:
+    holder, key = (entry, "schema") if entry.get("schema") is not None else (shared, "validation")
+    validation = _optional_mapping(holder.get(key), (*path, key))
+    schema = validation.get("openAPIV3Schema")
+    subresources = entry.get("subresources")
+    if subresources is None:
+        subresources = shared.get("subresources")
+    return Version(
+        name=_text(entry, "name", path),
+        served=_flag(entry, "served", path, default=False),
+        storage=_flag(entry, "storage", path, default=False),
+        schema=None if schema is None else _mapping(schema, (*path, key, "openAPIV3Schema")),
+        has_status=_optional_mapping(subresources, (*path, "subresources")).get("status")
+        is not None,
+    )
+
+
+def _conditions(status: dict[str, JSON]) -> tuple[Condition, ...]:
+    listed = status.get("conditions") or []
+    if not isinstance(listed, list):
+        raise MalformedDefinitionError(("status", "conditions"), "must be a list")
+    read = []
+    for index, item in enumerate(listed):
+        path = ("status", "conditions", index)
+        entry = _mapping(item, path)
+        read.append(
+            Condition(
+                type=_text(entry, "type", path),
+                status=_text(entry, "status", path),
+                reason=_text(entry, "reason", path, default=""),
+                message=_text(entry, "message", path, default=""),
+                last_transition_time=_text(entry, "lastTransitionTime", path, default=""),
+            )
+        )
+    return tuple(read)
+
+
+def _mapping(value: JSON, path: Path) -> dict[str, JSON]:
+    if not isinstance(value, dict):
+        raise MalformedDefinitionError(path, "must be an object")
+    return value
+
+
+def _optional_mapping(value: JSON, path: Path) -> dict[str, JSON]:
+    return {} if value is None else _mapping(value, path)
+
+
+def _text(holder: dict[str, JSON], key: str, path: Path, *, default: str | None = None) -> str:
+    value = holder.get(key)
+    if value is None and default is not None:
+        return default
+    if not isinstance(value, str):
+        raise MalformedDefinitionError((*path, key), "must be a string")
+    return value
+
+
+def _texts(holder: dict[str, JSON], key: str, path: Path) -> tuple[str, ...]:
+    value = holder.get(key) or []
+    if not isinstance(value, list):
+        raise MalformedDefinitionError((*path, key), "must be a list of strings")
+    texts = tuple(item for item in value if isinstance(item, str))
+    if len(texts) != len(value):
+        raise MalformedDefinitionError((*path, key), "must be a list of strings")
+    return texts
+
+
+def _text_map(metadata: dict[str, JSON], key: str) -> Mapping[str, str]:
+    value = _optional_mapping(metadata.get(key), ("metadata", key))
+    read = {}
+    for name, text in value.items():
+        if not isinstance(text, str):
+            raise MalformedDefinitionError(("metadata", key, Key(name)), "must be a string")
+        read[name] = text
+    return MappingProxyType(read)
+
+
+def _number(holder: dict[str, JSON], key: str, path: Path) -> int:
+    value = holder.get(key, 0)
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise MalformedDefinitionError((*path, key), "must be an integer")
+    return value
+
+
+def _flag(holder: dict[str, JSON], key: str, path: Path, *, default: bool) -> bool:
+    value = holder.get(key)
+    if value is None:
+        return default
+    if not isinstance(value, bool):
+        raise MalformedDefinitionError((*path, key), "must be true or false")
+    return value

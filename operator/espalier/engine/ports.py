@@ -1,0 +1,346 @@
+"""
+The world as the engine sees it: small protocols in domain words, no client types.
+
+``espalier.cluster`` implements them over HTTP, ``tests/fakes`` in memory. All calls are
+coroutines that time out by themselves; what they raise is listed a protocol.
+"""
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple, Protocol
+
+from espalier.crd import Condition, Definition
+from espalier.paths import JSON
+
+
+class ObjectKey(NamedTuple):
+    """
+    The name of one stored object within its resource; the namespace is empty if it has none.
+    """
+
+    namespace: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.namespace}/{self.name}" if self.namespace else self.name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resource:
+    """
+    One endpoint of custom objects: a resource at one version.
+
+    Attributes:
+        plural: As in URLs and RBAC.
+    """
+
+    group: str
+    version: str
+    plural: str
+    kind: str
+    namespaced: bool
+
+    @property
+    def api_version(self) -> str:
+        """
+        As objects say it: ``example.com/v1``.
+        """
+        return f"{self.group}/{self.version}"
+
+    def __str__(self) -> str:
+        return f"{self.plural}.{self.group}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredMetadata:
+    """
+    What a metadata-only page says of one stored object.
+
+    Attributes:
+        managed_fields: The decoded entries of ``metadata.managedFields``; may be empty.
+    """
+
+    key: ObjectKey
+    uid: str
+    resource_version: str
+    managed_fields: tuple[JSON, ...] = field(default=(), hash=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetadataPage:
+    """
+    One page of a metadata-only list.
+
+    Attributes:
+        continue_token: Asks for the next page; None after the last one.
+        remaining: How many objects follow, if the server said so.
+        resource_version: That of the list.
+    """
+
+    objects: tuple[StoredMetadata, ...]
+    continue_token: str | None
+    remaining: int | None
+    resource_version: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ObjectPage:
+    """
+    One page of whole objects, decoded one at a time by whoever iterates.
+
+    Attributes:
+        objects: Decoded JSON objects with apiVersion and kind set.
+    """
+
+    objects: Sequence[dict[str, JSON]]
+    continue_token: str | None
+    remaining: int | None
+    resource_version: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WatchEvent:
+    """
+    One change of an object.
+
+    Attributes:
+        type: ``ADDED``, ``MODIFIED``, ``DELETED`` or ``BOOKMARK``.
+        object: The whole object; for a bookmark only its resource version is set.
+        resource_version: Where a later watch may start.
+    """
+
+    type: str
+    object: dict[str, JSON]
+    resource_version: str
+
+
+class Objects(Protocol):
+    """
+    The stored objects of one resource.
+
+    Lists leave ``resourceVersion`` unset, so that they are quorum reads.
+
+    Raises:
+        TransientError: Busy or away, after the adapter's own bounded retries of reads.
+        ExpiredTokenError: 410 on a continue token or a watch.
+        NotFoundError: The object, or the resource, is gone.
+        ConflictError: 409 on a write.
+        ForbiddenError: 403 by RBAC or by admission.
+        RejectedError: Another 4xx.
+    """
+
+    async def list_metadata(
+        self, resource: Resource, *, page_size: int, continue_token: str | None
+    ) -> MetadataPage:
+        """
+        List a page of PartialObjectMetadata.
+        """
+
+    async def list_objects(
+        self, resource: Resource, *, page_size: int, continue_token: str | None
+    ) -> ObjectPage:
+        """
+        List a page of whole objects.
+        """
+
+    async def get_object(self, resource: Resource, key: ObjectKey) -> dict[str, JSON]:
+        """
+        Read one object.
+        """
+
+    async def rewrite(
+        self, resource: Resource, key: ObjectKey, *, uid: str, resource_version: str | None
+    ) -> str:
+        """
+        Have the server store an object anew by a merge patch that changes nothing.
+
+        Args:
+            uid: Guards against an object of the same name that is another one.
+            resource_version: The one seen, or None to leave it out (after repeated conflicts).
+
+        Returns:
+            The resource version afterwards; the one given, if the bytes were right already.
+        """
+
+    async def try_rewrite(
+        self, resource: Resource, key: ObjectKey, *, uid: str, resource_version: str
+    ) -> dict[str, JSON]:
+        """
+        Do the same as a dry run; nothing is stored.
+
+        Returns:
+            The whole object as it would be after admission.
+        """
+
+    async def replace(
+        self, resource: Resource, obj: dict[str, JSON], *, subresource: str | None
+    ) -> dict[str, JSON]:
+        """
+        PUT an object that carries uid and resourceVersion; ``subresource`` is None or ``status``.
+
+        Returns:
+            The object as stored.
+        """
+
+    def watch_objects(
+        self, resource: Resource, *, resource_version: str
+    ) -> AsyncIterator[WatchEvent]:
+        """
+        Watch from a resource version until the server closes the stream.
+
+        Raises:
+            ExpiredTokenError: The resource version is too old; list anew.
+        """
+
+
+class Definitions(Protocol):
+    """
+    The CustomResourceDefinitions. Errors as for ``Objects``.
+    """
+
+    async def get_definition(self, name: str) -> Definition:
+        """
+        Read one from etcd, not from a cache.
+        """
+
+    async def set_stored_versions(
+        self, definition: Definition, versions: Sequence[str]
+    ) -> Definition:
+        """
+        Replace ``status.storedVersions`` by a merge patch with uid and resourceVersion.
+
+        Raises:
+            ConflictError: The definition changed since it was read.
+        """
+
+    async def apply_conditions(
+        self, definition: Definition, conditions: Sequence[Condition], *, field_manager: str
+    ) -> None:
+        """
+        Server-side apply of ``status.conditions`` with the definition's uid; none takes ours away.
+        """
+
+
+class Rights(Protocol):
+    """
+    What the process may do.
+    """
+
+    async def missing_verbs(self, resource: Resource, verbs: Sequence[str]) -> tuple[str, ...]:
+        """
+        Ask by SelfSubjectAccessReview which verbs are not granted, in all namespaces.
+
+        A verb may name a subresource: ``update/status``.
+        """
+
+
+class Checkpoints(Protocol):
+    """
+    Durable JSON documents, one a CRD, that outlive the process.
+    """
+
+    async def load(self, definition: Definition) -> dict[str, JSON] | None:
+        """
+        Read the document of this CRD; None if there is none, or if it is of another uid.
+        """
+
+    async def save(self, definition: Definition, document: Mapping[str, JSON]) -> None:
+        """
+        Store the document; it is durable on return.
+        """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArchiveEntry:
+    """
+    What is to be removed from one object.
+
+    Attributes:
+        patch: An inverse JSON Patch: a ``test`` of every array ancestor, then ``add``s.
+    """
+
+    api_version: str
+    kind: str
+    key: ObjectKey
+    uid: str
+    resource_version: str
+    patch: tuple[dict[str, JSON], ...] = field(hash=False)
+
+
+class Archive(Protocol):
+    """
+    Where removed data is kept, a page of objects at a time.
+    """
+
+    async def store(self, definition: Definition, entries: Sequence[ArchiveEntry]) -> str:
+        """
+        Keep the entries; they are durable on return.
+
+        Returns:
+            The name under which a person finds them.
+
+        Raises:
+            ArchiveFullError: They cannot be kept; do not remove.
+        """
+
+    def entries(self, definition: Definition) -> AsyncIterator[ArchiveEntry]:
+        """
+        Read all entries of this CRD, newest first.
+        """
+
+
+class Leases(Protocol):
+    """
+    One run per CRD in the whole cluster.
+    """
+
+    async def acquire(self, definition: Definition) -> None:
+        """
+        Take or renew the lease of this CRD; call again well before ``duration_seconds`` end.
+
+        Raises:
+            LeaseLostError: Another holder has it.
+        """
+
+    async def release(self, definition: Definition) -> None:
+        """
+        Give the lease back; never raises for a lease that is gone.
+        """
+
+    @property
+    def duration_seconds(self) -> float:
+        """
+        How long a lease lasts without renewal.
+        """
+
+
+class Clock(Protocol):
+    """
+    Time, as a port, so that tests need not wait.
+    """
+
+    def monotonic_seconds(self) -> float:
+        """
+        Seconds from an arbitrary start; never goes back.
+        """
+
+    def utc_timestamp(self) -> str:
+        """
+        The time of day as RFC 3339 in UTC with whole seconds: ``2026-01-02T03:04:05Z``.
+        """
+
+    async def sleep(self, seconds: float) -> None:
+        """
+        Wait.
+        """
+
+
+class Reporter(Protocol):
+    """
+    Takes what a run has to say, whenever its state changes.
+    """
+
+    async def report(self, definition: Definition, conditions: Sequence[Condition]) -> None:
+        """
+        Publish Espalier's conditions; the receiver decides how often progress is written.
+        """

@@ -1,0 +1,279 @@
+"""
+The exceptions, as a tree. A class is here because some caller acts differently on it.
+
+::
+
+    EspalierError                      nobody raises it; everybody may catch it
+    ├── DefinitionError                the CRD is unfit; a person must change it
+    │   ├── MalformedDefinitionError   not a CRD, or a field of the wrong JSON type
+    │   ├── NonStructuralSchemaError   carries the findings
+    │   ├── NoStorageVersionError      carries what was marked
+    │   └── UnknownVersionError        carries the version asked for, and those there are
+    ├── SchemaParseError               a schema that the API server cannot parse either
+    ├── MalformedValueError            a value that the API server could not decode
+    ├── SourceError                    a file or an input that could not be read
+    ├── ConfigurationError             no usable kubeconfig, credentials or settings
+    ├── ClusterError                   carries verb, resource, status, reason
+    │   ├── TransientError             429, 5xx, timeouts, lost connections
+    │   ├── ConflictError              409
+    │   ├── NotFoundError              404
+    │   ├── ExpiredTokenError          410; carries the fresh token
+    │   ├── ForbiddenError             403; a person must grant something
+    │   └── RejectedError              every other 4xx: a retry cannot help
+    ├── DefinitionChangedError         the CRD moved meanwhile; start over
+    ├── ArchiveFullError               what would be removed cannot be archived
+    └── LeaseLostError                 somebody else runs on this CRD now
+
+All are plain dataclasses with ``unsafe_hash``: a frozen one breaks when it is raised inside a
+context manager, since its ``__traceback__`` cannot be set.
+"""
+
+from dataclasses import dataclass, field
+
+from espalier.findings import FieldError, aggregate
+from espalier.paths import Path, render_path
+
+
+class EspalierError(Exception):
+    """
+    Any error that Espalier raises on purpose.
+    """
+
+
+class DefinitionError(EspalierError):
+    """
+    A CustomResourceDefinition is unfit for what was asked.
+    """
+
+
+@dataclass(unsafe_hash=True)
+class MalformedDefinitionError(DefinitionError):
+    """
+    A value is not a CustomResourceDefinition, or one of its fields has the wrong JSON type.
+    """
+
+    path: Path
+    detail: str
+
+    def __str__(self) -> str:
+        return f"{render_path(self.path)}: {self.detail}" if self.path else self.detail
+
+
+@dataclass(unsafe_hash=True)
+class NonStructuralSchemaError(DefinitionError):
+    """
+    A schema is not structural.
+    """
+
+    crd: str
+    findings: tuple[FieldError, ...]
+
+    def __str__(self) -> str:
+        return f"{self.crd}: not structural: {aggregate(str(f) for f in self.findings)}"
+
+
+@dataclass(unsafe_hash=True)
+class NoStorageVersionError(DefinitionError):
+    """
+    Not exactly one version is marked as the storage version.
+    """
+
+    crd: str
+    marked: tuple[str, ...]
+
+    def __str__(self) -> str:
+        marked = ", ".join(self.marked) or "none"
+        return f"{self.crd}: exactly one version must have storage: true, marked: {marked}"
+
+
+@dataclass(unsafe_hash=True)
+class UnknownVersionError(DefinitionError):
+    """
+    A version was asked for that the CustomResourceDefinition does not name.
+    """
+
+    crd: str
+    version: str
+    versions: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"{self.crd}: no version {self.version}; there are {', '.join(self.versions)}"
+
+
+@dataclass(unsafe_hash=True)
+class SchemaParseError(EspalierError):
+    """
+    A schema has a part that the API server refuses to turn into a structural schema.
+
+    Attributes:
+        detail: The server's text.
+    """
+
+    detail: str
+
+    def __str__(self) -> str:
+        return self.detail
+
+
+@dataclass(unsafe_hash=True)
+class MalformedValueError(EspalierError):
+    """
+    A value cannot be decoded as an object: its metadata, kind or apiVersion is malformed.
+
+    Attributes:
+        detail: The server's text.
+    """
+
+    detail: str
+
+    def __str__(self) -> str:
+        return self.detail
+
+
+@dataclass(unsafe_hash=True)
+class SourceError(EspalierError):
+    """
+    A file cannot be read, or holds no documents of the expected form.
+
+    Attributes:
+        source: The file's name as the user gave it, ``-`` for standard input.
+        detail: What is wrong and what to do.
+        line: One-based, if known.
+    """
+
+    source: str
+    detail: str
+    line: int | None = None
+
+    def __str__(self) -> str:
+        where = self.source if self.line is None else f"{self.source}:{self.line}"
+        return f"{where}: {self.detail}"
+
+
+@dataclass(unsafe_hash=True)
+class ConfigurationError(EspalierError):
+    """
+    There is no usable kubeconfig, no credential, or a setting makes no sense.
+    """
+
+    detail: str
+
+    def __str__(self) -> str:
+        return self.detail
+
+
+@dataclass(unsafe_hash=True, kw_only=True)
+class ClusterError(EspalierError):
+    """
+    The API server answered with an error, or did not answer.
+
+    Attributes:
+        verb: What was tried, as RBAC names it: get, list, watch, patch, update, create.
+        resource: On what: ``widgets.example.com``, with the object's name where known.
+        status: The HTTP status, or 0 where no answer came.
+        reason: The reason of the server's Status object, or the kind of failure.
+        detail: The server's message; never an object's body.
+    """
+
+    verb: str
+    resource: str
+    status: int = 0
+    reason: str = ""
+    detail: str = ""
+
+    def __str__(self) -> str:
+        answer = f"{self.status} {self.reason}".strip() if self.status else self.reason
+        text = f"{self.verb} {self.resource}: {answer}"
+        return f"{text}: {self.detail}" if self.detail else text
+
+
+@dataclass(unsafe_hash=True, kw_only=True)
+class TransientError(ClusterError):
+    """
+    The server was busy or away; the same call may be made again.
+    """
+
+    retry_after_seconds: float | None = None
+
+
+@dataclass(unsafe_hash=True, kw_only=True)
+class ConflictError(ClusterError):
+    """
+    The object has another resource version by now; read it again.
+    """
+
+
+@dataclass(unsafe_hash=True, kw_only=True)
+class NotFoundError(ClusterError):
+    """
+    The object, or its whole resource, is gone.
+    """
+
+
+@dataclass(unsafe_hash=True, kw_only=True)
+class ExpiredTokenError(ClusterError):
+    """
+    A continue token or a resource version is too old.
+
+    Attributes:
+        fresh_token: Continues a list at a newer resource version, if the server gave one.
+    """
+
+    fresh_token: str | None = None
+
+
+@dataclass(unsafe_hash=True, kw_only=True)
+class ForbiddenError(ClusterError):
+    """
+    A right is missing; a person must grant it.
+    """
+
+
+@dataclass(unsafe_hash=True, kw_only=True)
+class RejectedError(ClusterError):
+    """
+    The server refuses; a retry cannot help.
+
+    Attributes:
+        causes: The server's texts, one a cause.
+    """
+
+    causes: tuple[str, ...] = field(default=())
+
+
+@dataclass(unsafe_hash=True)
+class DefinitionChangedError(EspalierError):
+    """
+    The CustomResourceDefinition changed while objects were being rewritten; start over.
+    """
+
+    crd: str
+    detail: str
+
+    def __str__(self) -> str:
+        return f"{self.crd}: {self.detail}; start over"
+
+
+@dataclass(unsafe_hash=True)
+class ArchiveFullError(EspalierError):
+    """
+    What would be removed cannot be archived, so it must not be removed.
+    """
+
+    detail: str
+
+    def __str__(self) -> str:
+        return self.detail
+
+
+@dataclass(unsafe_hash=True)
+class LeaseLostError(EspalierError):
+    """
+    Another process holds the lease of this CRD; stop at once.
+    """
+
+    crd: str
+    holder: str
+
+    def __str__(self) -> str:
+        return f"{self.crd}: {self.holder or 'another process'} holds the lease of this CRD"
