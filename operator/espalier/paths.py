@@ -7,7 +7,7 @@ Nothing here knows of schemas or of Kubernetes objects.
 from collections.abc import Iterable
 from typing import TypeAlias
 
-JSON: TypeAlias = "None | bool | int | float | str | list[JSON] | dict[str, JSON]"
+JSON: TypeAlias = "bool | int | float | str | list[JSON] | dict[str, JSON] | None"
 """Decoded JSON of any shape. An object's keys are strings; integers fit into 64 bits."""
 
 
@@ -38,7 +38,7 @@ def render_path(path: Iterable[Step]) -> str:
     """
     parts: list[str] = []
     for step in path:
-        if isinstance(step, int) or isinstance(step, Key):
+        if isinstance(step, (int, Key)):
             parts.append(f"[{step}]")
         elif parts:
             parts.append(f".{step}")

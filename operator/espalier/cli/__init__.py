@@ -1,0 +1,3 @@
+"""
+The command line: reads, calls, renders; nothing is decided here.
+"""

@@ -1,0 +1,3 @@
+"""
+The one adapter that speaks HTTP to a Kubernetes API server.
+"""

@@ -1,0 +1,3 @@
+"""
+Kopf handlers: they translate, call and report; nothing is decided here.
+"""

@@ -1,0 +1,3 @@
+"""
+One structural schema and one JSON value: check, prune, default. Pure.
+"""
