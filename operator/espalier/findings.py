@@ -6,8 +6,11 @@ A finding is never raised. Those who want to raise one put it into an error of
 """
 
 import enum
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from decimal import Decimal
+from typing import NamedTuple
 
 import orjson
 
@@ -33,6 +36,10 @@ class ErrorType(enum.Enum):
     TOO_FEW = "Too few"
     INTERNAL = "Internal error"
 
+
+# Where Go's %v and its JSON change from fixed to exponential notation.
+_LEAST_EXPONENT, _EXPONENT_LIMIT = -4, 6
+_LEAST_FIXED, _FIXED_LIMIT = 1e-6, 1e21
 
 _WITHOUT_VALUE = frozenset(
     {ErrorType.REQUIRED, ErrorType.FORBIDDEN, ErrorType.TOO_LONG, ErrorType.INTERNAL}
@@ -79,12 +86,108 @@ def render_value(value: JSON) -> str:
     Source:
         apimachinery, ``pkg/util/validation/field/errors.go``, ``Error.ErrorBody``.
     """
-    if isinstance(value, str):
-        return quote(value)
-    text = orjson.dumps(value, option=orjson.OPT_SORT_KEYS).decode()
-    if isinstance(value, (dict, list)):
-        return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
-    return text
+    match value:
+        case str():
+            return quote(value)
+        case float():
+            return _go_float(value)
+        case _:
+            return go_json(value)
+
+
+def go_json(value: JSON) -> str:
+    """
+    Write JSON as Go's ``json.Marshal`` does: sorted keys, ``<``, ``>`` and ``&`` escaped.
+
+    Nesting of any depth is written; nothing recurses.
+    """
+    written: list[str] = []
+    waiting: list[JSON | _Text] = [value]
+    while waiting:
+        match waiting.pop():
+            case _Text(text):
+                written.append(text)
+            case dict() as members:
+                waiting.append(_Text("}"))
+                for index, key in enumerate(sorted(members, reverse=True), 1 - len(members)):
+                    comma = "," if index else ""
+                    waiting += (members[key], _Text(f"{comma}{_go_json_string(key)}:"))
+                written.append("{")
+            case list() as items:
+                waiting.append(_Text("]"))
+                for index in range(len(items) - 1, -1, -1):
+                    waiting.append(items[index])
+                    if index:
+                        waiting.append(_Text(","))
+                written.append("[")
+            case None | bool() | int() | float() | str() as scalar:
+                written.append(_go_json_scalar(scalar))
+    return "".join(written)
+
+
+class _Text(NamedTuple):
+    """
+    Punctuation that waits to be written between values.
+    """
+
+    text: str
+
+
+def _go_json_scalar(value: bool | float | str | None) -> str:  # noqa: FBT001 - a JSON value
+    match value:
+        case str():
+            return _go_json_string(value)
+        case float():
+            return _go_json_float(value)
+        case _:
+            return orjson.dumps(value).decode()
+
+
+def _go_json_string(text: str) -> str:
+    # A lone surrogate is no character to Go: it decodes such an escape to U+FFFD.
+    plain = orjson.dumps(text.encode("utf-8", "replace").decode()).decode()
+    for char in "<>&\u2028\u2029":
+        plain = plain.replace(char, f"\\u{ord(char):04x}")
+    return plain
+
+
+def _decimal(number: float) -> tuple[str, str, int]:
+    # The sign, the shortest digits that read back as the same number, and the exponent of the
+    # first of them.
+    sign, digits, exponent = Decimal(repr(number)).as_tuple()
+    text = "".join(str(digit) for digit in digits).rstrip("0") or "0"
+    last = exponent if isinstance(exponent, int) else 0
+    return "-" if sign else "", text, 0 if text == "0" else len(digits) - 1 + last
+
+
+def _go_exponential(number: float, *, least_exponent_digits: int) -> str:
+    sign, digits, exponent = _decimal(number)
+    mantissa = f"{digits[0]}.{digits[1:]}" if digits[1:] else digits
+    mark = "-" if exponent < 0 else "+"
+    return f"{sign}{mantissa}e{mark}{abs(exponent):0{least_exponent_digits}d}"
+
+
+def _go_fixed(number: float) -> str:
+    text = f"{Decimal(repr(number)):f}"
+    return text.removesuffix(".0")
+
+
+def _go_float(number: float) -> str:
+    if not math.isfinite(number):
+        return {"inf": "+Inf", "-inf": "-Inf"}.get(str(number), "NaN")
+    _, _, exponent = _decimal(number)
+    if exponent < _LEAST_EXPONENT or exponent >= _EXPONENT_LIMIT:
+        return _go_exponential(number, least_exponent_digits=2)
+    return _go_fixed(number)
+
+
+def _go_json_float(number: float) -> str:
+    if not math.isfinite(number):
+        return _go_float(number)
+    size = abs(number)
+    if size and (size < _LEAST_FIXED or size >= _FIXED_LIMIT):
+        return _go_exponential(number, least_exponent_digits=1)
+    return _go_fixed(number)
 
 
 def quote(text: str) -> str:
