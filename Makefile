@@ -1,0 +1,79 @@
+# The one list of commands. Needs Python >= 3.11 and make; everything else comes into .venv.
+# `make e2e`, `make demo-real` and `make control-plane` need Go too, unless the binaries are there.
+
+PYTHON ?= $(firstword $(foreach name,python3.11 python3.12 python3.13 python3.14 python3 python,$(if $(shell $(name) -c 'import sys; print(sys.version_info >= (3, 11) or "")' 2>/dev/null),$(name))))
+VENV := .venv
+BIN := $(VENV)/bin
+RUNTIME := $(VENV)/.runtime
+TOOLS := $(VENV)/.tools
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+IMAGE ?= espalier:dev
+FILE ?= tests/data/vectors.json
+OPS ?=
+FLAGS ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help venv lint format typing imports unit test vectors control-plane e2e demo demo-real image clean
+
+help: ## Show the targets
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' Makefile
+
+$(BIN)/python:
+	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed: install it, or say make PYTHON=/path/to/python3.11" >&2; exit 1; }
+	@echo "Making $(VENV) with $(PYTHON) ..."
+	@$(PYTHON) -m venv $(VENV) || { echo "$(PYTHON) cannot make virtual environments: on Debian, install python3-venv" >&2; rm -rf $(VENV); exit 1; }
+	@echo "Installing pip ..."
+	@$(PIP) install --upgrade 'pip>=25.1'
+
+$(RUNTIME): pyproject.toml | $(BIN)/python
+	@echo "Installing espalier and what it needs ..."
+	@$(PIP) install --editable .
+	@touch $@
+
+$(TOOLS): $(RUNTIME)
+	@echo "Installing the tools that check it ..."
+	@$(PIP) install --group dev
+	@touch $@
+
+venv: $(TOOLS) ## Make .venv with everything in it
+
+lint: $(TOOLS) ## ruff, rules and format
+	@$(BIN)/ruff check --quiet .
+	@$(BIN)/ruff format --quiet --check . || { echo "Not formatted: run make format" >&2; exit 1; }
+	@echo "lint: clean"
+
+format: $(TOOLS) ## Rewrite the code as ruff formats it
+	@$(BIN)/ruff check --quiet --fix-only .
+	@$(BIN)/ruff format .
+
+typing: $(TOOLS) ## mypy, strict
+	@$(BIN)/mypy
+
+imports: $(TOOLS) ## import-linter: the layers hold
+	@$(BIN)/lint-imports --no-cache
+
+unit: $(TOOLS) ## The tests that need no cluster
+	@$(BIN)/pytest -m "not e2e" -q $(FLAGS)
+
+test: lint typing imports unit ## All that needs no cluster: lint, typing, imports and the tests
+
+vectors: $(TOOLS) ## Run test vectors: FILE=other.json OPS=prune,default
+	@$(BIN)/python -m tests.vectors "$(FILE)" $(if $(OPS),--ops "$(OPS)")
+
+control-plane: $(TOOLS) ## Find or build kube-apiserver, etcd, kubectl (11 minutes, once)
+	@$(BIN)/python -m tests.e2e.controlplane
+
+e2e: control-plane ## Tests against a real kube-apiserver and etcd
+	@$(BIN)/pytest -m e2e -q $(FLAGS)
+
+demo: $(RUNTIME) ## See Espalier work, without a cluster: FLAGS=--keep stays up
+	@$(BIN)/espalier demo $(FLAGS)
+
+demo-real: control-plane ## The same story against a real kube-apiserver and etcd
+	@$(BIN)/python -m tests.e2e.controlplane run -- $(BIN)/espalier demo --kubeconfig-from-env $(FLAGS)
+
+image: ## Build the container image: IMAGE=name:tag
+	docker build --tag $(IMAGE) .
+
+clean: ## Take .venv and all caches away
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build dist
