@@ -1,0 +1,111 @@
+"""
+A coalescing, retrying work queue of names.
+
+However often a name is put in, it is handed out once; while it is worked on, it is not handed out
+again, but once more afterwards if it was put in meanwhile. A failed name comes back after a
+growing pause. Nothing is kept but names: whoever takes one reads the object anew.
+"""
+
+import asyncio
+import random
+from collections import deque
+
+from espalier.engine.ports import Clock
+
+FIRST_PAUSE_SECONDS = 0.5
+LONGEST_PAUSE_SECONDS = 60.0
+
+
+class WorkQueue:
+    """
+    The queue. All methods but ``take`` return at once; it belongs to one event loop.
+    """
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._waiting: deque[str] = deque()
+        self._working: set[str] = set()
+        self._again: set[str] = set()
+        self._failures: dict[str, int] = {}
+        self._delayed: dict[str, tuple[float, asyncio.Task[None]]] = {}
+        self._filled = asyncio.Event()
+
+    def nudge(self, name: str) -> None:
+        """
+        Put a name in, unless it is waiting already.
+        """
+        if name in self._working:
+            self._again.add(name)
+        elif name not in self._waiting:
+            self._waiting.append(name)
+            self._filled.set()
+
+    def nudge_later(self, name: str, *, after_seconds: float) -> None:
+        """
+        Put a name in after a while; of several such wishes for a name the earliest counts.
+        """
+        due = self._clock.monotonic_seconds() + after_seconds
+        standing = self._delayed.get(name)
+        if standing is not None:
+            if standing[0] <= due:
+                return
+            standing[1].cancel()
+        task = asyncio.create_task(self._delay(name, after_seconds), name=f"delay of {name}")
+        self._delayed[name] = (due, task)
+
+    async def take(self) -> str:
+        """
+        Wait for a name; ``done`` or ``retry`` must follow.
+        """
+        while not self._waiting:
+            self._filled.clear()
+            await self._filled.wait()
+        name = self._waiting.popleft()
+        self._working.add(name)
+        return name
+
+    def done(self, name: str) -> None:
+        """
+        Say that a name was worked on with success.
+        """
+        self._failures.pop(name, None)
+        self._give_back(name)
+
+    def retry(self, name: str) -> float:
+        """
+        Say that the work on a name failed.
+
+        Returns:
+            The pause in seconds after which the name comes back.
+        """
+        failures = self._failures.get(name, 0)
+        self._failures[name] = failures + 1
+        # 2.0 ** 16 half seconds are far beyond the longest pause already.
+        longest = min(FIRST_PAUSE_SECONDS * 2.0 ** min(failures, 16), LONGEST_PAUSE_SECONDS)
+        # Jitter against many names returning at once; nothing secret depends on it.
+        pause_seconds = longest * random.uniform(0.75, 1.0)  # noqa: S311
+        self._give_back(name)
+        self.nudge_later(name, after_seconds=pause_seconds)
+        return pause_seconds
+
+    async def close(self) -> None:
+        """
+        Forget the delayed names, and wait for their timers to end.
+        """
+        timers = [task for _, task in self._delayed.values()]
+        self._delayed.clear()
+        for timer in timers:
+            timer.cancel()
+        if timers:
+            await asyncio.wait(timers)
+
+    def _give_back(self, name: str) -> None:
+        self._working.discard(name)
+        if name in self._again:
+            self._again.discard(name)
+            self.nudge(name)
+
+    async def _delay(self, name: str, after_seconds: float) -> None:
+        await self._clock.sleep(after_seconds)
+        del self._delayed[name]
+        self.nudge(name)

@@ -1,0 +1,270 @@
+"""
+Writes Espalier's conditions and Events: at once when a state changes, seldom for mere progress.
+
+What a run says last is always written in the end. A write that the server cannot take now is
+tried again with growing pauses, always with the newest words; a definition that is gone, or is
+another one by now, needs no words any more.
+"""
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+from espalier.crd import Condition, Definition
+from espalier.engine.ports import Clock, Definitions
+from espalier.errors import (
+    ClusterError,
+    ConflictError,
+    ForbiddenError,
+    NotFoundError,
+    RejectedError,
+    TransientError,
+)
+from espalier.handlers.guarding import Guard
+
+logger = logging.getLogger(__name__)
+
+FIELD_MANAGER = "espalier"
+"""Owns both of Espalier's conditions; an apply that names fewer takes the others away."""
+
+STORED_OBJECTS_CURRENT = "espalier.dev/StoredObjectsCurrent"
+STORED_OBJECTS_VALID = "espalier.dev/StoredObjectsValid"
+OWN_CONDITIONS = (STORED_OBJECTS_CURRENT, STORED_OBJECTS_VALID)
+
+FIRST_PAUSE_SECONDS = 1.0
+LONGEST_PAUSE_SECONDS = 30.0
+
+# The API server cuts nothing: it refuses an Event whose message is longer.
+LONGEST_EVENT_MESSAGE = 1000
+
+_ORDINARY_REASONS = frozenset({"Pending", "Rewriting", "Observed", "Partial"})
+
+NOT_CHECKED = Condition(
+    type=STORED_OBJECTS_VALID,
+    status="Unknown",
+    reason="NotChecked",
+    message="stored values are not validated by this version",
+)
+
+
+class Events(Protocol):
+    """
+    Where Kubernetes Events go.
+    """
+
+    async def post_event(
+        self, definition: Definition, *, type_: str, reason: str, message: str
+    ) -> None:
+        """
+        Post an Event on a definition; ``type_`` is ``Normal`` or ``Warning``.
+
+        Raises:
+            ClusterError: It could not be posted.
+        """
+
+
+@dataclass(slots=True)
+class _Slot:
+    """
+    What is wanted of one definition's status, and what is there.
+    """
+
+    definition: Definition
+    wanted: tuple[Condition, ...]
+    written: tuple[Condition, ...]
+    written_at_seconds: float = float("-inf")
+    gone: bool = False
+    news: asyncio.Event = field(default_factory=asyncio.Event)
+    withdrawn: asyncio.Event = field(default_factory=asyncio.Event)
+    task: asyncio.Task[None] | None = None
+
+
+class StatusReporter:
+    """
+    The engine's ``Reporter``, and the one that takes the conditions away again.
+    """
+
+    def __init__(
+        self,
+        definitions: Definitions,
+        events: Events,
+        clock: Clock,
+        guard: Guard,
+        *,
+        progress_seconds: float,
+    ) -> None:
+        self._definitions = definitions
+        self._events = events
+        self._clock = clock
+        self._guard = guard
+        self._progress_seconds = progress_seconds
+        self._slots: dict[str, _Slot] = {}
+
+    async def report(self, definition: Definition, conditions: Sequence[Condition]) -> None:
+        """
+        Take note of the conditions; they are written in the background.
+
+        Both of Espalier's conditions are always applied: one that is not given says that
+        it was not looked at.
+        """
+        wanted = tuple(conditions)
+        if not any(condition.type == STORED_OBJECTS_VALID for condition in wanted):
+            wanted = (*wanted, NOT_CHECKED)
+        slot = self._slots.get(definition.uid)
+        if slot is None:
+            found = tuple(c for c in definition.conditions if c.type in OWN_CONDITIONS)
+            slot = _Slot(definition=definition, wanted=wanted, written=found)
+            self._slots[definition.uid] = slot
+        if slot.gone or slot.withdrawn.is_set():
+            return
+        slot.definition, slot.wanted = definition, wanted
+        slot.news.set()
+        if slot.task is None or slot.task.done():
+            slot.task = self._guard.start(self._publish(slot), name=f"status of {definition.name}")
+
+    async def withdraw(self, definition: Definition) -> None:
+        """
+        Take Espalier's conditions off a definition, after whatever is being written now.
+
+        Raises:
+            TransientError: Not now; call again.
+        """
+        await self.forget(definition.uid)
+        await self._definitions.apply_conditions(definition, (), field_manager=FIELD_MANAGER)
+
+    async def forget(self, uid: str) -> None:
+        """
+        Stop writing for a definition, once the request that is under way has ended.
+        """
+        slot = self._slots.get(uid)
+        if slot is None:
+            return
+        slot.withdrawn.set()
+        # Not cancelled: a request that was sent may still be carried out after a later one.
+        if slot.task is not None:
+            await asyncio.wait({slot.task})
+        del self._slots[uid]
+
+    async def close(self, *, patience_seconds: float) -> None:
+        """
+        Write what is still unwritten, for no longer than the time given.
+        """
+        tasks = {slot.task for slot in self._slots.values() if slot.task is not None}
+        self._progress_seconds = 0.0
+        for slot in self._slots.values():
+            slot.news.set()
+        if tasks:
+            await asyncio.wait(tasks, timeout=patience_seconds)
+
+    async def _publish(self, slot: _Slot) -> None:
+        failures = 0
+        while not slot.withdrawn.is_set() and not _says_the_same(slot.wanted, slot.written):
+            slot.news.clear()
+            pause_seconds = self._pause_seconds(slot)
+            if pause_seconds > 0:
+                await self._wait(pause_seconds, slot.news, slot.withdrawn)
+                continue
+            try:
+                await self._write(slot)
+                failures = 0
+            except (NotFoundError, ConflictError) as error:
+                slot.gone = True
+                logger.info(
+                    "Wrote no status: the definition is gone or another one.",
+                    extra={"crd": slot.definition.name, "error": str(error)},
+                )
+                return
+            except RejectedError as error:
+                logger.error(  # noqa: TRY400 - the server's words are enough
+                    "The API server refuses a status; not trying again.",
+                    extra={"crd": slot.definition.name, "error": str(error)},
+                )
+                return
+            except (TransientError, ForbiddenError) as error:
+                failures += 1
+                await self._after_failure(slot, error, failures)
+
+    def _pause_seconds(self, slot: _Slot) -> float:
+        if _state(slot.wanted) != _state(slot.written):
+            return 0.0
+        due = slot.written_at_seconds + self._progress_seconds
+        return due - self._clock.monotonic_seconds()
+
+    async def _write(self, slot: _Slot) -> None:
+        definition, before = slot.definition, slot.written
+        now = self._clock.utc_timestamp()
+        conditions = tuple(stamped(condition, before, now=now) for condition in slot.wanted)
+        await self._definitions.apply_conditions(
+            definition, conditions, field_manager=FIELD_MANAGER
+        )
+        slot.written = conditions
+        slot.written_at_seconds = self._clock.monotonic_seconds()
+        for condition in conditions:
+            if condition.status != "Unknown" and _state((condition,)) - _state(before):
+                await self._post(definition, condition)
+
+    async def _post(self, definition: Definition, condition: Condition) -> None:
+        ordinary = condition.status == "True" or condition.reason in _ORDINARY_REASONS
+        try:
+            await self._events.post_event(
+                definition,
+                type_="Normal" if ordinary else "Warning",
+                reason=condition.reason,
+                message=condition.message[:LONGEST_EVENT_MESSAGE],
+            )
+        except ClusterError as error:
+            # The condition stands already; an Event is for whoever happens to look.
+            logger.warning(
+                "Could not post an Event.", extra={"crd": definition.name, "error": str(error)}
+            )
+
+    async def _after_failure(self, slot: _Slot, error: ClusterError, failures: int) -> None:
+        pause_seconds = min(
+            FIRST_PAUSE_SECONDS * 2.0 ** min(failures - 1, 8), LONGEST_PAUSE_SECONDS
+        )
+        if isinstance(error, TransientError) and error.retry_after_seconds is not None:
+            pause_seconds = max(pause_seconds, error.retry_after_seconds)
+        logger.warning(
+            "Could not write a definition's status; trying again.",
+            extra={
+                "crd": slot.definition.name,
+                "error": str(error),
+                "pause_seconds": pause_seconds,
+            },
+        )
+        # Not for news: a busy run must not cut the pauses short.
+        await self._wait(pause_seconds, slot.withdrawn)
+
+    async def _wait(self, seconds: float, *events: asyncio.Event) -> None:
+        """
+        Wait for one of the events, but no longer than the time given.
+        """
+        waits: set[asyncio.Task[object]] = {asyncio.create_task(e.wait()) for e in events}
+        waits.add(asyncio.create_task(self._clock.sleep(seconds)))
+        try:
+            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for wait in waits:
+                wait.cancel()
+
+
+def stamped(condition: Condition, before: Sequence[Condition], *, now: str) -> Condition:
+    """
+    Set the time of a condition's last transition: the earlier one, if its status is the same.
+    """
+    for earlier in before:
+        if earlier.type == condition.type and earlier.status == condition.status:
+            return replace(condition, last_transition_time=earlier.last_transition_time or now)
+    return replace(condition, last_transition_time=now)
+
+
+def _state(conditions: Sequence[Condition]) -> frozenset[tuple[str, str, str]]:
+    return frozenset((c.type, c.status, c.reason) for c in conditions)
+
+
+def _says_the_same(left: Sequence[Condition], right: Sequence[Condition]) -> bool:
+    return {(c.type, c.status, c.reason, c.message) for c in left} == {
+        (c.type, c.status, c.reason, c.message) for c in right
+    }

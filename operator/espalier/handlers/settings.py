@@ -1,0 +1,117 @@
+"""
+What the operator may be told: one frozen record, read once and handed down.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+
+from espalier.errors import ConfigurationError
+
+PREFIX = "ESPALIER_"
+"""Every setting may be given as an environment variable: this, and its name in capitals."""
+
+_TRUE = frozenset({"1", "true", "yes", "on"})
+_FALSE = frozenset({"", "0", "false", "no", "off"})
+
+# The smallest and the largest value that make sense. A settle time of 0 is for tests and for
+# servers that are known to be alone; a page is bounded by what the server hands out at once.
+_BOUNDS: Mapping[str, tuple[float, float]] = {
+    "settle_seconds": (0, 3600),
+    "page_size": (1, 10_000),
+    "max_in_flight": (1, 256),
+    "max_runs": (1, 64),
+    "structural_grace_seconds": (0, 3600),
+    "progress_seconds": (0, 3600),
+    "resync_seconds": (1, 86_400),
+    "probe_port": (0, 65_535),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """
+    The operator's settings.
+
+    Attributes:
+        namespace: Where checkpoints, archives and leases are kept.
+        settle_seconds: From the first sight of a run's key to its first verify pass; until then a
+            server may still store the version that was the storage version before.
+        page_size: The most objects in a page.
+        max_in_flight: The most rewrites at a time in one run.
+        max_runs: The most runs at a time.
+        structural_grace_seconds: How long the API server has to write ``NonStructuralSchema``.
+        progress_seconds: The least time between two writes of mere progress.
+        resync_seconds: The time between two readings of all definitions.
+        probe_port: Serves ``/healthz`` and ``/readyz``; 0 serves nothing.
+        read_only: Forbid every write on objects and on stored versions.
+    """
+
+    namespace: str = "espalier-system"
+    settle_seconds: float = 30.0
+    page_size: int = 500
+    max_in_flight: int = 16
+    max_runs: int = 4
+    structural_grace_seconds: float = 30.0
+    progress_seconds: float = 10.0
+    resync_seconds: float = 600.0
+    probe_port: int = 0
+    read_only: bool = False
+
+    def __post_init__(self) -> None:
+        if not self.namespace:
+            raise ConfigurationError("namespace: must not be empty")
+        for name, (least, most) in _BOUNDS.items():
+            value = getattr(self, name)
+            if not least <= value <= most:
+                raise ConfigurationError(f"{name}: {value} is not between {least} and {most}")
+
+
+def read_settings(
+    environment: Mapping[str, str], overrides: Mapping[str, object] | None = None
+) -> Settings:
+    """
+    Read the settings from the environment, and then from the command line's flags.
+
+    Args:
+        environment: ``os.environ`` or a part of it; other variables are ignored.
+        overrides: By the names of the settings; None stands for "not given".
+
+    Raises:
+        ConfigurationError: A value is no number, no truth value, or out of bounds.
+    """
+    given: dict[str, object] = {}
+    for known in fields(Settings):
+        text = environment.get(PREFIX + known.name.upper())
+        if text is not None:
+            given[known.name] = _read(known.name, text.strip(), known.default)
+    given |= {name: value for name, value in (overrides or {}).items() if value is not None}
+    return Settings(**given)  # type: ignore[arg-type]  # each was read by its field's default
+
+
+def _read(name: str, text: str, default: object) -> object:
+    variable = PREFIX + name.upper()
+    match default:
+        case bool():  # before int: True is an int to Python
+            if text.lower() not in _TRUE | _FALSE:
+                raise ConfigurationError(f"{variable}: {text!r} is neither true nor false")
+            return text.lower() in _TRUE
+        case int():
+            try:
+                return int(text)
+            except ValueError:
+                raise ConfigurationError(f"{variable}: {text!r} is no whole number") from None
+        case float():
+            return _seconds(variable, text)
+        case _:
+            return text
+
+
+def _seconds(variable: str, text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise ConfigurationError(f"{variable}: {text!r} is no number of seconds")
+    return value
