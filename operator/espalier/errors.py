@@ -18,7 +18,8 @@ The exceptions, as a tree. A class is here because some caller acts differently 
     │   ├── ConflictError              409
     │   ├── NotFoundError              404
     │   ├── ExpiredTokenError          410; carries the fresh token
-    │   ├── ForbiddenError             403; a person must grant something
+    │   ├── ForbiddenError             403, 401; a person must grant something
+    │   ├── UndecodableError           500; stored bytes that the server cannot read, with their keys
     │   └── RejectedError              every other 4xx: a retry cannot help
     ├── DefinitionChangedError         the CRD moved meanwhile; start over
     ├── ArchiveFullError               what would be removed cannot be archived
@@ -227,6 +228,19 @@ class ForbiddenError(ClusterError):
     """
     A right is missing; a person must grant it.
     """
+
+
+@dataclass(unsafe_hash=True, kw_only=True)
+class UndecodableError(ClusterError):
+    """
+    The server cannot read what is stored; it answers 500, and a retry cannot help.
+
+    Attributes:
+        keys: The storage keys that the server names: ``/GROUP/PLURAL/NAMESPACE/NAME``, without
+            the namespace for cluster-scoped objects. Empty on servers that name none.
+    """
+
+    keys: tuple[str, ...] = field(default=())
 
 
 @dataclass(unsafe_hash=True, kw_only=True)
