@@ -82,8 +82,8 @@ class Definition:
     conversion: str
     established: bool
     deleting: bool
-    labels: Mapping[str, str] = field(default=_NOTHING, hash=False)
-    annotations: Mapping[str, str] = field(default=_NOTHING, hash=False)
+    labels: Mapping[str, str] = field(default_factory=lambda: _NOTHING, hash=False)
+    annotations: Mapping[str, str] = field(default_factory=lambda: _NOTHING, hash=False)
     conditions: tuple[Condition, ...] = ()
 
     @property
