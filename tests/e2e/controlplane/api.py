@@ -1,0 +1,168 @@
+"""
+A small client of the API server, for what tests do to a cluster themselves.
+"""
+
+import asyncio
+import http.client
+import json
+import ssl
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+import aiohttp
+
+TIMEOUT_SECONDS = 30.0
+IN_FLIGHT = 16
+USER_AGENT = "espalier-tests"
+
+JSON_TYPE = "application/json"
+MERGE_PATCH = "application/merge-patch+json"
+APPLY_PATCH = "application/apply-patch+yaml"
+
+CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+
+
+@dataclass(unsafe_hash=True)
+class ApiError(Exception):
+    """
+    The server refused.
+    """
+
+    status: int
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.status}: {self.message}"
+
+
+class Api:
+    """
+    Calls one API server with a bearer token.
+    """
+
+    def __init__(self, url: str, context: ssl.SSLContext, token: str) -> None:
+        self.url = url
+        self._address = urlsplit(url)
+        self._context = context
+        self._headers = {
+            "Authorization": f"Bearer {token}",
+            "User-Agent": USER_AGENT,
+            "Accept": JSON_TYPE,
+        }
+
+    def get(self, path: str) -> dict[str, Any]:
+        """
+        Read an object or a list.
+        """
+        return self.call("GET", path)
+
+    def find(self, path: str) -> dict[str, Any] | None:
+        """
+        Read an object; None if it does not exist.
+        """
+        try:
+            return self.get(path)
+        except ApiError as error:
+            if error.status == http.client.NOT_FOUND:
+                return None
+            raise
+
+    def post(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
+        """
+        Create an object.
+        """
+        return self.call("POST", path, body)
+
+    def put(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
+        """
+        Replace an object.
+        """
+        return self.call("PUT", path, body)
+
+    def merge(self, path: str, patch: Mapping[str, Any]) -> dict[str, Any]:
+        """
+        Merge a patch into an object.
+        """
+        return self.call("PATCH", path, patch, content_type=MERGE_PATCH)
+
+    def delete(self, path: str) -> None:
+        """
+        Delete an object; one that does not exist is well deleted.
+        """
+        try:
+            self.call("DELETE", path)
+        except ApiError as error:
+            if error.status != http.client.NOT_FOUND:
+                raise
+
+    def call(
+        self,
+        method: str,
+        path: str,
+        body: Mapping[str, Any] | None = None,
+        *,
+        content_type: str = JSON_TYPE,
+    ) -> dict[str, Any]:
+        """
+        Make one request.
+
+        Raises:
+            ApiError: The answer is no success.
+            OSError: There is no answer.
+        """
+        connection = http.client.HTTPSConnection(
+            self._address.hostname or "",
+            self._address.port,
+            context=self._context,
+            timeout=TIMEOUT_SECONDS,
+        )
+        try:
+            connection.request(
+                method,
+                path,
+                None if body is None else json.dumps(body),
+                self._headers | ({} if body is None else {"Content-Type": content_type}),
+            )
+            response = connection.getresponse()
+            content = response.read()
+        finally:
+            connection.close()
+        if response.status >= http.client.BAD_REQUEST:
+            raise ApiError(response.status, _message(content))
+        if response.headers.get_content_type() != JSON_TYPE:
+            return {}  # a probe's answer
+        answer: dict[str, Any] = json.loads(content)
+        return answer
+
+    def create_many(self, path: str, objects: Iterable[Mapping[str, Any]]) -> None:
+        """
+        Create objects of one resource, many at a time.
+
+        Raises:
+            ApiError: One of them was refused; the rest may or may not have been created.
+        """
+        asyncio.run(self._create_many(path, objects))
+
+    async def _create_many(self, path: str, objects: Iterable[Mapping[str, Any]]) -> None:
+        connector = aiohttp.TCPConnector(ssl=self._context, limit=IN_FLIGHT)
+        async with aiohttp.ClientSession(
+            self.url, connector=connector, headers=self._headers
+        ) as session:
+
+            async def create(obj: Mapping[str, Any]) -> None:
+                async with session.post(path, json=obj) as response:
+                    if response.status >= http.client.BAD_REQUEST:
+                        raise ApiError(response.status, _message(await response.read()))
+
+            async with asyncio.TaskGroup() as group:
+                for obj in objects:
+                    group.create_task(create(obj))
+
+
+def _message(content: bytes) -> str:
+    try:
+        return str(json.loads(content)["message"])
+    except (ValueError, KeyError, TypeError):
+        return content[:300].decode(errors="replace")

@@ -1,0 +1,229 @@
+"""
+Where the binaries of the control plane are, and how they come to be there.
+
+They are looked for in ``KUBEBUILDER_ASSETS``, then in the user's cache folder, and are built into
+the latter from Go modules if they are in neither. The version of everything stands in ``go.mod``
+beside this file and nowhere else.
+"""
+
+import fcntl
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+MODULE = Path(__file__).parent
+LEAST_GO = (1, 26)
+PROGRESS_SECONDS = 15.0
+STAMP = ".complete"
+CONTROLLER_MANAGER = "kube-controller-manager"
+
+TOOLS: Mapping[str, str] = {
+    "etcd": "go.etcd.io/etcd/server/v3",
+    "kube-apiserver": "k8s.io/kubernetes/cmd/kube-apiserver",
+    "kubectl": "k8s.io/kubernetes/cmd/kubectl",
+    CONTROLLER_MANAGER: f"k8s.io/kubernetes/cmd/{CONTROLLER_MANAGER}",
+}
+"""The binaries and the packages they are built from."""
+
+# What envtest's users have in KUBEBUILDER_ASSETS.
+REQUIRED = ("etcd", "kube-apiserver", "kubectl")
+
+
+class AssetsError(Exception):
+    """
+    There are no binaries and they cannot be built; the message is one line for a person.
+    """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assets:
+    """
+    The binaries, by their paths.
+
+    Attributes:
+        controller_manager: None where the folder has none, as with envtest's.
+    """
+
+    etcd: Path
+    kube_apiserver: Path
+    kubectl: Path
+    controller_manager: Path | None
+
+
+def version() -> str:
+    """
+    Read the version of Kubernetes from ``go.mod``: ``v1.37.2``.
+    """
+    found = re.search(r"\sk8s\.io/kubernetes (v\d+\.\d+\.\d+)\b", (MODULE / "go.mod").read_text())
+    if found is None:
+        raise AssetsError(f"{MODULE / 'go.mod'} does not require k8s.io/kubernetes")
+    return found[1]
+
+
+def cache_folder(environment: Mapping[str, str]) -> Path:
+    """
+    Name the folder that built binaries are kept in.
+    """
+    home = environment.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(home) / "espalier" / "control-plane" / version()
+
+
+def find_assets(environment: Mapping[str, str] = os.environ) -> Assets:
+    """
+    Find the binaries, or build them.
+
+    Raises:
+        AssetsError: They are nowhere and cannot be built.
+    """
+    cache = cache_folder(environment)
+    given = environment.get("KUBEBUILDER_ASSETS")
+    if given:
+        missing = [name for name in REQUIRED if not _is_program(Path(given) / name)]
+        if not missing:
+            return _assets_in(Path(given), spare=cache)
+        _tell(f"KUBEBUILDER_ASSETS={given} lacks {', '.join(missing)}: looking further")
+    if not is_complete(cache):
+        build(cache)
+    return _assets_in(cache, spare=cache)
+
+
+def is_complete(folder: Path) -> bool:
+    """
+    Tell whether a cache folder holds everything, built from this ``go.mod`` and ``go.sum``.
+    """
+    stamp = folder / STAMP
+    return stamp.is_file() and stamp.read_text(encoding="utf-8").strip() == _fingerprint()
+
+
+def build(folder: Path) -> None:
+    """
+    Build the binaries and put them into place all at once.
+
+    Raises:
+        AssetsError: There is no Go that can, or it failed.
+    """
+    go = _find_go(folder)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with _lock(folder.with_name(f".{folder.name}.lock")):
+        if is_complete(folder):
+            return  # another process built it while this one waited
+        with tempfile.TemporaryDirectory(prefix=f".{folder.name}.", dir=folder.parent) as name:
+            fresh, old = Path(name) / "fresh", Path(name) / "old"
+            fresh.mkdir()
+            for number, tool in enumerate(TOOLS, 1):
+                _tell(f"Building {tool} {version()}, {number} of {len(TOOLS)} ...")
+                _build_one(go, tool, fresh / tool)
+            (fresh / STAMP).write_text(_fingerprint() + "\n", encoding="utf-8")
+            if folder.exists():
+                folder.rename(old)
+            fresh.rename(folder)
+    _tell(f"Built into {folder}")
+
+
+def _assets_in(folder: Path, *, spare: Path) -> Assets:
+    managers = [folder / CONTROLLER_MANAGER]
+    if is_complete(spare):
+        managers.append(spare / CONTROLLER_MANAGER)
+    return Assets(
+        etcd=folder / "etcd",
+        kube_apiserver=folder / "kube-apiserver",
+        kubectl=folder / "kubectl",
+        controller_manager=next((path for path in managers if _is_program(path)), None),
+    )
+
+
+def _is_program(path: Path) -> bool:
+    return path.is_file() and os.access(path, os.X_OK)
+
+
+def _fingerprint() -> str:
+    digest = hashlib.sha256()
+    for name in ("go.mod", "go.sum"):
+        digest.update((MODULE / name).read_bytes())
+    return digest.hexdigest()
+
+
+def _find_go(folder: Path) -> str:
+    wanted = ".".join(str(part) for part in LEAST_GO)
+    go = shutil.which("go")
+    found = "there is no go"
+    if go is not None:
+        # Asked outside of the module: within it, Go would fetch the toolchain that go.mod names.
+        answer = subprocess.run(
+            [go, "env", "GOVERSION"], cwd="/", capture_output=True, text=True, check=False
+        ).stdout.strip()
+        numbers = re.match(r"go(\d+)\.(\d+)", answer)
+        if numbers and (int(numbers[1]), int(numbers[2])) >= LEAST_GO:
+            return go
+        found = f"{go} is {answer or 'broken'}"
+    raise AssetsError(
+        f"No control plane: install Go {wanted} or newer ({found}), or set KUBEBUILDER_ASSETS to a "
+        f"folder with {', '.join(REQUIRED)}, or put a built cache into {folder}"
+    )
+
+
+@contextmanager
+def _lock(path: Path) -> Iterator[None]:
+    with path.open("w", encoding="utf-8") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            _tell("Another process is building the control plane: waiting for it ...")
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def _build_one(go: str, tool: str, target: Path) -> None:
+    number = version()
+    major, minor, _ = number.removeprefix("v").split(".")
+    # Without these, clients fail to parse the version that the server tells.
+    stamps = {
+        "gitVersion": number,
+        "gitMajor": major,
+        "gitMinor": minor,
+        "gitTreeState": "clean",
+    }
+    flags = " ".join(f"-X k8s.io/component-base/version.{k}={v}" for k, v in stamps.items())
+    command = [go, "build", "-trimpath", "-buildvcs=false", "-mod=readonly"]
+    command += ["-ldflags", f"-s -w {flags}", "-o", str(target), TOOLS[tool]]
+    environment = {**os.environ, "CGO_ENABLED": "0", "GOWORK": "off"}
+    start = time.monotonic()
+    with (
+        tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as output,
+        subprocess.Popen(
+            command, cwd=MODULE, env=environment, stdout=output, stderr=subprocess.STDOUT
+        ) as process,
+    ):
+        while not _has_ended(process):
+            _tell(f"  {tool}: {time.monotonic() - start:.0f} s")
+        if process.returncode:
+            output.seek(0)
+            lines = [line for line in output.read().splitlines() if line]
+            for line in lines[-20:]:
+                _tell(f"  {line}")
+            raise AssetsError(f"go build of {tool} failed: {lines[-1] if lines else 'no output'}")
+
+
+def _has_ended(process: subprocess.Popen[bytes]) -> bool:
+    try:
+        process.wait(PROGRESS_SECONDS)
+    except subprocess.TimeoutExpired:
+        return False
+    except BaseException:
+        process.kill()
+        raise
+    return True
+
+
+def _tell(line: str) -> None:
+    sys.stderr.write(line + "\n")
+    sys.stderr.flush()

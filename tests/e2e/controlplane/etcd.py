@@ -1,0 +1,101 @@
+"""
+What lies in etcd, byte for byte, through its own JSON gateway.
+"""
+
+import base64
+import http.client
+import json
+from collections.abc import Iterator
+from typing import Any
+
+TIMEOUT_SECONDS = 10.0
+PAGE_SIZE = 200
+
+
+class Etcd:
+    """
+    A client of one etcd that listens on loopback without TLS.
+    """
+
+    def __init__(self, port: int) -> None:
+        self.url = f"http://127.0.0.1:{port}"
+        self._port = port
+
+    def is_healthy(self) -> bool:
+        """
+        Tell whether it takes requests.
+        """
+        try:
+            return self._call("GET", "/health", None).get("health") == "true"
+        except (OSError, http.client.HTTPException):
+            return False
+
+    def get(self, key: str) -> bytes | None:
+        """
+        Read one value; None if the key does not exist.
+        """
+        found = self._call("POST", "/v3/kv/range", {"key": _encode(key.encode())}).get("kvs", [])
+        return base64.b64decode(found[0].get("value", "")) if found else None
+
+    def put(self, key: str, value: bytes) -> None:
+        """
+        Write one value, past everything that an API server would say about it.
+        """
+        self._call("POST", "/v3/kv/put", {"key": _encode(key.encode()), "value": _encode(value)})
+
+    def delete_prefix(self, prefix: str) -> int:
+        """
+        Delete every key below a prefix.
+
+        Returns:
+            How many there were.
+        """
+        start = prefix.encode()
+        body = {"key": _encode(start), "range_end": _encode(_end_of(start))}
+        return int(self._call("POST", "/v3/kv/deleterange", body).get("deleted", 0))
+
+    def count(self, prefix: str) -> int:
+        """
+        Count the keys below a prefix.
+        """
+        start = prefix.encode()
+        body = {"key": _encode(start), "range_end": _encode(_end_of(start)), "count_only": True}
+        return int(self._call("POST", "/v3/kv/range", body).get("count", 0))
+
+    def values(self, prefix: str) -> Iterator[tuple[str, bytes]]:
+        """
+        Yield every key below a prefix, and its value, in the order of the keys.
+        """
+        start, end = prefix.encode(), _end_of(prefix.encode())
+        while True:
+            body = {"key": _encode(start), "range_end": _encode(end), "limit": PAGE_SIZE}
+            answer = self._call("POST", "/v3/kv/range", body)
+            key = b""
+            for pair in answer.get("kvs", []):
+                key = base64.b64decode(pair["key"])
+                yield key.decode(), base64.b64decode(pair.get("value", ""))
+            if not answer.get("more"):
+                return
+            start = key + b"\0"
+
+    def _call(self, method: str, path: str, body: dict[str, Any] | None) -> dict[str, Any]:
+        connection = http.client.HTTPConnection("127.0.0.1", self._port, timeout=TIMEOUT_SECONDS)
+        try:
+            connection.request(method, path, None if body is None else json.dumps(body))
+            response = connection.getresponse()
+            content = response.read()
+        finally:
+            connection.close()
+        if response.status != http.client.OK:
+            raise http.client.HTTPException(f"etcd: {path}: {response.status} {content[:200]!r}")
+        answer: dict[str, Any] = json.loads(content)
+        return answer
+
+
+def _encode(value: bytes) -> str:
+    return base64.b64encode(value).decode()
+
+
+def _end_of(prefix: bytes) -> bytes:
+    # The first key that does not begin with the prefix; no prefix of ours ends in 0xff.
+    return prefix[:-1] + bytes([prefix[-1] + 1])

@@ -1,0 +1,320 @@
+"""
+A control plane on loopback: etcd, kube-apiserver and, where wanted, more of them.
+
+Everything lives in one temporary folder and ends with ``stop``, at the interpreter's end or, on
+Linux, with the process that started it.
+"""
+
+import atexit
+import http.client
+import json
+import os
+import secrets
+import shutil
+import socket
+import ssl
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from tests.e2e.controlplane.api import Api, ApiError
+from tests.e2e.controlplane.assets import Assets
+from tests.e2e.controlplane.auditing import POLICY, AuditLog
+from tests.e2e.controlplane.certificates import Authority, make_signing_key
+from tests.e2e.controlplane.etcd import Etcd
+from tests.e2e.controlplane.processes import Child
+
+START_SECONDS = 60.0
+POLL_SECONDS = 0.1
+TOKEN_SECONDS = 24 * 3600
+
+
+class ControlPlaneError(Exception):
+    """
+    The control plane did not come up; the message has the end of the log.
+    """
+
+
+class ControlPlane:
+    """
+    One etcd, and API servers on it.
+
+    Attributes:
+        url: Of the first API server.
+        token: Of an administrator.
+        ssl_context: Trusts the API servers.
+        kubeconfig: Of an administrator, by client certificate.
+        api: The first API server, as an administrator.
+        etcd: What is stored.
+        audit: What was asked of the API servers.
+    """
+
+    def __init__(self, assets: Assets) -> None:
+        self._assets = assets
+        self._children: list[Child] = []
+        self.folder = Path(tempfile.mkdtemp(prefix="espalier-control-plane-"))
+        atexit.register(self.stop)
+        self.audit = AuditLog(self.folder)
+        self._authority = Authority(self.folder)
+        self._serving = self._authority.issue_for_server("serving")
+        self._signing_key = make_signing_key(self.folder / "service-accounts.key")
+        self._admin = self._authority.issue_for_client("admin", group="system:masters")
+        self.token = secrets.token_urlsafe(32)
+        self._write("tokens.csv", f"{self.token},admin,admin,system:masters\n")
+        self._write("audit-policy.json", json.dumps(POLICY))
+        self.ssl_context = ssl.create_default_context(cafile=self._authority.certificate)
+        etcd_port, self._port = _free_port(), _free_port()
+        self.etcd = Etcd(etcd_port)
+        self.url = f"https://127.0.0.1:{self._port}"
+        self.api = self.api_of(self.url)
+        self.kubeconfig = self.write_kubeconfig(
+            "admin",
+            user={
+                "client-certificate": str(self._admin.certificate),
+                "client-key": str(self._admin.key),
+            },
+        )
+
+    def start(self) -> None:
+        """
+        Start etcd and the first API server, and wait until they are ready.
+
+        Raises:
+            ControlPlaneError: One of them ended, or is not ready in time.
+        """
+        try:
+            etcd = self._start_etcd()
+            self._wait(etcd, self.etcd.is_healthy)
+            server = self._start_api_server("first", self._port)
+            self._wait(server, lambda: self._is_ready(self.api))
+        except BaseException:
+            self.stop()
+            raise
+
+    def stop(self) -> None:
+        """
+        End all processes, last started first, and take the folder away.
+        """
+        atexit.unregister(self.stop)
+        for child in reversed(self._children):
+            # Nothing that is stored here outlives this call: there is nothing to end in order.
+            child.kill()
+        self._children.clear()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def start_second_api_server(self) -> tuple[Child, Api]:
+        """
+        Start another API server on the same etcd, and wait until it is ready.
+
+        Returns:
+            Its process, to be paused, resumed and given to ``end``, and a client of it.
+        """
+        port = _free_port()
+        child = self._start_api_server("second", port)
+        api = self.api_of(f"https://127.0.0.1:{port}")
+        self._wait(child, lambda: self._is_ready(api))
+        return child, api
+
+    def start_controllers(self, *names: str) -> Child:
+        """
+        Start a kube-controller-manager with the controllers named.
+
+        Raises:
+            ControlPlaneError: There is no such binary.
+        """
+        if self._assets.controller_manager is None:
+            raise ControlPlaneError("there is no kube-controller-manager")
+        return self.start_child(
+            "kube-controller-manager",
+            [
+                self._assets.controller_manager,
+                f"--kubeconfig={self.kubeconfig}",
+                f"--controllers={','.join(names)}",
+                "--leader-elect=false",
+                "--secure-port=0",
+            ],
+        )
+
+    @property
+    def has_controller_manager(self) -> bool:
+        """
+        Whether ``start_controllers`` can.
+        """
+        return self._assets.controller_manager is not None
+
+    def start_child(
+        self,
+        name: str,
+        command: list[str | Path],
+        *,
+        environment: dict[str, str] | None = None,
+        folder: Path | None = None,
+    ) -> Child:
+        """
+        Start any process that shall end with the control plane; its output goes to its log.
+        """
+        log = self.folder / f"{name}-{len(list(self.folder.glob(f'{name}-*.log')))}.log"
+        child = Child(name, command, log=log, environment=environment, folder=folder)
+        self._children.append(child)
+        return child
+
+    def end(self, child: Child, *, grace_seconds: float = 3.0) -> int:
+        """
+        End one process before the rest.
+
+        Returns:
+            Its exit code, negative for a signal.
+        """
+        self._children.remove(child)
+        return child.stop(grace_seconds=grace_seconds)
+
+    def api_of(self, url: str) -> Api:
+        """
+        Make a client of an API server, as an administrator.
+        """
+        return Api(url, self.ssl_context, self.token)
+
+    def raw_get(self, key: str) -> bytes | None:
+        """
+        Read what is stored under a key; None if there is nothing.
+        """
+        return self.etcd.get(key)
+
+    def raw_put(self, key: str, value: bytes) -> None:
+        """
+        Store a value past the API server.
+        """
+        self.etcd.put(key, value)
+
+    def service_account_kubeconfig(self, namespace: str, name: str) -> Path:
+        """
+        Mint a token of a ServiceAccount and write a kubeconfig with it.
+        """
+        path = f"/api/v1/namespaces/{namespace}/serviceaccounts/{name}/token"
+        body = {
+            "apiVersion": "authentication.k8s.io/v1",
+            "kind": "TokenRequest",
+            "spec": {"expirationSeconds": TOKEN_SECONDS},
+        }
+        token = self.api.post(path, body)["status"]["token"]
+        return self.write_kubeconfig(f"{namespace}-{name}", user={"token": token})
+
+    def write_kubeconfig(self, name: str, *, user: dict[str, Any]) -> Path:
+        """
+        Write a kubeconfig of the first API server.
+        """
+        cluster = {"server": self.url, "certificate-authority": str(self._authority.certificate)}
+        content = {
+            "apiVersion": "v1",
+            "kind": "Config",
+            "clusters": [{"name": "espalier-tests", "cluster": cluster}],
+            "users": [{"name": name, "user": user}],
+            "contexts": [{"name": name, "context": {"cluster": "espalier-tests", "user": name}}],
+            "current-context": name,
+        }
+        return self._write(f"{name}.kubeconfig", json.dumps(content, indent=2))
+
+    def kubectl(self, *arguments: str, stdin: str | None = None) -> str:
+        """
+        Run kubectl as an administrator.
+
+        Returns:
+            What it printed.
+
+        Raises:
+            ControlPlaneError: It failed; the message has what it said.
+        """
+        command = [str(self._assets.kubectl), f"--kubeconfig={self.kubeconfig}", *arguments]
+        result = subprocess.run(
+            command,
+            input=stdin,
+            stdin=subprocess.DEVNULL if stdin is None else None,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=START_SECONDS,
+            env=os.environ | {"HOME": str(self.folder)},  # its caches are no business of the user's
+        )
+        if result.returncode:
+            raise ControlPlaneError(f"kubectl {' '.join(arguments)}: {result.stderr.strip()}")
+        return result.stdout
+
+    def _start_etcd(self) -> Child:
+        peers = f"http://127.0.0.1:{_free_port()}"
+        return self.start_child(
+            "etcd",
+            [
+                self._assets.etcd,
+                f"--data-dir={self.folder / 'etcd'}",
+                f"--listen-client-urls={self.etcd.url}",
+                f"--advertise-client-urls={self.etcd.url}",
+                f"--listen-peer-urls={peers}",
+                f"--initial-advertise-peer-urls={peers}",
+                f"--initial-cluster=default={peers}",
+                "--unsafe-no-fsync",
+                "--log-level=warn",
+            ],
+        )
+
+    def _start_api_server(self, name: str, port: int) -> Child:
+        return self.start_child(
+            f"kube-apiserver-{name}",
+            [
+                self._assets.kube_apiserver,
+                f"--etcd-servers={self.etcd.url}",
+                f"--secure-port={port}",
+                "--bind-address=127.0.0.1",
+                "--advertise-address=127.0.0.1",
+                "--endpoint-reconciler-type=none",
+                f"--tls-cert-file={self._serving.certificate}",
+                f"--tls-private-key-file={self._serving.key}",
+                f"--client-ca-file={self._authority.certificate}",
+                f"--token-auth-file={self.folder / 'tokens.csv'}",
+                f"--service-account-key-file={self._signing_key}",
+                f"--service-account-signing-key-file={self._signing_key}",
+                "--service-account-issuer=https://kubernetes.default.svc",
+                "--service-cluster-ip-range=10.0.0.0/24",
+                "--authorization-mode=RBAC",
+                # No controller makes the default accounts that it would ask for.
+                "--disable-admission-plugins=ServiceAccount",
+                f"--audit-policy-file={self.folder / 'audit-policy.json'}",
+                f"--audit-log-path={self.audit.path_for(name)}",
+            ],
+        )
+
+    def _is_ready(self, api: Api) -> bool:
+        try:
+            api.get("/readyz")
+            # Made by the API server itself, a moment after it says that it is ready.
+            return api.find("/api/v1/namespaces/default") is not None
+        except (OSError, ApiError, http.client.HTTPException):
+            return False
+
+    def _wait(self, child: Child, is_ready: Callable[[], bool]) -> None:
+        deadline = time.monotonic() + START_SECONDS
+        while not is_ready():
+            if child.exit_code is not None:
+                raise ControlPlaneError(
+                    f"{child.name} ended with exit code {child.exit_code}:\n{child.tail()}"
+                )
+            if time.monotonic() > deadline:
+                raise ControlPlaneError(
+                    f"{child.name} was not ready after {START_SECONDS:.0f} s:\n{child.tail()}"
+                )
+            time.sleep(POLL_SECONDS)
+
+    def _write(self, name: str, content: str) -> Path:
+        path = self.folder / name
+        path.touch(mode=0o600)
+        path.write_text(content, encoding="utf-8")
+        return path
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
