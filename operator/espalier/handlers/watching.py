@@ -1,0 +1,67 @@
+"""
+Kopf's handlers: each takes what Kopf says, hands it on, and returns nothing.
+
+Only ``on.event`` on definitions, never ``on.create``, ``on.update``, a daemon or a timer: those
+write annotations and finalizers. Kopf never tries an ``on.event`` handler again, so the queue
+does, and it is told a name and nothing else.
+"""
+
+from collections.abc import Awaitable, Callable
+from typing import Any, Protocol
+
+import kopf
+
+from espalier.handlers.hardening import harden
+
+
+class Operator(Protocol):
+    """
+    What the handlers hand on to.
+    """
+
+    async def start(self) -> None:
+        """
+        Begin the work.
+        """
+
+    async def stop(self) -> None:
+        """
+        End the work, and whatever was started for it.
+        """
+
+    def nudge(self, name: str) -> None:
+        """
+        Have a definition looked at anew.
+        """
+
+
+def registry_of(
+    operator: Operator, connect: Callable[[], Awaitable[kopf.AiohttpSession]]
+) -> kopf.OperatorRegistry:
+    """
+    Register the handlers in a registry of their own; there is no global one.
+
+    Args:
+        connect: Makes a new session for Kopf, which closes it when it was refused once.
+    """
+    registry = kopf.OperatorRegistry()
+
+    @kopf.on.login(registry=registry)
+    async def log_in(**_: Any) -> kopf.AiohttpSession:
+        return await connect()
+
+    @kopf.on.startup(registry=registry)
+    async def begin(settings: kopf.OperatorSettings, **_: Any) -> None:
+        harden(settings)
+        await operator.start()
+
+    @kopf.on.cleanup(registry=registry)
+    async def end(**_: Any) -> None:
+        await operator.stop()
+
+    # Not filtered by a label: then it would not be told that the label went.
+    @kopf.on.event("apiextensions.k8s.io", "v1", "customresourcedefinitions", registry=registry)
+    async def definition_seen(event: kopf.RawEvent, **_: Any) -> None:
+        operator.nudge(event["object"]["metadata"]["name"])
+
+    return registry

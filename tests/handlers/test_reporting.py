@@ -1,0 +1,245 @@
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+
+from espalier.crd import Condition
+from espalier.errors import (
+    ClusterError,
+    ConflictError,
+    ForbiddenError,
+    NotFoundError,
+    RejectedError,
+    TransientError,
+)
+from espalier.handlers.guarding import Guard
+from espalier.handlers.reporting import NOT_CHECKED, StatusReporter
+from tests.handlers.world import FakeClock, FakeDefinitions, FakeEvents, definition_of, settled
+
+WIDGETS = definition_of()
+
+
+class World:
+    def __init__(self) -> None:
+        self.clock = FakeClock()
+        self.definitions = FakeDefinitions()
+        self.events = FakeEvents()
+        self.guard = Guard(lambda: None)
+        self.reporter = StatusReporter(
+            self.definitions, self.events, self.clock, self.guard, progress_seconds=10
+        )
+
+    async def say(self, reason: str, message: str, status: str = "False") -> None:
+        await self.reporter.report(WIDGETS, (current(reason, message, status),))
+        await settled()
+
+    @property
+    def messages(self) -> list[str]:
+        return [conditions[0].message for _, conditions in self.definitions.applied]
+
+
+def current(reason: str, message: str, status: str = "False", *, at: str = "") -> Condition:
+    return Condition(
+        type="espalier.dev/StoredObjectsCurrent",
+        status=status,
+        reason=reason,
+        message=message,
+        last_transition_time=at,
+    )
+
+
+@pytest.fixture
+async def world() -> AsyncIterator[World]:
+    made = World()
+    yield made
+    await made.guard.close()
+    assert made.guard.failure is None
+
+
+async def test_both_conditions_are_always_applied_together(world: World) -> None:
+    await world.say("Rewriting", "0 of 5")
+
+    ((manager, conditions),) = world.definitions.applied
+    assert manager == "espalier"
+    assert [(c.type, c.status, c.reason) for c in conditions] == [
+        ("espalier.dev/StoredObjectsCurrent", "False", "Rewriting"),
+        (NOT_CHECKED.type, "Unknown", "NotChecked"),
+    ]
+
+
+async def test_progress_is_written_seldom_and_the_last_of_it_in_the_end(world: World) -> None:
+    for done in range(5):
+        await world.say("Rewriting", f"{done} of 5")
+    assert world.messages == ["0 of 5"]
+
+    await world.clock.advance(10)
+
+    assert world.messages == ["0 of 5", "4 of 5"]
+    await world.clock.advance(60)
+    assert world.messages == ["0 of 5", "4 of 5"]
+
+
+async def test_a_change_of_state_is_written_at_once(world: World) -> None:
+    await world.say("Rewriting", "0 of 5")
+    await world.say("Rewriting", "1 of 5")
+    await world.say("Proved", "all of 5", status="True")
+
+    assert world.messages == ["0 of 5", "all of 5"]
+
+
+async def test_the_time_of_the_last_transition_moves_with_the_status_only(world: World) -> None:
+    await world.say("Pending", "waiting")
+    await world.clock.advance(5)
+    await world.say("Rewriting", "0 of 5")
+    await world.clock.advance(5)
+    await world.say("Proved", "all of 5", status="True")
+
+    assert [conditions[0].last_transition_time for _, conditions in world.definitions.applied] == [
+        "2026-01-01T00:00:00Z",
+        "2026-01-01T00:00:00Z",
+        "2026-01-01T00:00:10Z",
+    ]
+
+
+async def test_what_stands_there_already_is_not_written_again() -> None:
+    world = World()
+    standing = (current("Proved", "all of 5", "True", at="2025-01-01T00:00:00Z"), NOT_CHECKED)
+
+    await world.reporter.report(
+        definition_of(conditions=standing), (current("Proved", "all of 5", "True"),)
+    )
+    await settled()
+
+    assert world.definitions.applied == []
+    assert world.events.posted == []
+
+
+async def test_an_event_is_posted_for_each_change_of_state_and_never_for_progress(
+    world: World,
+) -> None:
+    await world.say("Rewriting", "0 of 5")
+    await world.say("Rewriting", "1 of 5")
+    await world.clock.advance(10)
+    await world.say("WouldLoseData", "spec.old in 2 objects")
+    await world.say("Proved", "all of 5", status="True")
+
+    assert world.events.posted == [
+        ("Normal", "Rewriting", "0 of 5"),
+        ("Warning", "WouldLoseData", "spec.old in 2 objects"),
+        ("Normal", "Proved", "all of 5"),
+    ]
+
+
+async def test_an_event_that_cannot_be_posted_costs_no_condition(world: World) -> None:
+    world.events.failures = [ForbiddenError(verb="create", resource="events", status=403)]
+
+    await world.say("Rewriting", "0 of 5")
+    await world.say("Failed", "5 of 5 failed")
+
+    assert world.messages == ["0 of 5", "5 of 5 failed"]
+    assert world.events.posted == [("Warning", "Failed", "5 of 5 failed")]
+
+
+@pytest.mark.parametrize(
+    "failure",
+    [
+        TransientError(verb="patch", resource="x", status=503),
+        ForbiddenError(verb="patch", resource="x", status=403),
+    ],
+)
+async def test_a_write_that_fails_is_tried_again_with_the_newest_words(
+    world: World, failure: ClusterError
+) -> None:
+    world.definitions.failures = [failure, failure]
+    await world.say("Rewriting", "0 of 5")
+    await world.say("Failed", "5 of 5 failed")
+    assert world.messages == []
+
+    await world.clock.advance(1)
+    assert world.messages == []
+    await world.clock.advance(2)
+
+    assert world.messages == ["5 of 5 failed"]
+
+
+async def test_a_server_that_asks_for_patience_gets_it(world: World) -> None:
+    world.definitions.failures = [
+        TransientError(verb="patch", resource="x", status=429, retry_after_seconds=20)
+    ]
+    await world.say("Rewriting", "0 of 5")
+
+    await world.clock.advance(19)
+    assert world.messages == []
+    await world.clock.advance(1)
+    assert world.messages == ["0 of 5"]
+
+
+@pytest.mark.parametrize(
+    "failure",
+    [
+        NotFoundError(verb="patch", resource="x", status=404),
+        ConflictError(verb="patch", resource="x", status=409),
+    ],
+)
+async def test_a_definition_that_is_gone_or_another_one_gets_no_more_words(
+    world: World, failure: ClusterError
+) -> None:
+    world.definitions.failures = [failure]
+
+    await world.say("Rewriting", "0 of 5")
+    await world.say("Failed", "5 of 5 failed")
+    await world.clock.advance(60)
+
+    assert world.messages == []
+
+
+async def test_words_that_the_server_refuses_do_not_silence_the_next_ones(world: World) -> None:
+    world.definitions.failures = [RejectedError(verb="patch", resource="x", status=422)]
+
+    await world.say("Rewriting", "0 of 5")
+    await world.say("Failed", "5 of 5 failed")
+
+    assert world.messages == ["5 of 5 failed"]
+
+
+async def test_conditions_are_taken_away_only_after_the_write_under_way(world: World) -> None:
+    world.definitions.gate.clear()
+    await world.say("Rewriting", "0 of 5")
+    withdrawal = asyncio.create_task(world.reporter.withdraw(WIDGETS))
+    await settled()
+    assert not withdrawal.done()
+
+    world.definitions.gate.set()
+    await withdrawal
+
+    assert [len(conditions) for _, conditions in world.definitions.applied] == [2, 0]
+    assert world.definitions.applied[-1][0] == "espalier"
+
+
+async def test_a_withdrawal_does_not_wait_for_a_pause_to_end(world: World) -> None:
+    world.definitions.failures = [
+        TransientError(verb="patch", resource="x", status=429, retry_after_seconds=600)
+    ]
+    await world.say("Rewriting", "0 of 5")
+
+    await world.reporter.withdraw(WIDGETS)
+
+    assert world.definitions.applied == [("espalier", ())]
+
+
+async def test_after_a_withdrawal_a_new_run_may_speak_again(world: World) -> None:
+    await world.say("Rewriting", "0 of 5")
+    await world.reporter.withdraw(WIDGETS)
+
+    await world.say("Rewriting", "0 of 5")
+
+    assert [len(conditions) for _, conditions in world.definitions.applied] == [2, 0, 2]
+
+
+async def test_closing_writes_what_is_still_unwritten(world: World) -> None:
+    await world.say("Rewriting", "0 of 5")
+    await world.say("Rewriting", "4 of 5")
+
+    await world.reporter.close(patience_seconds=1)
+
+    assert world.messages == ["0 of 5", "4 of 5"]

@@ -1,0 +1,74 @@
+from dataclasses import fields
+
+import pytest
+
+from espalier.errors import ConfigurationError
+from espalier.handlers.settings import Settings, read_settings
+
+
+def test_without_an_environment_the_defaults_hold() -> None:
+    assert read_settings({}) == Settings()
+
+
+def test_every_setting_can_be_given_by_the_environment() -> None:
+    environment = {
+        "ESPALIER_NAMESPACE": "elsewhere",
+        "ESPALIER_SETTLE_SECONDS": "1.5",
+        "ESPALIER_PAGE_SIZE": "20",
+        "ESPALIER_MAX_IN_FLIGHT": "3",
+        "ESPALIER_MAX_RUNS": "2",
+        "ESPALIER_STRUCTURAL_GRACE_SECONDS": "5",
+        "ESPALIER_PROGRESS_SECONDS": "6",
+        "ESPALIER_RESYNC_SECONDS": "7",
+        "ESPALIER_PROBE_PORT": "8080",
+        "ESPALIER_READ_ONLY": "true",
+        "UNRELATED": "x",
+    }
+    assert {f"ESPALIER_{field.name.upper()}" for field in fields(Settings)} == set(environment) - {
+        "UNRELATED"
+    }
+
+    assert read_settings(environment) == Settings(
+        namespace="elsewhere",
+        settle_seconds=1.5,
+        page_size=20,
+        max_in_flight=3,
+        max_runs=2,
+        structural_grace_seconds=5,
+        progress_seconds=6,
+        resync_seconds=7,
+        probe_port=8080,
+        read_only=True,
+    )
+
+
+def test_flags_win_over_the_environment_and_absent_flags_do_not() -> None:
+    settings = read_settings(
+        {"ESPALIER_PAGE_SIZE": "20", "ESPALIER_MAX_RUNS": "2"},
+        {"page_size": 30, "max_runs": None},
+    )
+
+    assert (settings.page_size, settings.max_runs) == (30, 2)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("PAGE_SIZE", "many", "ESPALIER_PAGE_SIZE: 'many' is no whole number"),
+        ("PAGE_SIZE", "1.5", "ESPALIER_PAGE_SIZE: '1.5' is no whole number"),
+        ("PAGE_SIZE", "0", "page_size: 0 is not between 1 and 10000"),
+        ("SETTLE_SECONDS", "soon", "ESPALIER_SETTLE_SECONDS: 'soon' is no number of seconds"),
+        ("SETTLE_SECONDS", "nan", "ESPALIER_SETTLE_SECONDS: 'nan' is no number of seconds"),
+        ("SETTLE_SECONDS", "inf", "ESPALIER_SETTLE_SECONDS: 'inf' is no number of seconds"),
+        ("SETTLE_SECONDS", "-1", "settle_seconds: -1.0 is not between 0 and 3600"),
+        ("READ_ONLY", "perhaps", "ESPALIER_READ_ONLY: 'perhaps' is neither true nor false"),
+        ("NAMESPACE", "", "namespace: must not be empty"),
+    ],
+)
+def test_a_setting_that_makes_no_sense_is_refused_in_one_line(
+    name: str, text: str, said: str
+) -> None:
+    with pytest.raises(ConfigurationError) as refused:
+        read_settings({f"ESPALIER_{name}": text})
+
+    assert str(refused.value) == said

@@ -1,0 +1,133 @@
+"""
+A world in memory for the handlers: a clock that is turned by hand, and a status that is kept.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from espalier.crd import Condition, Definition, Version
+from espalier.errors import ClusterError, NotFoundError
+
+
+def definition_of(name: str = "widgets.example.com", **changes: object) -> Definition:
+    """
+    Make a definition with one served storage version.
+    """
+    plural, _, group = name.partition(".")
+    version = Version(name="v1", served=True, storage=True, schema={"type": "object"})
+    made = Definition(
+        name=name,
+        uid="uid-1",
+        resource_version="1",
+        generation=1,
+        group=group,
+        kind="Widget",
+        plural=plural,
+        namespaced=True,
+        versions=(version,),
+        stored_versions=("v1",),
+        preserve_unknown_fields=False,
+        conversion="None",
+        established=True,
+        deleting=False,
+    )
+    return replace(made, **changes)  # type: ignore[arg-type]  # a test knows the fields
+
+
+class FakeClock:
+    """
+    Stands still until it is turned.
+    """
+
+    def __init__(self) -> None:
+        self._now = 0.0
+        self._sleepers: list[tuple[float, asyncio.Future[None]]] = []
+
+    def monotonic_seconds(self) -> float:
+        return self._now
+
+    def utc_timestamp(self) -> str:
+        return f"2026-01-01T00:{int(self._now) // 60:02d}:{int(self._now) % 60:02d}Z"
+
+    async def sleep(self, seconds: float) -> None:
+        woken: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._sleepers.append((self._now + seconds, woken))
+        await woken
+
+    async def advance(self, seconds: float) -> None:
+        """
+        Let the time pass, wake who is due, and let everybody do what can be done.
+        """
+        await settled()
+        self._now += seconds
+        due = [entry for entry in self._sleepers if entry[0] <= self._now]
+        self._sleepers = [entry for entry in self._sleepers if entry[0] > self._now]
+        for _, woken in due:
+            if not woken.done():
+                woken.set_result(None)
+        await settled()
+
+
+async def settled() -> None:
+    """
+    Let all tasks of the loop run until they wait.
+    """
+    for _ in range(50):
+        await asyncio.sleep(0)
+
+
+@dataclass
+class FakeDefinitions:
+    """
+    The definitions of a cluster, and a log of what was applied to their status.
+
+    Attributes:
+        failures: Raised by the next applies, one each.
+        gate: While it is not set, an apply hangs before it is carried out.
+    """
+
+    found: dict[str, Definition] = field(default_factory=dict)
+    applied: list[tuple[str, tuple[Condition, ...]]] = field(default_factory=list)
+    failures: list[ClusterError] = field(default_factory=list)
+    gate: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def __post_init__(self) -> None:
+        self.gate.set()
+
+    async def get_definition(self, name: str) -> Definition:
+        if name not in self.found:
+            raise NotFoundError(verb="get", resource=name, status=404)
+        return self.found[name]
+
+    async def set_stored_versions(
+        self, definition: Definition, versions: Sequence[str]
+    ) -> Definition:
+        return replace(definition, stored_versions=tuple(versions))
+
+    async def apply_conditions(
+        self, definition: Definition, conditions: Sequence[Condition], *, field_manager: str
+    ) -> None:
+        del definition
+        await self.gate.wait()
+        if self.failures:
+            raise self.failures.pop(0)
+        self.applied.append((field_manager, tuple(conditions)))
+
+
+@dataclass
+class FakeEvents:
+    """
+    The Events that were posted.
+    """
+
+    posted: list[tuple[str, str, str]] = field(default_factory=list)
+    failures: list[ClusterError] = field(default_factory=list)
+
+    async def post_event(
+        self, definition: Definition, *, type_: str, reason: str, message: str
+    ) -> None:
+        del definition
+        if self.failures:
+            raise self.failures.pop(0)
+        self.posted.append((type_, reason, message))
