@@ -1,0 +1,253 @@
+"""
+What an answer of the API server means, as one of our errors. Pure.
+
+The server's texts are handed on, but for the values that validation errors repeat: what stands in
+an object must not get into conditions, Events and logs by way of an error.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from email.utils import parsedate_to_datetime
+from http import HTTPStatus
+
+import msgspec
+
+from espalier.errors import (
+    ClusterError,
+    ConflictError,
+    ExpiredTokenError,
+    ForbiddenError,
+    NotFoundError,
+    RejectedError,
+    TransientError,
+    UndecodableError,
+)
+
+_MAX_DETAIL_CHARACTERS = 1000
+_MAX_CAUSES = 20
+
+_TRANSIENT = frozenset({HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_MANY_REQUESTS})
+# 5xx answers that say "never", not "not now".
+_LASTING = frozenset({HTTPStatus.NOT_IMPLEMENTED, HTTPStatus.HTTP_VERSION_NOT_SUPPORTED})
+
+_STORAGE_KEY = re.compile(r"\bKey: (/[^\s,]+)")
+# What servers say whose Status has no reason of its own for it.
+_UNDECODABLE = re.compile(
+    r"StorageError: corrupt object|object not decodable|data from the storage is not transformable"
+    r"|request to convert CR from an invalid group/version"
+)
+_VALUE_INTRODUCTION = re.compile(r"\b(?:Invalid|Unsupported|Duplicate) value: ")
+_GO_STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
+
+
+class _Cause(msgspec.Struct):
+    reason: str = ""
+    message: str = ""
+    field: str = ""
+
+
+class _Details(msgspec.Struct, rename="camel"):
+    causes: list[_Cause] | None = None
+    retry_after_seconds: float = 0
+
+
+class _StatusMetadata(msgspec.Struct):
+    continue_token: str = msgspec.field(default="", name="continue")
+
+
+class Status(msgspec.Struct):
+    """
+    A ``meta/v1`` Status object, as far as it is of use.
+    """
+
+    message: str = ""
+    reason: str = ""
+    code: int = 0
+    details: _Details | None = None
+    metadata: _StatusMetadata | None = None
+
+    @property
+    def causes(self) -> list[_Cause]:
+        """
+        The single causes; may be empty.
+        """
+        return (self.details.causes or []) if self.details else []
+
+
+_status_decoder = msgspec.json.Decoder(Status)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempt:
+    """
+    What was tried, for the texts of errors.
+
+    Attributes:
+        verb: As RBAC names it.
+        resource: ``widgets.example.com``, with the object's name where it is known.
+    """
+
+    verb: str
+    resource: str
+
+
+def read_status(body: bytes) -> Status:
+    """
+    Read a Status object; an empty one, if the body is anything else.
+
+    Whatever is no Status may have come from a proxy, and is not repeated.
+    """
+    try:
+        return _status_decoder.decode(body)
+    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
+        return Status()
+
+
+def error_of(
+    attempt: Attempt, status: int, body: bytes, *, retry_after_seconds: float | None = None
+) -> ClusterError:
+    """
+    Make the error of an answer that is no success.
+
+    Args:
+        attempt: What was tried.
+        status: The HTTP status.
+        body: As much of the answer as was read.
+        retry_after_seconds: From the header; else the Status's own is taken.
+
+    Returns:
+        The error, not raised.
+    """
+    said = read_status(body)
+    code = status or said.code
+    facts = {
+        "verb": attempt.verb,
+        "resource": attempt.resource,
+        "reason": said.reason or _phrase(code),
+        "detail": _cut(_speakable(said)),
+    }
+    if code == HTTPStatus.GONE or said.reason in {"Expired", "Gone"}:
+        token = said.metadata.continue_token if said.metadata else ""
+        return ExpiredTokenError(**facts, status=code, fresh_token=token or None)
+    if code in _NAMED:
+        return _NAMED[code](**facts, status=code)
+    if _is_undecodable(code, said):
+        return UndecodableError(**facts, status=code, keys=_storage_keys(said))
+    if code in _TRANSIENT or (code >= HTTPStatus.INTERNAL_SERVER_ERROR and code not in _LASTING):
+        if retry_after_seconds is None and said.details and said.details.retry_after_seconds > 0:
+            retry_after_seconds = said.details.retry_after_seconds
+        return TransientError(**facts, status=code, retry_after_seconds=retry_after_seconds)
+    return RejectedError(**facts, status=code, causes=tuple(_texts(said.causes)))
+
+
+_NAMED: Mapping[int, type[ForbiddenError | NotFoundError | ConflictError]] = {
+    # The credentials were renewed before; a person must give others.
+    HTTPStatus.UNAUTHORIZED: ForbiddenError,
+    HTTPStatus.FORBIDDEN: ForbiddenError,
+    HTTPStatus.NOT_FOUND: NotFoundError,
+    HTTPStatus.CONFLICT: ConflictError,
+}
+
+
+def malformed(attempt: Attempt, detail: str) -> RejectedError:
+    """
+    Make the error of an answer that says success and is not what the API promises.
+    """
+    return RejectedError(
+        verb=attempt.verb, resource=attempt.resource, reason="MalformedAnswer", detail=detail
+    )
+
+
+def retry_after_seconds_of(value: str | None, *, now: datetime) -> float | None:
+    """
+    Read a ``Retry-After`` header: seconds or an HTTP date.
+
+    Args:
+        value: The header, None if it is not there.
+        now: The server's own time where known.
+
+    Returns:
+        Seconds from now, never negative; None for what is neither.
+
+    Source:
+        RFC 9110, section 10.2.3.
+    """
+    if value is None:
+        return None
+    if value.isascii() and value.isdigit():
+        # Longer ones are no waiting times; int() refuses thousands of digits.
+        return float(value) if len(value) < 10 else None  # noqa: PLR2004 - thirty years
+    try:
+        date = parsedate_to_datetime(value)
+        return max(0.0, (date - now).total_seconds())
+    except (ValueError, TypeError, OverflowError):
+        return None
+
+
+def _phrase(code: int) -> str:
+    try:
+        return HTTPStatus(code).phrase.replace(" ", "")
+    except ValueError:
+        return "UnknownAnswer"
+
+
+def _is_undecodable(code: int, said: Status) -> bool:
+    return code == HTTPStatus.INTERNAL_SERVER_ERROR and (
+        said.reason == "StorageReadError" or _UNDECODABLE.search(said.message) is not None
+    )
+
+
+def _storage_keys(said: Status) -> tuple[str, ...]:
+    named = [cause.field for cause in said.causes if cause.field.startswith("/")]
+    named += _STORAGE_KEY.findall(said.message)
+    return tuple(dict.fromkeys(named))
+
+
+def _speakable(said: Status) -> str:
+    if said.reason != "Invalid":
+        return said.message
+    subject = said.message.partition(" is invalid")[0] if " is invalid" in said.message else ""
+    texts = list(_texts(said.causes))
+    return f"{subject} is invalid: {'; '.join(texts)}" if subject else "; ".join(texts)
+
+
+def _texts(causes: Iterable[_Cause]) -> Iterable[str]:
+    for index, cause in enumerate(causes):
+        if index == _MAX_CAUSES:
+            yield "..."
+            return
+        text = _without_value(cause.message) or cause.reason
+        yield _cut(f"{cause.field}: {text}" if cause.field else text)
+
+
+def _without_value(message: str) -> str:
+    """
+    Take the value out of a field error: ``Invalid value: "x": too long``.
+
+    Returns:
+        The text without it; only its kind where the value's end cannot be told.
+    """
+    introduction = _VALUE_INTRODUCTION.search(message)
+    if introduction is None:
+        return message
+    head, rest = message[: introduction.end() - 2], message[introduction.end() :]
+    string = _GO_STRING.match(rest)
+    end = string.end() if string else _json_end(rest)
+    detail = rest[end:] if end is not None else ""
+    return f"{head}{detail}" if detail.startswith(": ") else head
+
+
+def _json_end(text: str) -> int | None:
+    try:
+        return json.JSONDecoder().raw_decode(text)[1]
+    except (ValueError, RecursionError):
+        return None
+
+
+def _cut(text: str) -> str:
+    if len(text) <= _MAX_DETAIL_CHARACTERS:
+        return text
+    return text[: _MAX_DETAIL_CHARACTERS - 3] + "..."
