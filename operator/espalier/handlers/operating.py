@@ -1,0 +1,159 @@
+"""
+The operator without Kopf: the queue, those who work on it, and the readings of everything.
+
+Kopf's events are hints only. Each name that is put in the queue is read anew from the API server,
+gets its structural condition, and goes to the supervisor.
+"""
+
+import logging
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from typing import Protocol
+
+from espalier.crd import Definition
+from espalier.engine.ports import Clock, Definitions
+from espalier.errors import ClusterError, DefinitionError, EspalierError, NotFoundError
+from espalier.handlers.guarding import Guard
+from espalier.handlers.probing import probes
+from espalier.handlers.queueing import WorkQueue
+from espalier.handlers.reporting import StatusReporter
+from espalier.handlers.settings import Settings
+from espalier.handlers.structural import StructuralKeeper
+from espalier.handlers.supervising import Supervisor
+
+logger = logging.getLogger(__name__)
+
+# Two, so that one definition whose work takes long to end does not hold up the others.
+WORKERS = 2
+
+# The first reading is what readiness waits for, so a failed one is tried again soon.
+FAILED_RESYNC_SECONDS = 5.0
+
+# The kubelet gives 30 s from the signal to the end.
+LAST_WORDS_SECONDS = 5.0
+
+
+class DefinitionNames(Protocol):
+    """
+    Lists what definitions there are.
+    """
+
+    async def definition_names(self) -> Sequence[str]:
+        """
+        Read the names of all definitions.
+
+        Raises:
+            ClusterError: They could not be read.
+        """
+
+
+class Espalier:
+    """
+    What Kopf's handlers hand on to; see ``espalier.handlers.watching.Operator``.
+    """
+
+    def __init__(  # noqa: PLR0913 - its collaborators, each named
+        self,
+        settings: Settings,
+        *,
+        definitions: Definitions,
+        names: DefinitionNames,
+        clock: Clock,
+        guard: Guard,
+        queue: WorkQueue,
+        reporter: StatusReporter,
+        keeper: StructuralKeeper,
+        supervisor: Supervisor,
+    ) -> None:
+        self._settings = settings
+        self._definitions = definitions
+        self._names = names
+        self._clock = clock
+        self._guard = guard
+        self._queue = queue
+        self._reporter = reporter
+        self._keeper = keeper
+        self._supervisor = supervisor
+        self._listed = False
+        self._open = AsyncExitStack()
+
+    async def start(self) -> None:
+        """
+        Answer probes, read all definitions, and work on what is in the queue.
+        """
+        await self._open.enter_async_context(
+            probes(port=self._settings.probe_port, is_ready=lambda: self._listed)
+        )
+        self._guard.start(self._resync(), name="resync")
+        for number in range(WORKERS):
+            self._guard.start(self._work(), name=f"worker {number}")
+        logger.info("Espalier works.", extra={"read_only": self._settings.read_only})
+
+    async def stop(self) -> None:
+        """
+        End all work, write the last words, and be ready for nothing.
+        """
+        await self._supervisor.close()
+        await self._reporter.close(patience_seconds=LAST_WORDS_SECONDS)
+        await self._guard.close()
+        await self._queue.close()
+        await self._open.aclose()
+        logger.info("Espalier stopped.")
+
+    def nudge(self, name: str) -> None:
+        """
+        Have a definition looked at anew.
+        """
+        self._queue.nudge(name)
+
+    async def _work(self) -> None:
+        while True:
+            name = await self._queue.take()
+            try:
+                await self._look_at(name)
+            except EspalierError as error:
+                pause_seconds = self._queue.retry(name)
+                logger.warning(
+                    "Could not work on a definition; trying again.",
+                    extra={"crd": name, "error": str(error), "pause_seconds": pause_seconds},
+                )
+            else:
+                self._queue.done(name)
+
+    async def _look_at(self, name: str) -> None:
+        try:
+            definition = await self._definitions.get_definition(name)
+        except NotFoundError:
+            self._keeper.forget(name)
+            await self._supervisor.reconcile(name, None)
+            return
+        except DefinitionError as error:
+            # A retry reads the same; whoever mends it makes an event.
+            logger.warning(
+                "Cannot make sense of a definition.", extra={"crd": name, "error": str(error)}
+            )
+            return
+        # First the work: taking the label off stops it at once, whatever the condition costs.
+        await self._supervisor.reconcile(name, definition)
+        await self._keep(definition)
+
+    async def _keep(self, definition: Definition) -> None:
+        again_seconds = await self._keeper.keep(definition)
+        if again_seconds is not None:
+            self._queue.nudge_later(definition.name, after_seconds=again_seconds)
+
+    async def _resync(self) -> None:
+        """
+        Look at all definitions now and then: Kopf does not tell of those that went in a gap.
+        """
+        while True:
+            try:
+                names = await self._names.definition_names()
+            except ClusterError as error:
+                logger.warning("Could not list the definitions.", extra={"error": str(error)})
+                await self._clock.sleep(FAILED_RESYNC_SECONDS)
+                continue
+            for name in {*names, *self._supervisor.names}:
+                self._queue.nudge(name)
+            self._listed = True
+            await self._clock.sleep(self._settings.resync_seconds)

@@ -1,0 +1,216 @@
+"""
+Starts, restarts and ends the work on each definition that carries the label.
+
+The supervisor compares what is asked for with what is under way, whenever it is told to look. What
+a piece of work is *for* is its key: another key, and it starts over; the same key, and it is left
+alone, be it still running or finished. Work on one definition never hinders another's.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from typing import Protocol
+
+from espalier.crd import Definition
+from espalier.engine.ports import Clock, Definitions
+from espalier.errors import EspalierError, NotFoundError
+from espalier.handlers.guarding import Guard, stop
+from espalier.handlers.reporting import OWN_CONDITIONS, StatusReporter
+
+logger = logging.getLogger(__name__)
+
+MODE_LABEL = "espalier.dev/mode"
+"""Opts a definition in; without it nothing but the structural condition is kept."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """
+    How a run ended, as far as it matters for what comes next.
+
+    Attributes:
+        proved: Every stored object was shown to be in its normal form.
+        tend: New objects must be watched over from now on.
+        retry: Trying again can help though the definition does not change.
+    """
+
+    proved: bool
+    tend: bool
+    retry: bool
+
+
+class Work(Protocol):
+    """
+    What is to be done for a definition.
+    """
+
+    def key_of(self, definition: Definition) -> Hashable:
+        """
+        Tell what a run on this definition is for.
+        """
+
+    async def run(self, definition: Definition) -> Verdict:
+        """
+        Do it once, and report how it goes.
+
+        Raises:
+            EspalierError: It could not be done now; it may be tried again.
+        """
+
+    async def tend(self, definition: Definition) -> None:
+        """
+        Keep new objects in form; ends only when everything must be looked at anew.
+
+        Raises:
+            EspalierError: It could not go on.
+        """
+
+    def pause_seconds(self, *, attempt: int) -> float:
+        """
+        Tell how long to wait after so many failures in a row, the first being 1.
+        """
+
+
+@dataclass(slots=True, kw_only=True)
+class _Charge:
+    uid: str
+    key: Hashable
+    task: asyncio.Task[None]
+
+
+class Supervisor:
+    """
+    Holds one task for each labelled definition.
+    """
+
+    def __init__(  # noqa: PLR0913 - its collaborators, each named
+        self,
+        work: Work,
+        definitions: Definitions,
+        reporter: StatusReporter,
+        *,
+        clock: Clock,
+        guard: Guard,
+        nudge: Callable[[str], None],
+        max_runs: int,
+    ) -> None:
+        self._work = work
+        self._definitions = definitions
+        self._reporter = reporter
+        self._clock = clock
+        self._guard = guard
+        self._nudge = nudge
+        self._turns = asyncio.Semaphore(max_runs)
+        self._charges: dict[str, _Charge] = {}
+
+    async def reconcile(self, name: str, definition: Definition | None) -> None:
+        """
+        Bring the work on a definition in line with it; never called twice at a time for a name.
+
+        Args:
+            definition: As just read; None if it is gone.
+
+        Raises:
+            ClusterError: The conditions could not be taken away; call again.
+        """
+        charge = self._charges.get(name)
+        if charge is not None and (definition is None or definition.uid != charge.uid):
+            await self._end(name)
+            await self._reporter.forget(charge.uid)
+            charge = None
+        if definition is None:
+            return
+        if MODE_LABEL not in definition.labels:
+            await self._release(definition)
+            return
+        key = self._key_of(definition)
+        if charge is not None:
+            if charge.key == key:
+                return
+            logger.info("The work starts over: its purpose changed.", extra={"crd": name})
+            await self._end(name)
+        task = self._guard.start(self._drive(definition, key), name=f"work on {name}")
+        self._charges[name] = _Charge(uid=definition.uid, key=key, task=task)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """
+        The definitions that are worked on, or were.
+        """
+        return tuple(self._charges)
+
+    async def close(self) -> None:
+        """
+        End all work, and wait for it to give back what it holds.
+        """
+        tasks = [charge.task for charge in self._charges.values()]
+        self._charges.clear()
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks)
+
+    async def _end(self, name: str) -> None:
+        charge = self._charges.pop(name, None)
+        if charge is not None:
+            await stop(charge.task)
+
+    async def _release(self, definition: Definition) -> None:
+        worked_on = definition.name in self._charges
+        await self._end(definition.name)
+        if worked_on or any(c.type in OWN_CONDITIONS for c in definition.conditions):
+            try:
+                await self._reporter.withdraw(definition)
+            except NotFoundError:
+                return
+            logger.info("The work ended: the label is gone.", extra={"crd": definition.name})
+
+    def _key_of(self, definition: Definition) -> Hashable:
+        mode = definition.labels.get(MODE_LABEL)
+        return (mode, definition.deleting, self._work.key_of(definition))
+
+    async def _drive(self, definition: Definition, key: Hashable) -> None:
+        attempt = 0
+        while True:
+            try:
+                verdict = await self._run(definition)
+                if verdict.proved:
+                    attempt = 0
+                if verdict.tend:
+                    await self._work.tend(definition)
+                elif not verdict.retry:
+                    return
+            except EspalierError as error:
+                logger.warning(
+                    "The work on a definition stopped; trying again later.",
+                    extra={"crd": definition.name, "error": str(error), "attempt": attempt + 1},
+                )
+            attempt += 1
+            await self._clock.sleep(self._work.pause_seconds(attempt=attempt))
+            fresh = await self._reread(definition)
+            if fresh is None or self._key_of(fresh) != key:
+                # The queue reads it anew and compares: it may be gone, or have another purpose.
+                self._nudge(definition.name)
+                return
+            definition = fresh
+
+    async def _run(self, definition: Definition) -> Verdict:
+        async with self._turns:
+            return await self._work.run(definition)
+
+    async def _reread(self, definition: Definition) -> Definition | None:
+        """
+        Read a definition anew; None if it is gone or another one. Other failures change nothing.
+        """
+        try:
+            fresh = await self._definitions.get_definition(definition.name)
+        except NotFoundError:
+            return None
+        except EspalierError as error:
+            logger.warning(
+                "Could not read a definition anew.",
+                extra={"crd": definition.name, "error": str(error)},
+            )
+            return definition
+        return fresh if fresh.uid == definition.uid else None
