@@ -3,5 +3,19 @@ One CustomResourceDefinition: its versions, what is stored, and what its schemas
 """
 
 from espalier.crd.definition import Condition, Definition, Version, read_definition
+from espalier.crd.specifying import named_paths, specified_paths, specifies, unspecified
+from espalier.crd.structure import nonstructural_condition, structural_findings, structural_of
 
-__all__ = ["Condition", "Definition", "Version", "read_definition"]
+__all__ = [
+    "Condition",
+    "Definition",
+    "Version",
+    "named_paths",
+    "nonstructural_condition",
+    "read_definition",
+    "specified_paths",
+    "specifies",
+    "structural_findings",
+    "structural_of",
+    "unspecified",
+]

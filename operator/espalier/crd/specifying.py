@@ -1,0 +1,251 @@
+r"""
+Which paths does a schema specify, and which ones does an object's history name?
+
+Before the API server rewrites an object, this tells whether its pruning would take something away
+that cannot be seen any more. Both sides are written in one compact text form:
+
+========================  =====================================================================
+``.spec.replicas``        a field
+``.spec.ports[*].name``   a field of the items of a list
+``.spec.labels.*``        the values of a map, by ``additionalProperties``
+``.spec.raw.**``          whatever lies below, by ``x-kubernetes-preserve-unknown-fields``
+========================  =====================================================================
+
+In a field's name ``\``, ``.``, ``*``, ``[`` and ``]`` have a backslash before them. The root's
+``apiVersion``, ``kind`` and ``metadata`` belong to every object and are left out.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from espalier.paths import JSON
+from espalier.schema import Structural
+
+_TYPE_META = frozenset({"apiVersion", "kind", "metadata"})
+_ANY_ITEM, _ANY_KEY, _ANYTHING = "[*]", ".*", ".**"
+_SPECIAL = re.compile(r"[\\.*\[\]]")
+_SEGMENT = re.compile(r"\[\*\]|\.\*\*(?=$|[.\[])|\.\*(?=$|[.\[])|\.(?:[^\\.*\[\]]|\\.)*", re.DOTALL)
+
+
+def specified_paths(structural: Structural | None) -> frozenset[str]:
+    """
+    Enumerate every path that a schema specifies.
+
+    A path that a schema specifies with conditions (within junctors) is among them only if the
+    structure has it, as a structural schema must.
+
+    Returns:
+        Paths in text form; none for no schema.
+    """
+    if structural is None:
+        return frozenset()
+    paths: set[str] = set()
+    waiting = [(structural, "")]
+    while waiting:
+        node, here = waiting.pop()
+        for segment, child in _children(node, is_root=not here):
+            paths.add(here + segment)
+            if child is not None:
+                waiting.append((child, here + segment))
+    return frozenset(paths)
+
+
+def specifies(structural: Structural | None, path_text: str) -> bool:
+    """
+    Tell whether the API server's pruning would keep a path, whatever names stand for ``*``.
+
+    Args:
+        structural: The schema that prunes; None prunes everything but the resource's own fields.
+        path_text: A path as ``specified_paths`` and ``named_paths`` write it.
+
+    Raises:
+        ValueError: The text is no such path.
+
+    Source:
+        apiextensions-apiserver, ``pkg/apiserver/schema/pruning/algorithm.go``.
+    """
+    segments = _segments(path_text)
+    if segments[-1:] == [_ANYTHING]:
+        place = _place_of(structural, segments[:-1])
+        return place is not None and place.keeps
+    return _place_of(structural, segments) is not None
+
+
+def named_paths(managed_fields: Iterable[JSON]) -> frozenset[str]:
+    """
+    Collect the paths that the entries of ``metadata.managedFields`` name.
+
+    Args:
+        managed_fields: Decoded entries. What is not of their form is passed over: the API server
+            keeps such entries out.
+
+    Returns:
+        Paths in text form. The items of lists are not told apart.
+
+    Source:
+        structured-merge-diff, ``fieldpath/serialize-pe.go``.
+    """
+    paths: set[str] = set()
+    for entry in managed_fields:
+        fields = entry.get("fieldsV1") if isinstance(entry, dict) else None
+        waiting: list[tuple[JSON, str]] = [(fields, "")]
+        while waiting:
+            node, here = waiting.pop()
+            if not isinstance(node, dict):
+                continue
+            if here and (not node or "." in node):
+                paths.add(here)
+            for key, child in node.items():
+                segment = _segment_of(key)
+                if segment is not None and (here or key[2:] not in _TYPE_META):
+                    waiting.append((child, here + segment))
+    return frozenset(paths)
+
+
+def unspecified(structural: Structural | None, named: Iterable[str]) -> tuple[str, ...]:
+    """
+    Find the paths that the API server's pruning may take away.
+
+    Where something preserved unknown fields (``.raw.**``) and a schema now specifies some of them
+    more narrowly, those are found as well, as ``.raw.field.**``.
+
+    Returns:
+        Sorted paths in text form.
+
+    Raises:
+        ValueError: A text is no such path.
+    """
+    known = frozenset(named)
+    lost = {path for path in known if not specifies(structural, path)}
+    for path in known - lost:
+        if _segments(path)[-1:] == [_ANYTHING]:
+            lost.update(_narrowed(structural, path.removesuffix(_ANYTHING), known))
+    return tuple(sorted(lost))
+
+
+class _Place(NamedTuple):
+    """
+    Where a walk along a path has come to.
+
+    Attributes:
+        node: None where no schema speaks of this place.
+        keeps: Whether fields stay that the node does not specify.
+        is_resource: Whether the resource's own fields are implied.
+    """
+
+    node: Structural | None
+    keeps: bool
+    is_resource: bool = False
+
+    def step(self, segment: str) -> "_Place | None":
+        """
+        Go on; None if what the segment names goes.
+        """
+        if segment == _ANY_ITEM:
+            return self._item()
+        name = _unescape(segment[1:]) if segment != _ANY_KEY else None
+        if self.is_resource and name in _TYPE_META:
+            return _KEPT
+        if self.node is not None:
+            child = self.node.properties.get(name) if name is not None else None
+            if child is not None:
+                return _at(child)
+            if self.node.additional_properties is not None:
+                additional = self.node.additional_properties
+                return _at(additional) if isinstance(additional, Structural) else _EMPTIED
+        return _KEPT if self.keeps else None
+
+    def _item(self) -> "_Place":
+        item = None if self.node is None else self.node.items
+        if item is None:
+            # It stays; within it only what is kept anyway.
+            return _KEPT if self.keeps else _EMPTIED
+        keeps = self.keeps or item.preserve_unknown_fields
+        return _Place(item, keeps, item.embedded_resource)
+
+
+_KEPT = _Place(None, keeps=True)
+_EMPTIED = _Place(None, keeps=False)
+
+
+def _at(node: Structural) -> _Place:
+    return _Place(node, node.preserve_unknown_fields, node.embedded_resource)
+
+
+def _place_of(root: Structural | None, segments: Iterable[str]) -> _Place | None:
+    place: _Place | None = _Place(
+        root, keeps=root is not None and root.preserve_unknown_fields, is_resource=True
+    )
+    for segment in segments:
+        if place is None:
+            return None
+        place = place.step(segment)
+    return place
+
+
+def _children(node: Structural, *, is_root: bool) -> Iterator[tuple[str, Structural | None]]:
+    if node.embedded_resource and not is_root:
+        yield ".apiVersion", None
+        yield ".kind", None
+        yield ".metadata", None
+        yield f".metadata{_ANYTHING}", None
+    for name, child in node.properties.items():
+        if not (is_root and name in _TYPE_META):
+            yield f".{_escape(name)}", child
+    if node.additional_properties is not None:
+        additional = node.additional_properties
+        yield _ANY_KEY, additional if isinstance(additional, Structural) else None
+    if node.items is not None:
+        yield _ANY_ITEM, node.items
+    if node.preserve_unknown_fields:
+        yield _ANYTHING, None
+
+
+def _narrowed(root: Structural | None, here: str, known: frozenset[str]) -> Iterator[str]:
+    place = _place_of(root, _segments(here))
+    if place is None or place.node is None:
+        return
+    for segment, child in _children(place.node, is_root=not here):
+        path = here + segment
+        is_implied = place.is_resource and segment[1:] in _TYPE_META
+        if path in known or segment == _ANYTHING or is_implied:
+            continue
+        if child is None or not _keeps_all(child, as_item=segment == _ANY_ITEM):
+            yield path + _ANYTHING
+
+
+def _keeps_all(node: Structural, *, as_item: bool) -> bool:
+    # A scalar holds nothing that could go. Items inherit what their list keeps.
+    if node.type not in ("", "object", "array") or node.int_or_string:
+        return True
+    return (
+        (as_item or node.preserve_unknown_fields)
+        and not node.properties
+        and node.additional_properties is None
+        and node.items is None
+    )
+
+
+def _segment_of(key: str) -> str | None:
+    kind, colon, name = key.partition(":")
+    if not colon:
+        return None
+    if kind == "f":
+        return f".{_escape(name)}"
+    return _ANY_ITEM if kind in ("k", "v", "i") else None
+
+
+def _escape(name: str) -> str:
+    return _SPECIAL.sub(r"\\\g<0>", name)
+
+
+def _unescape(text: str) -> str:
+    return re.sub(r"\\(.)", r"\1", text, flags=re.DOTALL)
+
+
+def _segments(path_text: str) -> list[str]:
+    segments = _SEGMENT.findall(path_text)
+    if "".join(segments) != path_text:
+        raise ValueError(f"not a path of a schema: {path_text!r}")
+    return segments

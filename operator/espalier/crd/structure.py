@@ -1,0 +1,82 @@
+"""
+Are the schemas of a definition structural? The server's ``NonStructuralSchema`` condition.
+"""
+
+from espalier import schema
+from espalier.crd.definition import Condition, Definition, Version
+from espalier.errors import SchemaParseError
+from espalier.findings import ErrorType, FieldError, aggregate
+from espalier.schema import Profile, Structural
+
+NONSTRUCTURAL = "NonStructuralSchema"
+
+
+def structural_of(version: Version, *, profile: Profile = Profile.APISERVER) -> Structural | None:
+    """
+    Parse the schema of a version; None if it has none.
+
+    Raises:
+        SchemaParseError: API servers cannot read it either.
+    """
+    return schema.parse(version.schema, profile=profile)
+
+
+def structural_findings(definition: Definition) -> tuple[FieldError, ...]:
+    """
+    Find what the API server would hold against the structure of a definition.
+
+    Returns:
+        First ``preserveUnknownFields``, then the findings of each version, in order. A version
+        without a schema has none, and it does not matter whether a version is served.
+
+    Raises:
+        SchemaParseError: A schema cannot be read; what was found before does not count.
+
+    Source:
+        apiextensions-apiserver,
+        ``pkg/controller/nonstructuralschema/nonstructuralschema_controller.go``,
+        ``calculateCondition``.
+    """
+    findings = []
+    if definition.preserve_unknown_fields:
+        findings.append(
+            FieldError(
+                type=ErrorType.INVALID,
+                path=("spec", "preserveUnknownFields"),
+                value=True,
+                detail="must be false",
+                origin="preserveUnknownFields",
+            )
+        )
+    for index, version in enumerate(definition.versions):
+        try:
+            structural = structural_of(version)
+        except SchemaParseError as error:
+            detail = f"failed to check validation schema for version {version.name}: {error}"
+            raise SchemaParseError(detail) from error
+        path = ("spec", "versions", index, "schema", "openAPIV3Schema")
+        findings += schema.check_structural(structural, profile=Profile.APISERVER, path=path)
+    return tuple(findings)
+
+
+def nonstructural_condition(definition: Definition) -> Condition | None:
+    """
+    Make the condition that the API server's own controller would write.
+
+    Returns:
+        The condition without a time; None where a structural definition carries none.
+
+    Source:
+        apiextensions-apiserver,
+        ``pkg/controller/nonstructuralschema/nonstructuralschema_controller.go``.
+    """
+    try:
+        findings = structural_findings(definition)
+    except SchemaParseError as error:
+        return Condition(
+            type=NONSTRUCTURAL, status="Unknown", reason="StructuralError", message=str(error)
+        )
+    if not findings:
+        return None
+    message = aggregate(str(finding) for finding in findings)
+    return Condition(type=NONSTRUCTURAL, status="True", reason="Violations", message=message)

@@ -1,0 +1,167 @@
+"""
+Structural schemas as frozen records.
+
+One record serves both for the nodes of the structure and for the members of junctors: what a
+member says beyond value validations is forbidden there, and ``structural.py`` reports it. Records
+compare by identity, so that deep ones neither recurse nor cost anything as keys.
+"""
+
+import enum
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+from espalier.paths import JSON
+
+_NO_PROPERTIES: Mapping[str, "Structural"] = MappingProxyType({})
+
+
+class Profile(enum.Enum):
+    """
+    Whose rules apply.
+    """
+
+    KEP = "kep"
+    """The rules that the enhancement proposals state."""
+
+    APISERVER = "apiserver"
+    """The rules that API servers follow."""
+
+
+class Nulls(enum.Enum):
+    """
+    What the proposals' profile does with nulls that are not nullable.
+    """
+
+    KEEP = "keep"
+    """They are values like any other, as the first proposal has it."""
+
+    NORMALIZE = "normalize"
+    """They are defaulted, or removed where there is no default."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class ValueValidation:
+    """
+    What a value must satisfy; nothing in here shapes the structure.
+
+    Numbers are None where they are not set; texts and sequences are empty.
+    """
+
+    format: str = ""
+    maximum: float | None = None
+    exclusive_maximum: bool = False
+    minimum: float | None = None
+    exclusive_minimum: bool = False
+    max_length: int | None = None
+    min_length: int | None = None
+    pattern: str = ""
+    max_items: int | None = None
+    min_items: int | None = None
+    unique_items: bool = False
+    multiple_of: float | None = None
+    enum: tuple[JSON, ...] = ()
+    max_properties: int | None = None
+    min_properties: int | None = None
+    required: tuple[str, ...] = ()
+    all_of: tuple["Structural", ...] = ()
+    any_of: tuple["Structural", ...] = ()
+    one_of: tuple["Structural", ...] = ()
+    not_: "Structural | None" = None
+
+    def junctors(self) -> Iterator[tuple[tuple[str | int, ...], "Structural"]]:
+        """
+        Yield the members of all junctors, with their paths from this node.
+        """
+        for keyword, members in (
+            ("allOf", self.all_of),
+            ("anyOf", self.any_of),
+            ("oneOf", self.one_of),
+        ):
+            for index, member in enumerate(members):
+                yield (keyword, index), member
+        if self.not_ is not None:
+            yield ("not",), self.not_
+
+    def any_of_is_int_or_string(self) -> bool:
+        """
+        Tell whether ``anyOf`` is exactly ``[{type: integer}, {type: string}]``.
+        """
+        types = tuple(member.type for member in self.any_of)
+        return types == ("integer", "string") and all(
+            member.differs_only_in("type") for member in self.any_of
+        )
+
+    def is_empty(self) -> bool:
+        """
+        Tell whether nothing is set.
+        """
+        return all(_is_unset(getattr(self, name)) for name in self.__slots__)
+
+
+NO_VALIDATION = ValueValidation()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class Structural:
+    """
+    One node of a schema.
+
+    Attributes:
+        type: One JSON type's name, or empty.
+        default: None where there is none: a null default counts as none.
+        additional_properties: A schema, a boolean, or None where the keyword is absent.
+        unions: ``x-kubernetes-unions`` as written, of the proposals' profile only.
+        read_only: Of the proposals' profile only.
+        validations: ``x-kubernetes-validations`` as written.
+    """
+
+    type: str = ""
+    title: str = ""
+    description: str = ""
+    nullable: bool = False
+    default: JSON = None
+    example: JSON = None
+    external_docs: JSON = None
+    read_only: bool = False
+    properties: Mapping[str, "Structural"] = field(default_factory=lambda: _NO_PROPERTIES)
+    additional_properties: "Structural | bool | None" = None
+    items: "Structural | None" = None
+    preserve_unknown_fields: bool = False
+    embedded_resource: bool = False
+    int_or_string: bool = False
+    list_type: str | None = None
+    list_map_keys: tuple[str, ...] = ()
+    map_type: str | None = None
+    validations: tuple[JSON, ...] = ()
+    unions: tuple[JSON, ...] = ()
+    value_validation: ValueValidation = NO_VALIDATION
+
+    def child(self, key: str) -> "Structural | None":
+        """
+        Find the schema of a property: a declared one, else that of additional properties.
+        """
+        found = self.properties.get(key)
+        if found is None and isinstance(self.additional_properties, Structural):
+            return self.additional_properties
+        return found
+
+    def differs_only_in(self, *names: str) -> bool:
+        """
+        Tell whether nothing is set but the named attributes.
+        """
+        return all(_is_unset(getattr(self, name)) for name in self.__slots__ if name not in names)
+
+
+def _is_unset(value: Any) -> bool:
+    # A zero counts as set, as a pointer to it does in Go.
+    match value:
+        case None | False | "" | ():
+            return True
+        case ValueValidation():
+            return value.is_empty()
+        case Mapping():
+            return not value
+        case _:
+            return False

@@ -1,0 +1,276 @@
+"""
+Decoded ``openAPIV3Schema`` to ``Structural``.
+
+Kubernetes' camelCase ends here. A keyword that the API server does not know is passed over, as its
+decoder does; one of a wrong JSON type is an error, since no API server would have stored it.
+"""
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+from espalier.errors import SchemaParseError
+from espalier.paths import JSON, Key, Path, render_path
+from espalier.schema.model import NO_VALIDATION, Profile, Structural, ValueValidation
+from espalier.schema.values import copy_json, nests_deeper_than, type_of
+
+MAX_SCHEMA_DEPTH = 200
+"""How many schemas may lie within each other; real ones have some thirty levels."""
+
+MAX_DEFAULT_DEPTH = 200
+"""How deep a default may nest."""
+
+
+def parse(schema: JSON, *, profile: Profile) -> Structural | None:
+    """
+    Read a schema.
+
+    Args:
+        schema: The decoded ``openAPIV3Schema``; None where a version has none. Never changed.
+        profile: Only ``KEP`` reads ``readOnly`` and ``x-kubernetes-unions``.
+
+    Returns:
+        The schema's root; None for None, which all functions accept as "no schema".
+
+    Raises:
+        SchemaParseError: It has a part that API servers refuse to read, in their words.
+
+    Source:
+        apiextensions-apiserver, ``pkg/apiserver/schema/convert.go``, ``NewStructural``.
+    """
+    if schema is None:
+        return None
+    return _Parser(profile).node(schema, (), 0)
+
+
+class _Parser:
+    """
+    Reads nodes; holds what is the same for all of them.
+    """
+
+    def __init__(self, profile: Profile) -> None:
+        self._kep = profile is Profile.KEP
+
+    def node(self, raw: JSON, path: Path, depth: int) -> Structural:
+        if depth > MAX_SCHEMA_DEPTH:
+            raise SchemaParseError(f"the schema nests deeper than {MAX_SCHEMA_DEPTH} levels")
+        read = _Keywords(raw, path)
+        _refuse_unsupported(read)
+        deeper = depth + 1
+        validation = self._validation(read, deeper)
+        preserve = read.optional_flag("x-kubernetes-preserve-unknown-fields")
+        if preserve is False:
+            raise SchemaParseError(
+                "internal error: 'x-kubernetes-preserve-unknown-fields' must be true or undefined"
+            )
+        return Structural(
+            type=read.text("type"),
+            title=read.text("title"),
+            description=read.text("description"),
+            nullable=read.flag("nullable"),
+            default=_default(read),
+            example=read.any("example"),
+            external_docs=read.any("externalDocs"),
+            read_only=self._kep and read.flag("readOnly"),
+            items=self._items(read, deeper),
+            properties=self._properties(read, deeper),
+            additional_properties=self._additional(read, deeper),
+            preserve_unknown_fields=preserve is True,
+            embedded_resource=read.flag("x-kubernetes-embedded-resource"),
+            int_or_string=read.flag("x-kubernetes-int-or-string"),
+            list_type=read.optional_text("x-kubernetes-list-type"),
+            list_map_keys=read.texts("x-kubernetes-list-map-keys"),
+            map_type=read.optional_text("x-kubernetes-map-type"),
+            validations=read.list("x-kubernetes-validations"),
+            unions=read.list("x-kubernetes-unions") if self._kep else (),
+            value_validation=validation,
+        )
+
+    def _validation(self, read: "_Keywords", depth: int) -> ValueValidation:
+        if not read.has_any(_VALIDATION_KEYWORDS):
+            return NO_VALIDATION
+        negated = read.any("not")
+        # In the server's order, so that the first failure is the one that it reports.
+        not_ = None if negated is None else self.node(negated, (*read.path, "not"), depth)
+        all_of, any_of, one_of = (
+            tuple(
+                self.node(_or_empty(item), (*read.path, keyword, index), depth)
+                for index, item in enumerate(read.list(keyword))
+            )
+            for keyword in ("allOf", "anyOf", "oneOf")
+        )
+        return ValueValidation(
+            format=read.text("format"),
+            maximum=read.number("maximum"),
+            exclusive_maximum=read.flag("exclusiveMaximum"),
+            minimum=read.number("minimum"),
+            exclusive_minimum=read.flag("exclusiveMinimum"),
+            max_length=read.integer("maxLength"),
+            min_length=read.integer("minLength"),
+            pattern=read.text("pattern"),
+            max_items=read.integer("maxItems"),
+            min_items=read.integer("minItems"),
+            unique_items=read.flag("uniqueItems"),
+            multiple_of=read.number("multipleOf"),
+            enum=tuple(copy_json(item) for item in read.list("enum")),
+            max_properties=read.integer("maxProperties"),
+            min_properties=read.integer("minProperties"),
+            required=read.texts("required"),
+            all_of=all_of,
+            any_of=any_of,
+            one_of=one_of,
+            not_=not_,
+        )
+
+    def _items(self, read: "_Keywords", depth: int) -> Structural | None:
+        match read.any("items"):
+            case None | []:
+                return None
+            case list():
+                raise SchemaParseError("OpenAPIV3Schema 'items' must be a schema, but is an array")
+            case raw:
+                return self.node(raw, (*read.path, "items"), depth)
+
+    def _properties(self, read: "_Keywords", depth: int) -> Mapping[str, Structural]:
+        path = (*read.path, "properties")
+        return MappingProxyType(
+            {
+                name: self.node(_or_empty(raw), (*path, Key(name)), depth)
+                for name, raw in read.object("properties").items()
+            }
+        )
+
+    def _additional(self, read: "_Keywords", depth: int) -> Structural | bool | None:
+        match read.any("additionalProperties"):
+            case None:
+                return None
+            case bool() as allowed:
+                return allowed
+            case dict() as raw:
+                return self.node(raw, (*read.path, "additionalProperties"), depth)
+            case _:
+                where = render_path((*read.path, "additionalProperties"))
+                raise SchemaParseError(f"{where}: boolean or JSON schema expected")
+
+
+def _or_empty(raw: JSON) -> JSON:
+    # Go decodes a null within a map or a list to a schema in which nothing is set.
+    return {} if raw is None else raw
+
+
+def _default(read: "_Keywords") -> JSON:
+    default = read.any("default")
+    if nests_deeper_than(default, MAX_DEFAULT_DEPTH):
+        where = render_path((*read.path, "default"))
+        raise SchemaParseError(f"{where}: nests deeper than {MAX_DEFAULT_DEPTH} levels")
+    return copy_json(default)
+
+
+def _refuse_unsupported(read: "_Keywords") -> None:
+    checks: tuple[tuple[str, str, Callable[[str], Any]], ...] = (
+        ("id", "id", read.text),
+        ("$schema", "schema", read.text),
+        ("$ref", "$ref", read.text),
+        ("patternProperties", "patternProperties", read.object),
+        ("dependencies", "dependencies", read.object),
+        ("additionalItems", "additionalItems", read.is_present),
+        ("definitions", "definitions", read.object),
+    )
+    for keyword, name, value_of in checks:
+        if value_of(keyword):
+            raise SchemaParseError(f"OpenAPIV3Schema '{name}' is not supported")
+
+
+_VALIDATION_KEYWORDS = frozenset(
+    {
+        *("format", "maximum", "exclusiveMaximum", "minimum", "exclusiveMinimum", "maxLength"),
+        *("minLength", "pattern", "maxItems", "minItems", "uniqueItems", "multipleOf", "enum"),
+        *("maxProperties", "minProperties", "required", "allOf", "anyOf", "oneOf", "not"),
+    }
+)
+
+
+class _Keywords:
+    """
+    The keywords of one node, each read as the type it must have; a null one is not set.
+    """
+
+    __slots__ = ("_raw", "path")
+
+    def __init__(self, raw: JSON, path: Path) -> None:
+        self.path = path
+        if not isinstance(raw, dict):
+            raise self._wrong(raw, "", "v1.JSONSchemaProps")
+        self._raw = raw
+
+    def has_any(self, keywords: frozenset[str]) -> bool:
+        return not keywords.isdisjoint(self._raw)
+
+    def is_present(self, keyword: str) -> bool:
+        return self._raw.get(keyword) is not None
+
+    def any(self, keyword: str) -> JSON:
+        return self._raw.get(keyword)
+
+    def text(self, keyword: str) -> str:
+        return self.optional_text(keyword) or ""
+
+    def optional_text(self, keyword: str) -> str | None:
+        value = self._raw.get(keyword)
+        if value is not None and not isinstance(value, str):
+            raise self._wrong(value, keyword, "string")
+        return value
+
+    def flag(self, keyword: str) -> bool:
+        return self.optional_flag(keyword) is True
+
+    def optional_flag(self, keyword: str) -> bool | None:
+        value = self._raw.get(keyword)
+        if value is not None and not isinstance(value, bool):
+            raise self._wrong(value, keyword, "bool")
+        return value
+
+    def number(self, keyword: str) -> float | None:
+        value = self._raw.get(keyword)
+        if value is not None and type_of(value) not in ("integer", "number"):
+            raise self._wrong(value, keyword, "float64")
+        return value  # type: ignore[return-value]  # type_of has just told
+
+    def integer(self, keyword: str) -> int | None:
+        match self.number(keyword):
+            case None:
+                return None
+            case float() as number if not number.is_integer():
+                raise self._wrong(number, keyword, "int64")
+            case number:
+                return int(number)
+
+    def list(self, keyword: str) -> tuple[JSON, ...]:
+        value = self._raw.get(keyword)
+        if value is None:
+            return ()
+        if not isinstance(value, list):
+            raise self._wrong(value, keyword, "[]v1.JSONSchemaProps")
+        return tuple(value)
+
+    def texts(self, keyword: str) -> tuple[str, ...]:
+        texts = []
+        for item in self.list(keyword):
+            if not isinstance(item, str):
+                raise self._wrong(item, keyword, "string")
+            texts.append(item)
+        return tuple(texts)
+
+    def object(self, keyword: str) -> Mapping[str, JSON]:
+        value = self._raw.get(keyword)
+        if value is None:
+            return {}
+        if not isinstance(value, dict):
+            raise self._wrong(value, keyword, "map[string]v1.JSONSchemaProps")
+        return value
+
+    def _wrong(self, value: JSON, keyword: str, expected: str) -> SchemaParseError:
+        found = {"boolean": "bool", "integer": "number"}.get(type_of(value), type_of(value))
+        path = (*self.path, keyword) if keyword else self.path
+        where = f"Go struct field JSONSchemaProps.{render_path(path)}" if path else "Go value"
+        return SchemaParseError(f"json: cannot unmarshal {found} into {where} of type {expected}")

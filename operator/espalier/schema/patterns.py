@@ -1,0 +1,108 @@
+r"""
+Patterns as the API server compiles them: RE2 syntax, and errors in the words of Go's ``regexp``.
+
+The RE2 library and Go's package read the same language, but for ``\C``, and call the same errors
+by other names.
+"""
+
+import functools
+
+import re2
+
+# Room for the largest program that Go would compile; the library's own default is far below it.
+_MAX_PROGRAM_BYTES = 256 << 20
+
+_GO_NAMES = (
+    ("missing argument to repetition operator", "no argument for repetition operator"),
+    ("invalid nested repetition operator", "bad repetition operator"),
+    ("invalid character class range", "invalid character class range"),
+    ("invalid character class", "invalid character class"),
+    ("invalid escape sequence", "invalid escape sequence"),
+    ("invalid named capture", "invalid named capture group"),
+    ("invalid or unsupported Perl syntax", "invalid perl operator"),
+    ("invalid repeat count", "invalid repetition size"),
+    ("invalid UTF-8", "invalid UTF-8"),
+    ("missing closing ]", "missing ]"),
+    ("missing closing )", "missing )"),
+    ("unexpected )", "unexpected )"),
+)
+
+
+@functools.lru_cache(maxsize=4096)
+def pattern_error(pattern: str) -> str | None:
+    """
+    Tell why a pattern does not compile.
+
+    Returns:
+        Go's text, ``error parsing regexp: ...``; None if it compiles.
+
+    Source:
+        Go, ``regexp/syntax/parse.go``, ``ErrorCode`` and ``Error.Error``.
+    """
+    options = re2.Options()
+    options.log_errors = False
+    options.max_mem = _MAX_PROGRAM_BYTES
+    try:
+        re2.compile(pattern, options)
+    except re2.error as error:
+        return _in_words_of_go(pattern, _text_of(error))
+    except UnicodeEncodeError:
+        return _render("invalid UTF-8", pattern)
+    at = _find_syntax(pattern, "\\C")
+    return None if at is None else _render("invalid escape sequence", "\\C")
+
+
+def _text_of(error: Exception) -> str:
+    told = error.args[0] if error.args else ""
+    return told.decode("utf-8", "replace") if isinstance(told, bytes) else str(told)
+
+
+def _in_words_of_go(pattern: str, told: str) -> str:
+    if told.startswith("trailing \\"):
+        return _render("trailing backslash at end of expression", "")
+    if told.startswith("pattern too large"):
+        return _render("expression too large", pattern)
+    for go_name, re2_name in _GO_NAMES:
+        found, _, rest = told.partition(f"{re2_name}: ")
+        if rest and not found:
+            if rest.startswith("(?<"):
+                return _render("invalid named capture", _named_capture(pattern, rest))
+            return _render(go_name, rest)
+    return f"error parsing regexp: {told}"
+
+
+def _render(name: str, expression: str) -> str:
+    return f"error parsing regexp: {name}: `{expression}`"
+
+
+def _named_capture(pattern: str, start: str) -> str:
+    # Since Go 1.22 `(?<` begins a named capture, hence a look-behind is a badly named one: its
+    # text goes to the next `>`, or to the end.
+    at = _find_syntax(pattern, start)
+    rest = pattern[at:] if at is not None else start
+    name, closing, _ = rest.partition(">")
+    return name + closing
+
+
+def _find_syntax(pattern: str, wanted: str) -> int | None:
+    # The first place of `wanted` that is neither escaped nor within brackets or `\Q...\E`.
+    at, in_class = 0, False
+    while at < len(pattern):
+        if pattern.startswith(wanted, at) and not in_class:
+            return at
+        if pattern.startswith("\\Q", at) and not in_class:
+            end = pattern.find("\\E", at)
+            at = len(pattern) if end < 0 else end + 2
+        elif pattern[at] == "\\":
+            at += 2
+        elif in_class:
+            in_class = pattern[at] != "]"
+            at += 1
+        elif pattern[at] == "[":
+            in_class = True
+            # A bracket right after the opening one is a member of the class.
+            at += 1 + pattern.startswith("^", at + 1)
+            at += pattern.startswith("]", at)
+        else:
+            at += 1
+    return None

@@ -1,0 +1,84 @@
+"""
+JSON values: their types, copies and depth. Nothing here knows of schemas.
+"""
+
+from espalier.paths import JSON
+
+SCALARS = frozenset({str, int, float, bool})
+"""The classes of values into which nothing descends; None is told apart."""
+
+
+def type_of(value: JSON) -> str:
+    """
+    Name the JSON type of a value; a float is a number, even an integral one.
+    """
+    match value:
+        case None:
+            return "null"
+        case bool():  # before int: True is an int to Python, and no number to JSON
+            return "boolean"
+        case int():
+            return "integer"
+        case float():
+            return "number"
+        case str():
+            return "string"
+        case list():
+            return "array"
+        case _:
+            return "object"
+
+
+def is_of_type(value: JSON, expected: str) -> bool:
+    """
+    Tell whether a value is of a schema's type, as JSON Schema has it.
+
+    An integral float is an integer, and an integer is a number. A type that nobody knows is
+    never met.
+    """
+    found = type_of(value)
+    if found == expected:
+        return True
+    if expected == "number":
+        return found == "integer"
+    return expected == "integer" and isinstance(value, float) and value.is_integer()
+
+
+def copy_json(value: JSON) -> JSON:
+    """
+    Copy a value deeply; scalars are shared. Nesting of any depth is copied.
+    """
+    if not isinstance(value, (dict, list)):
+        return value
+    top = value.copy()
+    waiting: list[dict[str, JSON] | list[JSON]] = [top]
+    while waiting:
+        container = waiting.pop()
+        if isinstance(container, dict):
+            for key, member in container.items():
+                if isinstance(member, (dict, list)):
+                    container[key] = copied = member.copy()
+                    waiting.append(copied)
+        else:
+            for index, member in enumerate(container):
+                if isinstance(member, (dict, list)):
+                    container[index] = copied = member.copy()
+                    waiting.append(copied)
+    return top
+
+
+def nests_deeper_than(value: JSON, limit: int) -> bool:
+    """
+    Tell whether containers lie within each other more than ``limit`` times.
+    """
+    level: list[JSON] = [value]
+    for _ in range(limit + 1):
+        level = [
+            member
+            for container in level
+            if isinstance(container, (dict, list))
+            for member in (container.values() if isinstance(container, dict) else container)
+        ]
+        if not level:
+            return False
+    return any(isinstance(member, (dict, list)) for member in level)
