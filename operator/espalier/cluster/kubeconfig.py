@@ -1,0 +1,295 @@
+"""
+A kubeconfig, read as ``kubectl`` reads it. Reads files: call it in a thread.
+
+The ``kubernetes`` package merges the files and knows which entry came from which one. What follows
+is done here, since its loader writes keys to temporary files, logs failures of plugins instead of
+raising them, and takes the current context from the last file, where ``kubectl`` takes the first.
+
+Source:
+    client-go, ``tools/clientcmd/loader.go`` and ``client_config.go``.
+"""
+
+import base64
+import binascii
+import ssl
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NoReturn, TypeVar
+
+import msgspec
+import yaml
+from kubernetes.config import ConfigException
+from kubernetes.config.kube_config import ConfigNode, KubeConfigMerger
+
+from espalier.cluster.connecting import (
+    Connection,
+    install_certificate,
+    read_bytes,
+    server_of,
+    tls_of,
+)
+from espalier.cluster.credentials import (
+    Credential,
+    FileSource,
+    FixedSource,
+    PluginSource,
+    TokenSource,
+)
+from espalier.cluster.plugins import Plugin, PluginConfig
+from espalier.engine.ports import Clock
+from espalier.errors import ConfigurationError
+from espalier.paths import JSON
+
+_PLUGIN_EXTENSION = "client.authentication.k8s.io/exec"
+
+
+class _Extension(msgspec.Struct):
+    name: str = ""
+    extension: JSON = None
+
+
+class _Cluster(msgspec.Struct, rename="kebab"):
+    server: str = ""
+    certificate_authority: str = ""
+    certificate_authority_data: str = ""
+    insecure_skip_tls_verify: bool = False
+    tls_server_name: str = ""
+    proxy_url: str = ""
+    extensions: list[_Extension] = []
+
+
+class _User(msgspec.Struct, rename="kebab"):
+    token: str = ""
+    token_file: str = msgspec.field(default="", name="tokenFile")
+    username: str = ""
+    password: str = ""
+    client_certificate: str = ""
+    client_certificate_data: str = ""
+    client_key: str = ""
+    client_key_data: str = ""
+    plugin: PluginConfig | None = msgspec.field(default=None, name="exec")
+    auth_provider: dict[str, JSON] | None = None
+    impersonated: str = msgspec.field(default="", name="as")
+
+
+class _Context(msgspec.Struct):
+    cluster: str = ""
+    user: str = ""
+
+
+_Section = TypeVar("_Section", _Cluster, _User, _Context)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Chosen:
+    """
+    The sections that one context names, and the folders that their relative paths start from.
+    """
+
+    origin: str
+    cluster: _Cluster
+    cluster_folder: Path
+    user: _User
+    user_folder: Path
+
+    def fail(self, detail: str) -> NoReturn:
+        raise ConfigurationError(f"{self.origin}: {detail}")
+
+    def content(self, data: str, file: str, folder: Path) -> bytes | None:
+        if data:
+            try:
+                return base64.b64decode(data, validate=False)
+            except (binascii.Error, ValueError):
+                self.fail("a *-data field is not base64")
+        return read_bytes(folder / Path(file).expanduser()) if file else None
+
+
+def read_kubeconfig(paths: str, clock: Clock, *, context: str | None) -> Connection:
+    """
+    Connect as a context of a kubeconfig says.
+
+    Args:
+        paths: One file, or several as in ``KUBECONFIG``.
+        context: The context's name; the current one if None.
+
+    Raises:
+        ConfigurationError: It names nothing, or something that cannot be used.
+    """
+    chosen = _chosen(paths, context)
+    cluster = chosen.cluster
+    if not cluster.server:
+        chosen.fail(
+            "the cluster has no server; set it: kubectl config set-cluster NAME --server=URL"
+        )
+    server = server_of(cluster.server, chosen.origin)
+    if cluster.proxy_url and not cluster.proxy_url.startswith(("http://", "https://")):
+        chosen.fail("the proxy-url must be an http or https URL")
+    if cluster.proxy_url and cluster.tls_server_name:
+        chosen.fail("tls-server-name cannot be used together with proxy-url")
+    tls = _tls(chosen) if server.startswith("https:") else None
+    return Connection(
+        server=server,
+        tls=tls,
+        server_name=cluster.tls_server_name or None,
+        proxy=cluster.proxy_url or None,
+        credentials=_credentials(chosen, clock, tls),
+        origin=chosen.origin,
+    )
+
+
+def _chosen(paths: str, context: str | None) -> _Chosen:
+    merger = _merged(paths)
+    merged = merger.config
+    name = context or _current_context(merger)
+    if not name:
+        raise ConfigurationError(
+            f"{paths}: no current context; name one, or set it: kubectl config use-context NAME"
+        )
+    found, _ = _section(merged, "contexts", name, _Context)
+    if found is None:
+        raise ConfigurationError(
+            f"{paths}: there is no context {name}; see: kubectl config get-contexts"
+        )
+    origin = f"context {name} of {paths}"
+    cluster, cluster_folder = _section(merged, "clusters", found.cluster, _Cluster)
+    if cluster is None:
+        raise ConfigurationError(f"{origin}: there is no cluster {found.cluster or '(unnamed)'}")
+    user, user_folder = (
+        _section(merged, "users", found.user, _User) if found.user else (_User(), "")
+    )
+    if user is None:
+        raise ConfigurationError(f"{origin}: there is no user {found.user}")
+    return _Chosen(
+        origin=origin,
+        cluster=cluster,
+        cluster_folder=Path(cluster_folder),
+        user=user,
+        user_folder=Path(user_folder),
+    )
+
+
+def _merged(paths: str) -> KubeConfigMerger:
+    try:
+        merger = KubeConfigMerger(paths)  # type: ignore[no-untyped-call] # the package has none
+    except (OSError, ValueError, yaml.YAMLError) as error:
+        # A parser's message may quote the file, which holds secrets: only its place is told.
+        mark = getattr(error, "problem_mark", None)
+        where = f"line {mark.line + 1} is no YAML" if mark else type(error).__name__
+        if isinstance(error, OSError):
+            where = str(error)
+        raise ConfigurationError(f"{paths}: the kubeconfig cannot be read: {where}") from error
+    except (ConfigException, AttributeError, KeyError, TypeError) as error:
+        # The package looks into whatever it has read; these say that it was no kubeconfig.
+        raise ConfigurationError(f"{paths}: this is no kubeconfig, or an empty one") from error
+    if merger.config is None:
+        raise ConfigurationError(
+            f"{paths}: there is no such kubeconfig; give one, or set KUBECONFIG"
+        )
+    return merger
+
+
+def _current_context(merger: KubeConfigMerger) -> str | None:
+    for config in merger.config_files.values():
+        name = config.get("current-context")
+        if isinstance(name, str) and name:
+            return name
+    return None
+
+
+def _section(
+    merged: ConfigNode, kind: str, name: str, type_: type[_Section]
+) -> tuple[_Section | None, str]:
+    """
+    Find a named section, and the folder of the file that it is from.
+    """
+    singular = kind.removesuffix("s")
+    try:
+        node = merged[kind].get_with_name(name, safe=True)
+        if node is None:
+            return None, ""
+        held = node.value.get(singular) or {}
+        present = {key: value for key, value in held.items() if value is not None}
+        return msgspec.convert(present, type=type_), str(Path(node.path).absolute().parent)
+    except ConfigException:
+        detail = f"the list of {kind} is malformed"
+    except msgspec.ValidationError as error:
+        detail = f"the {singular} {name} is malformed: {error}"
+    except (AttributeError, TypeError):
+        detail = f"the {singular} {name} is no map"
+    raise ConfigurationError(f"{merged.path}: {detail}")
+
+
+def _tls(chosen: _Chosen) -> ssl.SSLContext:
+    cluster, user = chosen.cluster, chosen.user
+    authority = chosen.content(
+        cluster.certificate_authority_data, cluster.certificate_authority, chosen.cluster_folder
+    )
+    if cluster.insecure_skip_tls_verify and authority is not None:
+        chosen.fail("insecure-skip-tls-verify and a certificate authority exclude each other")
+    certificate = chosen.content(
+        user.client_certificate_data, user.client_certificate, chosen.user_folder
+    )
+    key = chosen.content(user.client_key_data, user.client_key, chosen.user_folder)
+    if (certificate is None) != (key is None):
+        chosen.fail("a client certificate and its key are needed together")
+    credential = None
+    if certificate is not None and key is not None:
+        credential = Credential(
+            certificate=certificate.decode(errors="replace"), key=key.decode(errors="replace")
+        )
+    try:
+        return tls_of(
+            authority=authority,
+            credential=credential,
+            verify=not cluster.insecure_skip_tls_verify,
+        )
+    except ConfigurationError as error:
+        chosen.fail(error.detail)
+
+
+def _credentials(chosen: _Chosen, clock: Clock, tls: ssl.SSLContext | None) -> TokenSource:
+    user = chosen.user
+    if user.impersonated:
+        chosen.fail("impersonation (as) is not supported; use credentials of the account itself")
+    if user.auth_provider is not None:
+        chosen.fail("auth-provider is not supported; use a credential plugin (exec) instead")
+    if user.token_file:
+        return FileSource(chosen.user_folder / Path(user.token_file).expanduser(), clock)
+    if user.token:
+        return FixedSource(f"Bearer {user.token}")
+    if user.plugin is not None:
+        return _plugin_source(chosen, user.plugin, clock, tls)
+    if user.username and user.password:
+        pair = base64.b64encode(f"{user.username}:{user.password}".encode()).decode()
+        return FixedSource(f"Basic {pair}")
+    return FixedSource(None)
+
+
+def _plugin_source(
+    chosen: _Chosen, config: PluginConfig, clock: Clock, tls: ssl.SSLContext | None
+) -> PluginSource:
+    def install(credential: Credential) -> None:
+        if tls is not None:
+            install_certificate(tls, credential)
+
+    plugin = Plugin(config=config, folder=chosen.user_folder, cluster=_cluster_info(chosen))
+    return PluginSource(plugin.run, install, clock)
+
+
+def _cluster_info(chosen: _Chosen) -> dict[str, JSON]:
+    cluster = chosen.cluster
+    authority = chosen.content(
+        cluster.certificate_authority_data, cluster.certificate_authority, chosen.cluster_folder
+    )
+    settings: dict[str, JSON] = {
+        "server": cluster.server,
+        "tls-server-name": cluster.tls_server_name,
+        "insecure-skip-tls-verify": cluster.insecure_skip_tls_verify,
+        "certificate-authority-data": base64.b64encode(authority or b"").decode(),
+        "proxy-url": cluster.proxy_url,
+    }
+    info: dict[str, JSON] = {name: value for name, value in settings.items() if value}
+    for extension in cluster.extensions:
+        if extension.name == _PLUGIN_EXTENSION:
+            info["config"] = extension.extension
+    return info
