@@ -40,13 +40,16 @@ class ApiError(Exception):
 class Api:
     """
     Calls one API server with a bearer token.
+
+    Attributes:
+        headers: What each request carries.
     """
 
     def __init__(self, url: str, context: ssl.SSLContext, token: str) -> None:
         self.url = url
         self._address = urlsplit(url)
         self._context = context
-        self._headers = {
+        self.headers = {
             "Authorization": f"Bearer {token}",
             "User-Agent": USER_AGENT,
             "Accept": JSON_TYPE,
@@ -112,18 +115,13 @@ class Api:
             ApiError: The answer is no success.
             OSError: There is no answer.
         """
-        connection = http.client.HTTPSConnection(
-            self._address.hostname or "",
-            self._address.port,
-            context=self._context,
-            timeout=TIMEOUT_SECONDS,
-        )
+        connection = self.connect()
         try:
             connection.request(
                 method,
                 path,
                 None if body is None else json.dumps(body),
-                self._headers | ({} if body is None else {"Content-Type": content_type}),
+                self.headers | ({} if body is None else {"Content-Type": content_type}),
             )
             response = connection.getresponse()
             content = response.read()
@@ -135,6 +133,17 @@ class Api:
             return {}  # a probe's answer
         answer: dict[str, Any] = json.loads(content)
         return answer
+
+    def connect(self) -> http.client.HTTPSConnection:
+        """
+        Make a connection of one's own; requests on it must carry ``headers``.
+        """
+        return http.client.HTTPSConnection(
+            self._address.hostname or "",
+            self._address.port,
+            context=self._context,
+            timeout=TIMEOUT_SECONDS,
+        )
 
     def create_many(self, path: str, objects: Iterable[Mapping[str, Any]]) -> None:
         """
@@ -148,7 +157,7 @@ class Api:
     async def _create_many(self, path: str, objects: Iterable[Mapping[str, Any]]) -> None:
         connector = aiohttp.TCPConnector(ssl=self._context, limit=IN_FLIGHT)
         async with aiohttp.ClientSession(
-            self.url, connector=connector, headers=self._headers
+            self.url, connector=connector, headers=self.headers
         ) as session:
 
             async def create(obj: Mapping[str, Any]) -> None:

@@ -77,12 +77,12 @@ def cache_folder(environment: Mapping[str, str]) -> Path:
     return Path(home) / "espalier" / "control-plane" / version()
 
 
-def find_assets(environment: Mapping[str, str] = os.environ) -> Assets:
+def find_assets(environment: Mapping[str, str] = os.environ, *, may_build: bool = True) -> Assets:
     """
     Find the binaries, or build them.
 
     Raises:
-        AssetsError: They are nowhere and cannot be built.
+        AssetsError: They are nowhere, and cannot or may not be built.
     """
     cache = cache_folder(environment)
     given = environment.get("KUBEBUILDER_ASSETS")
@@ -92,6 +92,8 @@ def find_assets(environment: Mapping[str, str] = os.environ) -> Assets:
             return _assets_in(Path(given), spare=cache)
         _tell(f"KUBEBUILDER_ASSETS={given} lacks {', '.join(missing)}: looking further")
     if not is_complete(cache):
+        if not may_build:
+            raise AssetsError("There is no control plane yet: make control-plane builds it")
         build(cache)
     return _assets_in(cache, spare=cache)
 

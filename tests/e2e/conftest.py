@@ -1,0 +1,131 @@
+"""
+The cluster that the end-to-end tests share, and the operator in it.
+"""
+
+from collections.abc import Callable, Generator, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.controlplane.running import ControlPlane
+from tests.e2e.crds import GROUP, Crd
+from tests.e2e.operating import Operator
+from tests.e2e.waiting import eventually
+
+ROOT = Path(__file__).parent.parent.parent
+NAMESPACE = "espalier-system"
+ACCOUNT = "espalier"
+AGGREGATED = "espalier-objects"
+
+MakeCrd = Callable[[str], Crd]
+StartOperator = Callable[..., Operator]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item,
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """
+    Show with a failed test what the operators of its control plane have said last.
+    """
+    report = yield
+    plane = getattr(item, "funcargs", {}).get("control_plane")
+    if report.failed and isinstance(plane, ControlPlane):
+        for log in sorted(plane.folder.glob("operator-*.log"))[-2:]:
+            lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
+            report.sections.append((log.name, "\n".join(lines[-60:])))
+    return report
+
+
+@pytest.fixture(scope="session")
+def installed(control_plane: ControlPlane) -> ControlPlane:
+    """
+    The control plane with the manifests applied, and with a role for the tests' own group.
+    """
+    control_plane.kubectl("apply", "-k", str(ROOT / "manifests"))
+    if not control_plane.has_controller_manager:
+        pytest.skip("roles are aggregated by a kube-controller-manager, and there is none")
+    control_plane.start_controllers("clusterrole-aggregation-controller")
+    grant(control_plane, GROUP)
+    return control_plane
+
+
+def grant(plane: ControlPlane, group: str, *resources: str) -> None:
+    """
+    Let the operator at the objects of a group, in the way that the example of the manifests has.
+    """
+    role = {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "ClusterRole",
+        "metadata": {
+            "name": f"objects-of-{group}",
+            "labels": {"rbac.espalier.dev/aggregate-to-operator": "true"},
+        },
+        "rules": [
+            {
+                "apiGroups": [group],
+                "resources": list(resources) or ["*"],
+                "verbs": ["get", "list", "watch", "update", "patch"],
+            }
+        ],
+    }
+    plane.api.post("/apis/rbac.authorization.k8s.io/v1/clusterroles", role)
+
+    def aggregated() -> None:
+        path = f"/apis/rbac.authorization.k8s.io/v1/clusterroles/{AGGREGATED}"
+        rules = plane.api.get(path).get("rules") or []
+        assert any(group in rule.get("apiGroups", []) for rule in rules)
+
+    eventually(aggregated)
+
+
+@pytest.fixture(scope="session")
+def kubeconfig(installed: ControlPlane) -> Path:
+    """
+    A kubeconfig of the manifests' ServiceAccount.
+    """
+    return installed.service_account_kubeconfig(NAMESPACE, ACCOUNT)
+
+
+@pytest.fixture(scope="module")
+def operator(installed: ControlPlane, kubeconfig: Path) -> Iterator[Operator]:
+    """
+    An operator for the tests of one module; it must still run, and end well, after them.
+    """
+    running = Operator(installed, kubeconfig)
+    yield running
+    assert running.child.exit_code is None, running.child.tail()
+    assert running.stop() == 0, running.child.tail()
+
+
+@pytest.fixture
+def start_operator(installed: ControlPlane, kubeconfig: Path) -> Iterator[StartOperator]:
+    """
+    Starts operators of a test's own; call it with settings.
+    """
+    started: list[Operator] = []
+
+    def start(**settings: object) -> Operator:
+        started.append(Operator(installed, kubeconfig, **settings))
+        return started[-1]
+
+    yield start
+    for running in started:
+        if running.child.exit_code is None:
+            running.stop()
+
+
+@pytest.fixture
+def crd(control_plane: ControlPlane) -> Iterator[MakeCrd]:
+    """
+    Names CRDs, which are taken away after the test.
+    """
+    made: list[Crd] = []
+
+    def make(plural: str) -> Crd:
+        made.append(Crd(control_plane, plural))
+        return made[-1]
+
+    yield make
+    for each in made:
+        each.remove()

@@ -1,0 +1,253 @@
+"""
+CustomResourceDefinitions and their objects, as tests make them and find them stored.
+"""
+
+import json
+import uuid
+from collections.abc import Mapping
+from typing import Any, TypeAlias
+
+from tests.e2e.controlplane.api import CRDS, Api, ApiError
+from tests.e2e.controlplane.running import ControlPlane
+from tests.e2e.waiting import eventually
+
+GROUP = "e2e.example.com"
+NAMESPACE = "default"
+RAW_CRDS = "/registry/apiextensions.k8s.io/customresourcedefinitions/"
+
+Document: TypeAlias = dict[str, Any]
+
+CURRENT = "espalier.dev/StoredObjectsCurrent"
+VALID = "espalier.dev/StoredObjectsValid"
+NON_STRUCTURAL = "NonStructuralSchema"
+ENFORCE = {"espalier.dev/mode": "enforce"}
+
+
+def schema(spec: Mapping[str, Any] | None = None, **more: Any) -> Document:
+    """
+    Write an OpenAPI schema whose ``spec`` has the properties given.
+    """
+    properties = {"spec": {"type": "object", "properties": dict(spec or {})}, **more}
+    return {"type": "object", "properties": properties}
+
+
+def version(name: str, openapi: Document | None, **more: Any) -> Document:
+    """
+    Write one entry of ``spec.versions``: served, and not the storage version.
+    """
+    entry = {"name": name, "served": True, "storage": False, **more}
+    return entry if openapi is None else entry | {"schema": {"openAPIV3Schema": openapi}}
+
+
+class Crd:
+    """
+    One CustomResourceDefinition in the cluster, and its objects in the default namespace.
+    """
+
+    def __init__(self, plane: ControlPlane, plural: str, group: str = GROUP) -> None:
+        self.plane = plane
+        self.plural = plural
+        self.group = group
+        self.name = f"{plural}.{group}"
+        self.path = f"{CRDS}/{self.name}"
+        self.kind = plural.title()
+        self.raw_prefix = f"/registry/{group}/{plural}/"
+        self.raw_key = RAW_CRDS + self.name
+
+    # What tests do to it.
+
+    def create(self, versions: list[Document], *, storage: str) -> None:
+        """
+        Create it through the API, and wait until it is served.
+        """
+        body = {
+            "apiVersion": "apiextensions.k8s.io/v1",
+            "kind": "CustomResourceDefinition",
+            "metadata": {"name": self.name},
+            "spec": {**self._spec(), "versions": _with_storage(versions, storage)},
+        }
+        self.plane.api.post(CRDS, body)
+        self.wait_until_served(storage)
+
+    def put_legacy(
+        self,
+        versions: list[Document],
+        *,
+        storage: str,
+        preserve_unknown_fields: bool = True,
+    ) -> None:
+        """
+        Put it straight into etcd, as a cluster that was upgraded from v1beta1 has it.
+        """
+        body = {
+            "apiVersion": "apiextensions.k8s.io/v1beta1",
+            "kind": "CustomResourceDefinition",
+            "metadata": {
+                "name": self.name,
+                "uid": str(uuid.uuid4()),
+                "generation": 1,
+                "creationTimestamp": "2019-06-01T00:00:00Z",
+            },
+            "spec": {
+                **self._spec(),
+                "version": storage,
+                # The storage version first: v1beta1 wants `version` to be the first one.
+                "versions": sorted(
+                    _with_storage(versions, storage), key=lambda entry: not entry["storage"]
+                ),
+                "preserveUnknownFields": preserve_unknown_fields,
+                "conversion": {"strategy": "None"},
+            },
+            "status": {
+                "conditions": [],
+                "acceptedNames": {"plural": "", "kind": ""},
+                "storedVersions": [storage],
+            },
+        }
+        self.plane.raw_put(self.raw_key, json.dumps(body).encode())
+        self.wait_until_served(storage)
+
+    def label(self, **labels: str | None) -> None:
+        """
+        Put labels on, ``espalier.dev/`` left out; None takes one off.
+        """
+        patch = {f"espalier.dev/{key.replace('_', '-')}": value for key, value in labels.items()}
+        self.plane.api.merge(self.path, {"metadata": {"labels": patch}})
+
+    def set_versions(self, versions: list[Document], *, storage: str) -> None:
+        """
+        Replace its versions, and wait until the server serves them.
+        """
+        spec = {"versions": _with_storage(versions, storage)}
+        self.plane.api.merge(self.path, {"spec": spec})
+
+    def objects_path(self, version_name: str) -> str:
+        return f"/apis/{self.group}/{version_name}/namespaces/{NAMESPACE}/{self.plural}"
+
+    def object(self, version_name: str, name: str, **fields: Any) -> Document:
+        """
+        Write one object.
+        """
+        return {
+            "apiVersion": f"{self.group}/{version_name}",
+            "kind": self.kind,
+            "metadata": {"name": name},
+            **fields,
+        }
+
+    def add(self, version_name: str, *objects: Document) -> None:
+        """
+        Create objects through one version.
+        """
+        self.plane.api.create_many(self.objects_path(version_name), objects)
+
+    def wait_until_served(self, version_name: str, *, api: Api | None = None) -> None:
+        """
+        Wait until its objects can be listed, by the first API server or by another.
+        """
+
+        def listed() -> None:
+            try:
+                (api or self.plane.api).get(self.objects_path(version_name))
+            except ApiError as error:
+                raise AssertionError(str(error)) from error
+
+        eventually(listed)
+
+    def remove(self) -> None:
+        """
+        Take its objects out of etcd, and then delete it.
+        """
+        self.plane.etcd.delete_prefix(self.raw_prefix)
+        self.plane.api.delete(self.path)
+
+        def gone() -> None:
+            assert self.plane.raw_get(self.raw_key) is None
+
+        eventually(gone)
+
+    # What tests find.
+
+    def read(self) -> Document:
+        """
+        Read it through the API.
+        """
+        return self.plane.api.get(self.path)
+
+    def stored_versions(self) -> list[str]:
+        stored: list[str] = self.read()["status"]["storedVersions"]
+        return stored
+
+    def condition(self, kind: str) -> Document | None:
+        """
+        Find one of its conditions.
+        """
+        conditions = self.read().get("status", {}).get("conditions", [])
+        return next((entry for entry in conditions if entry["type"] == kind), None)
+
+    def wait_for(
+        self, kind: str, status: str, reason: str | None = None, *, within_seconds: float = 30.0
+    ) -> Document:
+        """
+        Wait for a condition.
+        """
+
+        def look() -> Document:
+            found = self.condition(kind)
+            assert found is not None, f"{self.name} has no condition {kind}"
+            assert found["status"] == status, found
+            assert reason in {None, found["reason"]}, found
+            return found
+
+        return eventually(look, within_seconds=within_seconds)
+
+    def wait_until_current(self, *, within_seconds: float = 30.0) -> Document:
+        """
+        Wait until Espalier says, of this generation, that all stored objects are current.
+        """
+
+        def look() -> Document:
+            body = self.read()
+            found = [c for c in body["status"]["conditions"] if c["type"] == CURRENT]
+            assert found, f"{self.name} has no condition {CURRENT}"
+            assert found[0]["status"] == "True", found
+            assert f"generation {body['metadata']['generation']}" in found[0]["message"]
+            return dict(found[0])
+
+        return eventually(look, within_seconds=within_seconds)
+
+    def raw(self) -> dict[str, bytes]:
+        """
+        Read from etcd what is stored of every object, by name.
+        """
+        values = self.plane.etcd.values(self.raw_prefix)
+        return {key.rpartition("/")[2]: value for key, value in values}
+
+    def stored(self) -> dict[str, Document]:
+        """
+        Read from etcd every object, decoded, by name.
+        """
+        return {name: json.loads(value) for name, value in self.raw().items()}
+
+    def stored_at(self) -> dict[str, int]:
+        """
+        Count the stored objects by the version that they are stored at.
+        """
+        counts: dict[str, int] = {}
+        for obj in self.stored().values():
+            name = obj["apiVersion"].rpartition("/")[2]
+            counts[name] = counts.get(name, 0) + 1
+        return counts
+
+    def _spec(self) -> Document:
+        names = {
+            "plural": self.plural,
+            "singular": self.plural.removesuffix("s"),
+            "kind": self.kind,
+            "listKind": f"{self.kind}List",
+        }
+        return {"group": self.group, "scope": "Namespaced", "names": names}
+
+
+def _with_storage(versions: list[Document], storage: str) -> list[Document]:
+    return [entry | {"storage": entry["name"] == storage} for entry in versions]

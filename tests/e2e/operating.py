@@ -1,0 +1,72 @@
+"""
+The operator as a process of its own, as it runs in a cluster.
+"""
+
+import os
+import sys
+from pathlib import Path
+
+from tests.e2e.controlplane.auditing import Request
+from tests.e2e.controlplane.processes import Child
+from tests.e2e.controlplane.running import ControlPlane
+
+STOP_SECONDS = 15.0
+
+# As short as they may be where a test is not about them.
+QUICK = {"ESPALIER_SETTLE_SECONDS": "1", "ESPALIER_PROGRESS_SECONDS": "0.5"}
+
+
+class Operator:
+    """
+    ``python -m espalier operator``, with a kubeconfig and settings.
+    """
+
+    def __init__(self, plane: ControlPlane, kubeconfig: Path, **settings: object) -> None:
+        self._plane = plane
+        self._kubeconfig = kubeconfig
+        self._settings = QUICK | {
+            f"ESPALIER_{name.upper()}": str(value) for name, value in settings.items()
+        }
+        self.child = self._start()
+
+    def restart(self) -> None:
+        """
+        Start it again after ``kill``.
+        """
+        self.child = self._start()
+
+    def kill(self) -> None:
+        """
+        End it by SIGKILL.
+        """
+        self.child.kill()
+
+    def stop(self) -> int:
+        """
+        End it by SIGTERM, as a kubelet does.
+
+        Returns:
+            The exit code, negative for a signal.
+        """
+        return self.child.stop(grace_seconds=STOP_SECONDS)
+
+    def _start(self) -> Child:
+        environment = {
+            key: value
+            for key, value in os.environ.items()
+            if not key.startswith(("KUBE", "ESPALIER_"))
+        }
+        environment |= self._settings | {
+            "KUBECONFIG": str(self._kubeconfig),
+            "PYTHONUNBUFFERED": "1",
+        }
+        return self._plane.start_child(
+            "operator", [sys.executable, "-m", "espalier", "operator"], environment=environment
+        )
+
+
+def is_ours(request: Request) -> bool:
+    """
+    Tell whether the operator made a request, by its own session or by Kopf's.
+    """
+    return request.user_agent.startswith(("espalier/", "kopf/"))

@@ -1,0 +1,95 @@
+"""
+A run that is stopped in its middle, by a person or by a crash.
+"""
+
+import pytest
+
+from tests.e2e.conftest import MakeCrd, StartOperator
+from tests.e2e.crds import CURRENT, VALID, Crd, schema, version
+from tests.e2e.waiting import eventually, throughout
+
+pytestmark = pytest.mark.e2e
+
+COUNT = 2000
+SIZE = {"size": {"type": "integer"}}
+VERSIONS = [version("v1alpha1", schema(SIZE)), version("v1", schema(SIZE))]
+
+# One object at a time, so that there is a middle to be met.
+SLOW = {"page_size": 100, "max_in_flight": 1}
+
+
+def specs_of(crd: Crd) -> dict[str, object]:
+    return {name: obj["spec"] for name, obj in crd.stored().items()}
+
+
+def flipped(crd: Crd) -> dict[str, object]:
+    """
+    Make a CRD with many objects at the version that was the storage version.
+    """
+    crd.create(VERSIONS, storage="v1alpha1")
+    crd.add(
+        "v1alpha1",
+        *(crd.object("v1alpha1", f"o{n:04}", spec={"size": n}) for n in range(COUNT)),
+    )
+    crd.set_versions(VERSIONS, storage="v1")
+    return {f"o{n:04}": {"size": n} for n in range(COUNT)}
+
+
+def wait_for_the_middle(crd: Crd) -> None:
+    def some_are_rewritten() -> None:
+        assert crd.stored_at().get("v1", 0) > 0
+
+    eventually(some_are_rewritten)
+
+
+def test_taking_the_label_off_stops_a_run_and_putting_it_on_finishes_it(
+    crd: MakeCrd, start_operator: StartOperator
+) -> None:
+    bolts = crd("bolts")
+    specs = flipped(bolts)
+    start_operator(**SLOW)
+    bolts.label(mode="enforce")
+    wait_for_the_middle(bolts)
+
+    bolts.label(mode=None)
+
+    def conditions_are_gone() -> None:
+        assert bolts.condition(CURRENT) is None
+        assert bolts.condition(VALID) is None
+
+    eventually(conditions_are_gone)
+    stopped_at = bolts.stored_at()
+    assert 0 < stopped_at["v1"] < COUNT
+
+    def nothing_moves() -> None:
+        assert bolts.stored_at() == stopped_at
+        assert bolts.condition(CURRENT) is None
+
+    throughout(nothing_moves, seconds=3)
+    assert bolts.stored_versions() == ["v1alpha1", "v1"]
+
+    bolts.label(mode="enforce")
+    bolts.wait_until_current(within_seconds=60)
+    assert bolts.stored_versions() == ["v1"]
+    assert bolts.stored_at() == {"v1": COUNT}
+    assert specs_of(bolts) == specs
+
+
+def test_a_run_survives_the_death_of_its_process(
+    crd: MakeCrd, start_operator: StartOperator
+) -> None:
+    nuts = crd("nuts")
+    specs = flipped(nuts)
+    operator = start_operator(**SLOW)
+    nuts.label(mode="enforce")
+    wait_for_the_middle(nuts)
+
+    operator.kill()
+
+    assert 0 < nuts.stored_at()["v1"] < COUNT
+    operator.restart()
+    # The lease of the dead process must run out first.
+    nuts.wait_until_current(within_seconds=90)
+    assert nuts.stored_versions() == ["v1"]
+    assert nuts.stored_at() == {"v1": COUNT}
+    assert specs_of(nuts) == specs

@@ -1,0 +1,83 @@
+"""
+Another API server that has not seen the flip yet and goes on storing the old version.
+"""
+
+import http.client
+import json
+from collections.abc import Iterator
+
+import pytest
+
+from tests.e2e.conftest import MakeCrd, StartOperator
+from tests.e2e.controlplane.api import Api
+from tests.e2e.controlplane.processes import Child
+from tests.e2e.controlplane.running import ControlPlane
+from tests.e2e.crds import Crd, schema, version
+from tests.e2e.waiting import eventually
+
+pytestmark = pytest.mark.e2e
+
+VERSIONS = [version("v1alpha1", schema()), version("v1", schema())]
+LATE = 40
+
+
+@pytest.fixture
+def second(installed: ControlPlane) -> Iterator[tuple[Child, Api]]:
+    child, api = installed.start_second_api_server()
+    yield child, api
+    installed.end(child)
+
+
+def connect(crd: Crd, api: Api, count: int) -> list[http.client.HTTPSConnection]:
+    """
+    Open connections, each with a request behind it, so that a paused server has them.
+    """
+    connections = []
+    for _ in range(count):
+        connection = api.connect()
+        connection.request("GET", crd.objects_path("v1"), headers=api.headers)
+        connection.getresponse().read()
+        connections.append(connection)
+    return connections
+
+
+def test_nothing_is_trimmed_while_a_stale_server_stores_the_old_version(
+    crd: MakeCrd, second: tuple[Child, Api], start_operator: StartOperator
+) -> None:
+    stale, stale_api = second
+    leaves = crd("leaves")
+    leaves.create(VERSIONS, storage="v1alpha1")
+    leaves.add("v1alpha1", *(leaves.object("v1alpha1", f"early{n}", spec={}) for n in range(20)))
+    leaves.wait_until_served("v1", api=stale_api)
+    connections = connect(leaves, stale_api, LATE)
+    start_operator(settle_seconds=10)
+
+    stale.pause()
+    leaves.set_versions(VERSIONS, storage="v1")
+    leaves.label(mode="enforce")
+
+    def first_pass_is_done() -> None:
+        assert leaves.stored_at() == {"v1": 20}
+
+    eventually(first_pass_is_done, within_seconds=8)
+    for number, connection in enumerate(connections):
+        body = json.dumps(leaves.object("v1", f"late{number}", spec={}))
+        headers = stale_api.headers | {"Content-Type": "application/json"}
+        connection.request("POST", leaves.objects_path("v1"), body, headers)
+    assert leaves.stored_versions() == ["v1alpha1", "v1"]
+    stale.resume()
+    answers = [connection.getresponse().status for connection in connections]
+
+    assert answers == [http.client.CREATED] * LATE
+    # Else this server was not stale, and nothing was shown.
+    assert leaves.stored_at().get("v1alpha1", 0) > 0
+
+    def trimmed() -> None:
+        versions = leaves.stored_versions()  # before the objects: none may be old after a trim
+        stored_at = leaves.stored_at()
+        if "v1alpha1" not in versions and stored_at != {"v1": 20 + LATE}:
+            pytest.fail(f"storedVersions {versions}, but objects are stored at {stored_at}")
+        assert versions == ["v1"]
+
+    eventually(trimmed, within_seconds=60)
+    leaves.wait_until_current()
