@@ -5,6 +5,7 @@ Kopf's events are hints only. Each name that is put in the queue is read anew fr
 gets its structural condition, and goes to the supervisor.
 """
 
+import asyncio
 import logging
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
@@ -76,6 +77,7 @@ class Espalier:
         self._supervisor = supervisor
         self._listed = False
         self._open = AsyncExitStack()
+        self._background: list[asyncio.Task[None]] = []
 
     async def start(self) -> None:
         """
@@ -84,9 +86,10 @@ class Espalier:
         await self._open.enter_async_context(
             probes(port=self._settings.probe_port, is_ready=lambda: self._listed)
         )
-        self._guard.start(self._resync(), name="resync")
-        for number in range(WORKERS):
-            self._guard.start(self._work(), name=f"worker {number}")
+        self._background = [
+            self._guard.start(self._resync(), name="resync"),
+            *(self._guard.start(self._work(), name=f"worker {n}") for n in range(WORKERS)),
+        ]
         logger.info("Espalier works.", extra={"read_only": self._settings.read_only})
 
     async def stop(self) -> None:

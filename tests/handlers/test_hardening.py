@@ -1,0 +1,35 @@
+import logging
+
+import kopf
+
+from espalier.handlers.hardening import NEVER_USED_FINALIZER, EndlessBackoffs, harden
+
+
+def test_kopf_is_told_to_write_nothing() -> None:
+    settings = kopf.OperatorSettings()
+
+    harden(settings)
+
+    assert settings.persistence.finalizer == NEVER_USED_FINALIZER
+    assert not settings.posting.enabled
+    assert not settings.posting.loggers
+    assert settings.posting.level > logging.CRITICAL
+    assert settings.peering.standalone
+    assert settings.scanning.disabled
+    assert settings.watching.chunk_size == 50
+    patch = kopf.Patch()
+    settings.persistence.diffbase_storage.store(body=kopf.Body({}), patch=patch, essence={})
+    settings.persistence.progress_storage.touch(body=kopf.Body({}), patch=patch, value="now")
+    assert patch == {}
+
+
+def test_the_pauses_never_end_and_never_grow_beyond_half_a_minute() -> None:
+    backoffs = EndlessBackoffs()
+    pauses = iter(backoffs)
+
+    first = [next(pauses) for _ in range(1000)]
+
+    assert first[0] <= 0.5
+    assert max(first) <= 30
+    assert min(first[10:]) >= 15
+    assert next(iter(backoffs)) <= 0.5

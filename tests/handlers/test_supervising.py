@@ -1,0 +1,293 @@
+import asyncio
+from collections.abc import AsyncIterator, Hashable
+from dataclasses import replace
+
+import pytest
+
+from espalier.crd import Condition, Definition
+from espalier.errors import EspalierError, TransientError
+from espalier.handlers.guarding import Guard
+from espalier.handlers.reporting import StatusReporter
+from espalier.handlers.supervising import Supervisor, Verdict
+from espalier.paths import JSON
+from tests.handlers.world import FakeClock, FakeDefinitions, FakeEvents, definition_of, settled
+
+PROVED = Verdict(proved=True, tend=False, retry=False)
+TENDED = Verdict(proved=True, tend=True, retry=False)
+STOPPED = Verdict(proved=False, tend=False, retry=False)
+FAILED = Verdict(proved=False, tend=False, retry=True)
+
+WIDGETS = definition_of(labels={"espalier.dev/mode": "enforce"})
+NAME = WIDGETS.name
+
+
+class FakeWork:
+    """
+    Runs until it is told the verdict, and keeps a log.
+    """
+
+    def __init__(self) -> None:
+        self.log: list[str] = []
+        self.running = 0
+        self.verdicts: dict[str, asyncio.Queue[Verdict | EspalierError | ValueError]] = {}
+
+    def key_of(self, definition: Definition) -> Hashable:
+        return definition.versions
+
+    async def run(self, definition: Definition) -> Verdict:
+        self.log.append(f"run {definition.resource_version}")
+        self.running += 1
+        try:
+            told = await self.told(definition.name).get()
+        except asyncio.CancelledError:
+            self.log.append("cancelled")
+            raise
+        finally:
+            self.running -= 1
+        if isinstance(told, Exception):
+            raise told
+        return told
+
+    async def tend(self, definition: Definition) -> None:
+        self.log.append(f"tend {definition.resource_version}")
+        try:
+            await asyncio.Event().wait()
+        finally:
+            self.log.append("tended")
+
+    def pause_seconds(self, *, attempt: int) -> float:
+        return 10.0 * attempt
+
+    def told(self, name: str) -> asyncio.Queue[Verdict | EspalierError | ValueError]:
+        return self.verdicts.setdefault(name, asyncio.Queue())
+
+
+class World:
+    def __init__(self) -> None:
+        self.work = FakeWork()
+        self.clock = FakeClock()
+        self.definitions = FakeDefinitions()
+        self.nudged: list[str] = []
+        self.stopped = False
+        self.guard = Guard(self.stop)
+        reporter = StatusReporter(
+            self.definitions, FakeEvents(), self.clock, self.guard, progress_seconds=10
+        )
+        self.supervisor = Supervisor(
+            self.work,
+            self.definitions,
+            reporter,
+            clock=self.clock,
+            guard=self.guard,
+            nudge=self.nudged.append,
+            max_runs=2,
+        )
+
+    def stop(self) -> None:
+        self.stopped = True
+
+    async def see(self, definition: Definition) -> None:
+        self.definitions.found[definition.name] = definition
+        await self.supervisor.reconcile(definition.name, definition)
+        await settled()
+
+    async def tell(self, verdict: Verdict | EspalierError | ValueError) -> None:
+        self.work.told(NAME).put_nowait(verdict)
+        await settled()
+
+
+@pytest.fixture
+async def world() -> AsyncIterator[World]:
+    made = World()
+    yield made
+    await made.supervisor.close()
+    await made.guard.close()
+
+
+def with_another_schema(definition: Definition, resource_version: str = "2") -> Definition:
+    (version,) = definition.versions
+    schema: dict[str, JSON] = {"type": "object", "description": "another"}
+    return replace(
+        definition,
+        resource_version=resource_version,
+        versions=(replace(version, schema=schema),),
+    )
+
+
+async def test_a_definition_without_the_label_is_not_touched(world: World) -> None:
+    await world.see(definition_of())
+
+    assert world.work.log == []
+    assert world.definitions.applied == []
+
+
+async def test_the_label_starts_the_work_once(world: World) -> None:
+    await world.see(WIDGETS)
+    await world.see(replace(WIDGETS, resource_version="2"))
+
+    assert world.work.log == ["run 1"]
+
+
+async def test_a_finished_run_is_left_alone_until_its_key_changes(world: World) -> None:
+    await world.see(WIDGETS)
+    await world.tell(PROVED)
+    await world.see(replace(WIDGETS, resource_version="2"))
+    await world.clock.advance(3600)
+    assert world.work.log == ["run 1"]
+
+    await world.see(with_another_schema(WIDGETS, "3"))
+
+    assert world.work.log == ["run 1", "run 3"]
+
+
+async def test_another_key_ends_the_run_before_the_next_begins(world: World) -> None:
+    await world.see(WIDGETS)
+    await world.see(with_another_schema(WIDGETS))
+
+    assert world.work.log == ["run 1", "cancelled", "run 2"]
+
+
+async def test_another_mode_starts_over(world: World) -> None:
+    await world.see(WIDGETS)
+    await world.see(replace(WIDGETS, labels={"espalier.dev/mode": "observe"}))
+
+    assert world.work.log == ["run 1", "cancelled", "run 1"]
+
+
+async def test_the_label_off_ends_the_work_and_takes_the_conditions_away(world: World) -> None:
+    await world.see(WIDGETS)
+    await world.see(definition_of(resource_version="2"))
+
+    assert world.work.log == ["run 1", "cancelled"]
+    assert world.definitions.applied == [("espalier", ())]
+
+    await world.see(definition_of(resource_version="3"))
+    assert world.definitions.applied == [("espalier", ())]
+
+
+async def test_conditions_left_by_an_earlier_process_are_taken_away(world: World) -> None:
+    left = Condition(
+        type="espalier.dev/StoredObjectsValid", status="Unknown", reason="NotChecked", message=""
+    )
+
+    await world.see(definition_of(conditions=(left,)))
+
+    assert world.definitions.applied == [("espalier", ())]
+
+
+async def test_the_label_back_on_begins_anew(world: World) -> None:
+    await world.see(WIDGETS)
+    await world.see(definition_of())
+    await world.see(WIDGETS)
+
+    assert world.work.log == ["run 1", "cancelled", "run 1"]
+
+
+async def test_a_deleted_definition_ends_the_work_and_nothing_is_written(world: World) -> None:
+    await world.see(WIDGETS)
+
+    await world.supervisor.reconcile(NAME, None)
+
+    assert world.work.log == ["run 1", "cancelled"]
+    assert world.definitions.applied == []
+    assert world.supervisor.names == ()
+
+
+async def test_a_definition_made_anew_under_its_name_is_another_one(world: World) -> None:
+    await world.see(WIDGETS)
+    await world.tell(PROVED)
+
+    await world.see(replace(WIDGETS, uid="uid-2", resource_version="9"))
+
+    assert world.work.log == ["run 1", "run 9"]
+
+
+async def test_a_failed_run_is_tried_again_after_growing_pauses(world: World) -> None:
+    await world.see(WIDGETS)
+    await world.tell(TransientError(verb="list", resource="widgets", status=503))
+    await world.clock.advance(9)
+    assert world.work.log == ["run 1"]
+    await world.clock.advance(1)
+    assert world.work.log == ["run 1"] * 2
+
+    await world.tell(FAILED)
+    await world.clock.advance(19)
+    assert world.work.log == ["run 1"] * 2
+    await world.clock.advance(1)
+    assert world.work.log == ["run 1"] * 3
+
+
+async def test_a_run_that_stopped_for_good_waits_for_another_definition(world: World) -> None:
+    await world.see(WIDGETS)
+    await world.tell(STOPPED)
+    await world.clock.advance(3600)
+
+    assert world.work.log == ["run 1"]
+
+
+async def test_another_try_reads_the_definition_anew(world: World) -> None:
+    await world.see(WIDGETS)
+    await world.tell(FAILED)
+    world.definitions.found[NAME] = replace(WIDGETS, resource_version="7")
+
+    await world.clock.advance(10)
+
+    assert world.work.log == ["run 1", "run 7"]
+
+
+@pytest.mark.parametrize(
+    "found",
+    [None, replace(WIDGETS, uid="uid-2"), with_another_schema(WIDGETS), definition_of()],
+    ids=["gone", "made anew", "another schema", "label off"],
+)
+async def test_another_try_on_what_is_another_definition_is_left_to_the_queue(
+    world: World, found: Definition | None
+) -> None:
+    await world.see(WIDGETS)
+    await world.tell(FAILED)
+    del world.definitions.found[NAME]
+    if found is not None:
+        world.definitions.found[NAME] = found
+
+    await world.clock.advance(10)
+
+    assert world.work.log == ["run 1"]
+    assert world.nudged == [NAME]
+
+
+async def test_runs_wait_for_their_turn_and_tending_takes_none(world: World) -> None:
+    others = [definition_of(f"{n}.example.com", labels=WIDGETS.labels) for n in "abc"]
+    for definition in others:
+        await world.see(definition)
+    assert world.work.running == 2
+
+    world.work.told("a.example.com").put_nowait(TENDED)
+    await settled()
+    assert world.work.running == 2
+    world.work.told("b.example.com").put_nowait(TENDED)
+    await settled()
+
+    assert world.work.running == 1
+    assert world.work.log.count("tend 1") == 2
+
+
+async def test_the_label_off_ends_tending_too(world: World) -> None:
+    await world.see(WIDGETS)
+    await world.tell(TENDED)
+
+    await world.see(definition_of())
+
+    assert world.work.log == ["run 1", "tend 1", "tended"]
+
+
+async def test_a_bug_stops_the_operator_and_is_kept(
+    world: World, caplog: pytest.LogCaptureFixture
+) -> None:
+    await world.see(WIDGETS)
+    bug = ValueError("a bug")
+
+    await world.tell(bug)
+
+    assert world.stopped
+    assert world.guard.failure is bug
+    assert "A task died of an unexpected error; the operator stops." in caplog.messages
