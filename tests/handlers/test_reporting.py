@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from espalier.crd import Condition
+from espalier.engine.conditions import NOT_CHECKED
 from espalier.errors import (
     ClusterError,
     ConflictError,
@@ -13,7 +14,7 @@ from espalier.errors import (
     TransientError,
 )
 from espalier.handlers.guarding import Guard
-from espalier.handlers.reporting import NOT_CHECKED, StatusReporter
+from espalier.handlers.reporting import StatusReporter
 from tests.handlers.world import FakeClock, FakeDefinitions, FakeEvents, definition_of, settled
 
 WIDGETS = definition_of()

@@ -140,6 +140,17 @@ async def test_a_finished_run_is_left_alone_until_its_key_changes(world: World) 
     assert world.work.log == ["run 1", "run 3"]
 
 
+async def test_a_storage_version_that_moved_and_moved_back_unseen_starts_over(
+    world: World,
+) -> None:
+    await world.see(WIDGETS)
+    await world.tell(PROVED)
+
+    await world.see(replace(WIDGETS, resource_version="4", stored_versions=("v1", "v2")))
+
+    assert world.work.log == ["run 1", "run 4"]
+
+
 async def test_another_key_ends_the_run_before_the_next_begins(world: World) -> None:
     await world.see(WIDGETS)
     await world.see(with_another_schema(WIDGETS))

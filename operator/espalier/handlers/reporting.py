@@ -13,6 +13,12 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from espalier.crd import Condition, Definition
+from espalier.engine.conditions import (
+    NOT_CHECKED,
+    STORED_OBJECTS_CURRENT,
+    STORED_OBJECTS_VALID,
+    Reason,
+)
 from espalier.engine.ports import Clock, Definitions
 from espalier.errors import (
     ClusterError,
@@ -29,8 +35,6 @@ logger = logging.getLogger(__name__)
 FIELD_MANAGER = "espalier"
 """Owns both of Espalier's conditions; an apply that names fewer takes the others away."""
 
-STORED_OBJECTS_CURRENT = "espalier.dev/StoredObjectsCurrent"
-STORED_OBJECTS_VALID = "espalier.dev/StoredObjectsValid"
 OWN_CONDITIONS = (STORED_OBJECTS_CURRENT, STORED_OBJECTS_VALID)
 
 FIRST_PAUSE_SECONDS = 1.0
@@ -39,14 +43,7 @@ LONGEST_PAUSE_SECONDS = 30.0
 # The API server cuts nothing: it refuses an Event whose message is longer.
 LONGEST_EVENT_MESSAGE = 1000
 
-_ORDINARY_REASONS = frozenset({"Pending", "Rewriting", "Observed", "Partial"})
-
-NOT_CHECKED = Condition(
-    type=STORED_OBJECTS_VALID,
-    status="Unknown",
-    reason="NotChecked",
-    message="stored values are not validated by this version",
-)
+_ORDINARY_REASONS = frozenset({Reason.PENDING, Reason.REWRITING, Reason.OBSERVED, Reason.PARTIAL})
 
 
 class Events(Protocol):

@@ -74,9 +74,22 @@ class Work(Protocol):
 
 @dataclass(slots=True, kw_only=True)
 class _Charge:
+    """
+    One definition that is worked on, or was.
+    """
+
     uid: str
     key: Hashable
-    task: asyncio.Task[None]
+    task: asyncio.Task[None] | None = None
+    proved: bool = False
+
+    def is_undone_by(self, definition: Definition) -> bool:
+        """
+        Whether the storage version moved and moved back, unseen, since the objects were proved.
+        """
+        finished = self.task is not None and self.task.done()
+        stored = {version.name for version in definition.versions if version.storage}
+        return finished and self.proved and set(definition.stored_versions) != stored
 
 
 class Supervisor:
@@ -126,12 +139,13 @@ class Supervisor:
             return
         key = self._key_of(definition)
         if charge is not None:
-            if charge.key == key:
+            if charge.key == key and not charge.is_undone_by(definition):
                 return
             logger.info("The work starts over: its purpose changed.", extra={"crd": name})
             await self._end(name)
-        task = self._guard.start(self._drive(definition, key), name=f"work on {name}")
-        self._charges[name] = _Charge(uid=definition.uid, key=key, task=task)
+        charge = _Charge(uid=definition.uid, key=key)
+        charge.task = self._guard.start(self._drive(definition, charge), name=f"work on {name}")
+        self._charges[name] = charge
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -144,7 +158,7 @@ class Supervisor:
         """
         End all work, and wait for it to give back what it holds.
         """
-        tasks = [charge.task for charge in self._charges.values()]
+        tasks = [charge.task for charge in self._charges.values() if charge.task is not None]
         self._charges.clear()
         for task in tasks:
             task.cancel()
@@ -153,7 +167,7 @@ class Supervisor:
 
     async def _end(self, name: str) -> None:
         charge = self._charges.pop(name, None)
-        if charge is not None:
+        if charge is not None and charge.task is not None:
             await stop(charge.task)
 
     async def _release(self, definition: Definition) -> None:
@@ -170,11 +184,12 @@ class Supervisor:
         mode = definition.labels.get(MODE_LABEL)
         return (mode, definition.deleting, self._work.key_of(definition))
 
-    async def _drive(self, definition: Definition, key: Hashable) -> None:
+    async def _drive(self, definition: Definition, charge: _Charge) -> None:
         attempt = 0
         while True:
             try:
                 verdict = await self._run(definition)
+                charge.proved = verdict.proved
                 if verdict.proved:
                     attempt = 0
                 if verdict.tend:
@@ -189,7 +204,7 @@ class Supervisor:
             attempt += 1
             await self._clock.sleep(self._work.pause_seconds(attempt=attempt))
             fresh = await self._reread(definition)
-            if fresh is None or self._key_of(fresh) != key:
+            if fresh is None or self._key_of(fresh) != charge.key:
                 # The queue reads it anew and compares: it may be gone, or have another purpose.
                 self._nudge(definition.name)
                 return
