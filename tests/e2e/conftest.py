@@ -17,7 +17,7 @@ NAMESPACE = "espalier-system"
 ACCOUNT = "espalier"
 AGGREGATED = "espalier-objects"
 
-MakeCrd = Callable[[str], Crd]
+MakeCrd = Callable[..., Crd]
 StartOperator = Callable[..., Operator]
 
 
@@ -122,8 +122,8 @@ def crd(control_plane: ControlPlane) -> Iterator[MakeCrd]:
     """
     made: list[Crd] = []
 
-    def make(plural: str) -> Crd:
-        made.append(Crd(control_plane, plural))
+    def make(plural: str, group: str = GROUP) -> Crd:
+        made.append(Crd(control_plane, plural, group))
         return made[-1]
 
     yield make

@@ -19,6 +19,7 @@ from tests.e2e.controlplane.running import ControlPlane, ControlPlaneError
 USAGE = "usage: python -m tests.e2e.controlplane [run -- COMMAND [ARGUMENT ...]]\n"
 USAGE_ERROR = 2
 UNREADY = 3
+INTERRUPTED = 128 + signal.SIGINT
 
 
 def main(arguments: list[str]) -> int:
@@ -40,6 +41,8 @@ def main(arguments: list[str]) -> int:
     except (AssetsError, ControlPlaneError) as error:
         sys.stderr.write(f"{error}\n")
         return UNREADY
+    except KeyboardInterrupt:
+        return INTERRUPTED
 
 
 def _show() -> int:

@@ -1,0 +1,71 @@
+"""
+The manifests: what the operator may do with them, and what it says where they do not suffice.
+"""
+
+import pytest
+
+from tests.e2e.conftest import ACCOUNT, NAMESPACE, ROOT, MakeCrd
+from tests.e2e.controlplane.running import ControlPlane
+from tests.e2e.crds import CURRENT, GROUP, schema, version
+from tests.e2e.operating import Operator
+from tests.e2e.waiting import throughout
+
+pytestmark = pytest.mark.e2e
+
+EXAMPLE = ROOT / "manifests" / "examples" / "clusterrole.yaml"
+VERSIONS = [version("v1alpha1", schema()), version("v1", schema())]
+
+
+def test_a_group_that_nobody_granted_is_forbidden_until_the_example_is_applied(
+    crd: MakeCrd, installed: ControlPlane, operator: Operator
+) -> None:
+    widgets = crd("widgets", "example.com")
+    widgets.create(VERSIONS, storage="v1alpha1")
+    widgets.add("v1alpha1", widgets.object("v1alpha1", "one", spec={}))
+    widgets.set_versions(VERSIONS, storage="v1")
+
+    widgets.label(mode="enforce")
+    forbidden = widgets.wait_for(CURRENT, "False", "Forbidden")
+
+    assert "kubectl" in forbidden["message"]
+    assert "widgets" in forbidden["message"]
+    assert "rbac.espalier.dev/aggregate-to-operator" in forbidden["message"]
+
+    def stays_up() -> None:
+        assert operator.child.exit_code is None
+        assert widgets.stored_at() == {"v1alpha1": 1}
+
+    throughout(stays_up, seconds=3)
+
+    installed.kubectl("apply", "-f", str(EXAMPLE))
+    widgets.wait_until_current(within_seconds=60)
+    assert widgets.stored_versions() == ["v1"]
+    assert widgets.stored_at() == {"v1": 1}
+
+
+@pytest.mark.parametrize(
+    ("verb", "group", "resource"),
+    [
+        ("update", "apiextensions.k8s.io", "customresourcedefinitions"),
+        ("delete", "apiextensions.k8s.io", "customresourcedefinitions"),
+        ("list", "", "secrets"),
+        ("delete", GROUP, "widgets"),
+        ("create", GROUP, "widgets"),
+        ("create", "rbac.authorization.k8s.io", "clusterroles"),
+    ],
+)
+def test_the_account_may_not_do_more_than_it_needs(
+    installed: ControlPlane, verb: str, group: str, resource: str
+) -> None:
+    review = {
+        "apiVersion": "authorization.k8s.io/v1",
+        "kind": "SubjectAccessReview",
+        "spec": {
+            "user": f"system:serviceaccount:{NAMESPACE}:{ACCOUNT}",
+            "resourceAttributes": {"verb": verb, "group": group, "resource": resource},
+        },
+    }
+
+    answer = installed.api.post("/apis/authorization.k8s.io/v1/subjectaccessreviews", review)
+
+    assert answer["status"]["allowed"] is False

@@ -1,0 +1,156 @@
+"""
+CRDs carried over from v1beta1, whose objects no server prunes: Espalier does, with an archive.
+"""
+
+import base64
+import gzip
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.conftest import NAMESPACE, MakeCrd
+from tests.e2e.controlplane.running import ControlPlane
+from tests.e2e.crds import CURRENT, NON_STRUCTURAL, Crd, schema, version
+from tests.e2e.operating import is_ours
+from tests.e2e.waiting import eventually, throughout
+
+pytestmark = [pytest.mark.e2e, pytest.mark.usefixtures("operator")]
+
+SIZE = {"size": {"type": "integer"}}
+PRESERVING = "spec.preserveUnknownFields: Invalid value: true: must be false"
+
+
+def archived(plane: ControlPlane) -> str:
+    """
+    Read everything that is in the archive's Secrets, each of which must be immutable.
+    """
+    texts = []
+    for secret in plane.api.get(f"/api/v1/namespaces/{NAMESPACE}/secrets")["items"]:
+        if secret["metadata"]["name"].startswith("espalier-archive"):
+            assert secret["immutable"] is True
+            texts += [
+                gzip.decompress(base64.b64decode(value)).decode()
+                for value in secret["data"].values()
+            ]
+    return "\n".join(texts)
+
+
+def patched_conditions(crd: Crd, mark: dict[Path, int]) -> list[str]:
+    """
+    List the types of the conditions that Espalier has applied to a CRD after a mark.
+    """
+    return [
+        condition["type"]
+        for request in crd.plane.audit.requests(mark)
+        if is_ours(request)
+        and request.resource == "customresourcedefinitions/status"
+        and request.name == crd.name
+        for condition in (request.body or {}).get("status", {}).get("conditions", [])
+    ]
+
+
+def test_unknown_fields_are_pruned_into_the_archive_and_brought_back_on_demand(
+    crd: MakeCrd, control_plane: ControlPlane
+) -> None:
+    relics = crd("relics")
+    mark = control_plane.audit.mark()
+    relics.put_legacy([version("v1", schema(SIZE))], storage="v1")
+    relics.add(
+        "v1",
+        relics.object("v1", "clean", spec={"size": 1}),
+        relics.object("v1", "dirty", spec={"size": 2, "junk": {"old": "treasure"}}),
+        relics.object("v1", "topped", spec={"size": 3}, data=["heirloom"]),
+    )
+    before = relics.stored()
+
+    relics.label(mode="enforce")
+    relics.wait_until_current()
+
+    assert {name: without_metadata(obj) for name, obj in relics.stored().items()} == {
+        "clean": {"spec": {"size": 1}},
+        "dirty": {"spec": {"size": 2}},
+        "topped": {"spec": {"size": 3}},
+    }
+    assert "treasure" in archived(control_plane)
+    assert "heirloom" in archived(control_plane)
+    preserving = relics.condition(NON_STRUCTURAL)
+    assert preserving is not None
+    assert (preserving["reason"], preserving["message"]) == ("Violations", PRESERVING)
+
+    def no_fight() -> None:
+        assert NON_STRUCTURAL not in patched_conditions(relics, mark)
+        assert relics.condition(NON_STRUCTURAL) == preserving
+
+    throughout(no_fight, seconds=20)
+    assert CURRENT in patched_conditions(relics, mark)
+
+    relics.label(mode=None)
+
+    def let_go() -> None:
+        assert relics.condition(CURRENT) is None
+
+    eventually(let_go)
+    restore(relics)
+    assert {name: without_metadata(obj) for name, obj in relics.stored().items()} == {
+        name: without_metadata(obj) for name, obj in before.items()
+    }
+
+
+def test_a_new_object_with_unknown_fields_is_pruned_within_seconds(
+    crd: MakeCrd, control_plane: ControlPlane
+) -> None:
+    fossils = crd("fossils")
+    fossils.put_legacy([version("v1", schema(SIZE))], storage="v1")
+    fossils.add("v1", fossils.object("v1", "old", spec={"size": 1}))
+    fossils.label(mode="enforce")
+    fossils.wait_until_current()
+
+    fossils.add("v1", fossils.object("v1", "new", spec={"size": 2, "junk": "latecomer"}))
+
+    def pruned() -> None:
+        assert fossils.stored()["new"]["spec"] == {"size": 2}
+
+    eventually(pruned, within_seconds=10)
+    assert "latecomer" in archived(control_plane)
+
+
+def test_what_any_version_specifies_stays(crd: MakeCrd) -> None:
+    twins = crd("twins")
+    one = version("v1", schema({"one": {"type": "string"}}))
+    two = version("v2", schema({"two": {"type": "string"}}))
+    twins.put_legacy([one, two], storage="v2")
+    twins.add(
+        "v2",
+        twins.object("v2", "both", spec={"one": "a", "two": "b", "neither": "c"}),
+        twins.object("v2", "first", spec={"one": "a"}),
+    )
+
+    twins.label(mode="enforce")
+    twins.wait_until_current()
+
+    assert {name: obj["spec"] for name, obj in twins.stored().items()} == {
+        "both": {"one": "a", "two": "b"},
+        "first": {"one": "a"},
+    }
+
+
+def without_metadata(obj: dict[str, object]) -> dict[str, object]:
+    ignored = {"apiVersion", "kind", "metadata"}
+    return {key: value for key, value in obj.items() if key not in ignored}
+
+
+def restore(crd: Crd) -> None:
+    """
+    Run ``espalier restore`` as an administrator.
+    """
+    result = subprocess.run(
+        [sys.executable, "-m", "espalier", "restore", crd.name],
+        env={"KUBECONFIG": str(crd.plane.kubeconfig), "PATH": ""},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert result.returncode == 0, result.stdout + result.stderr

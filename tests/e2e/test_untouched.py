@@ -1,0 +1,226 @@
+"""
+What carries no label is read and never written; and Kopf writes nothing at all.
+"""
+
+import json
+import uuid
+from collections.abc import Iterator
+from typing import TypeAlias
+
+import pytest
+import yaml
+
+from espalier import crd as definitions
+from tests.e2e.conftest import ACCOUNT, NAMESPACE, ROOT, MakeCrd
+from tests.e2e.controlplane.api import CRDS, ApiError
+from tests.e2e.controlplane.running import ControlPlane
+from tests.e2e.crds import (
+    CURRENT,
+    GROUP,
+    NON_STRUCTURAL,
+    RAW_CRDS,
+    Document,
+    schema,
+    version,
+)
+from tests.e2e.operating import Operator, is_ours
+from tests.e2e.waiting import eventually
+
+pytestmark = pytest.mark.e2e
+
+PUBLISHED = ROOT.parent / "shared" / "crds"
+
+# Reason and message of NonStructuralSchema; None where a CRD has no such condition.
+Verdict: TypeAlias = tuple[str, str] | None
+
+
+class Sample:
+    """
+    A CRD that somebody has published, and what the server's own code says of it.
+    """
+
+    def __init__(self, document: Document, oracle: Document) -> None:
+        self.document = document
+        self.name: str = document["metadata"]["name"]
+        self._oracle = oracle
+
+    def verdict(self) -> Verdict:
+        """
+        Write the oracle's verdict as the server writes its condition.
+        """
+        reason = self._oracle["nonStructuralSchema"]["reason"]
+        violations = self._oracle["nonStructuralSchema"]["violations"]
+        if reason is None:
+            return None
+        if self._oracle["structuralError"]:
+            return reason, self._oracle["structuralError"]
+        return reason, violations[0] if len(violations) == 1 else f"[{', '.join(violations)}]"
+
+    def put(self, plane: ControlPlane) -> None:
+        """
+        Apply it; what the server would not take goes into etcd, as v1beta1 had it.
+        """
+        if self.document["apiVersion"] == "apiextensions.k8s.io/v1":
+            try:
+                plane.api.post(CRDS, self.document)
+            except ApiError:
+                self._put_raw(plane)
+        else:
+            self._put_raw(plane)
+
+    def _put_raw(self, plane: ControlPlane) -> None:
+        spec = self.document["spec"]
+        versions = spec.get("versions") or [{"name": spec["version"], "storage": True}]
+        if self.document["apiVersion"] == "apiextensions.k8s.io/v1":
+            spec = {"preserveUnknownFields": False} | spec  # v1beta1 has another default
+        raw = self.document | {
+            "apiVersion": "apiextensions.k8s.io/v1beta1",
+            "spec": spec,
+            "metadata": {
+                "name": self.name,
+                "uid": str(uuid.uuid4()),
+                "generation": 1,
+                "creationTimestamp": "2019-06-01T00:00:00Z",
+            },
+            "status": {
+                "conditions": [],
+                "acceptedNames": {"plural": "", "kind": ""},
+                "storedVersions": [entry["name"] for entry in versions if entry["storage"]],
+            },
+        }
+        plane.raw_put(RAW_CRDS + self.name, json.dumps(raw).encode())
+
+
+def samples() -> Iterator[Sample]:
+    """
+    Read the published CRDs that have a verdict beside them.
+    """
+    for path in sorted(PUBLISHED.rglob("*.oracle.json")):
+        oracle = json.loads(path.read_text(encoding="utf-8"))
+        text = path.with_name(path.name.replace(".oracle.json", ".yaml")).read_text("utf-8")
+        for document in yaml.load_all(text, yaml.CSafeLoader):
+            if document and document["metadata"]["name"] == oracle["crd"]:
+                yield Sample(document, oracle)
+
+
+def batches() -> list[list[Sample]]:
+    """
+    Group the samples so that no name and no group's plural comes twice in a batch.
+    """
+    made: list[list[Sample]] = []
+    for sample in samples():
+        for batch in made:
+            if sample.name not in {other.name for other in batch}:
+                batch.append(sample)
+                break
+        else:
+            made.append([sample])
+    return made
+
+
+def verdicts_of_server(plane: ControlPlane) -> dict[str, Verdict]:
+    """
+    Read the reason and the message of the server's condition for every CRD that it serves.
+    """
+    found: dict[str, Verdict] = {}
+    for body in plane.api.get(CRDS)["items"]:
+        conditions = {entry["type"]: entry for entry in body["status"].get("conditions") or []}
+        if "Established" in conditions:
+            said = conditions.get(NON_STRUCTURAL)
+            found[body["metadata"]["name"]] = said and (said["reason"], said["message"])
+    return found
+
+
+def verdict_of_espalier(plane: ControlPlane, name: str) -> Verdict:
+    body = plane.api.get(f"{CRDS}/{name}")
+    computed = definitions.nonstructural_condition(definitions.read_definition(body))
+    return None if computed is None else (computed.reason, computed.message)
+
+
+def check(plane: ControlPlane, batch: list[Sample]) -> None:
+    """
+    Compare three verdicts on every CRD of a batch: the server's, Espalier's and the oracle's.
+    """
+    expected = {sample.name: sample.verdict() for sample in batch}
+
+    def server_agrees() -> None:
+        found = verdicts_of_server(plane)
+        assert {name: found.get(name, "unseen") for name in expected} == expected
+
+    eventually(server_agrees, within_seconds=60)
+    assert {name: verdict_of_espalier(plane, name) for name in expected} == expected
+
+
+@pytest.mark.skipif(
+    not PUBLISHED.is_dir(), reason=f"no CRDs of other projects beside the repository: {PUBLISHED}"
+)
+@pytest.mark.timeout(300)
+def test_published_crds_get_the_servers_verdict_and_no_write(
+    crd: MakeCrd, operator: Operator, control_plane: ControlPlane
+) -> None:
+    mark = control_plane.audit.mark()
+    names = set()
+    for batch in batches():
+        for sample in batch:
+            sample.put(control_plane)
+            names.add(sample.name)
+        check(control_plane, batch)
+        for sample in batch:
+            control_plane.api.delete(f"{CRDS}/{sample.name}")
+
+    control = crd("labelled")
+    control.create([version("v1", schema())], storage="v1")
+    control.label(mode="enforce")
+    control.wait_until_current()
+
+    ours = [r for r in control_plane.audit.requests(mark) if is_ours(r)]
+    assert len(names) > 50
+    assert [r for r in ours if r.is_mutating and r.name in names] == []
+    assert [r for r in ours if r.is_mutating and r.name == control.name] != []
+    assert operator.child.exit_code is None
+
+
+def test_kopf_reads_and_writes_nothing(
+    crd: MakeCrd, operator: Operator, control_plane: ControlPlane
+) -> None:
+    lived = crd("lives")
+    lived.create([version("v1", schema())], storage="v1")
+    lived.add("v1", lived.object("v1", "one", spec={}))
+    lived.label(mode="enforce")
+    lived.wait_until_current()
+    lived.set_versions([version("v1", schema({"size": {"type": "integer"}}))], storage="v1")
+    lived.wait_until_current()
+    lived.label(mode=None)
+
+    def let_go() -> None:
+        assert lived.condition(CURRENT) is None
+
+    eventually(let_go)
+
+    # Of the whole run of the tests, not only of this one.
+    theirs = [r for r in control_plane.audit.requests() if r.user_agent.startswith("kopf/")]
+    assert {r.verb for r in theirs} >= {"list", "watch"}
+    assert [r for r in theirs if r.is_mutating] == []
+    assert operator.child.exit_code is None
+
+
+def test_the_account_writes_only_what_it_says(
+    operator: Operator, control_plane: ControlPlane
+) -> None:
+    writes = {
+        (r.group, r.resource, r.namespace)
+        for r in control_plane.audit.requests()
+        if r.user == f"system:serviceaccount:{NAMESPACE}:{ACCOUNT}" and r.is_mutating
+    }
+
+    beyond_objects = {entry for entry in writes if entry[0] not in {GROUP, "example.com"}}
+    assert beyond_objects <= {
+        ("apiextensions.k8s.io", "customresourcedefinitions/status", ""),
+        ("authorization.k8s.io", "selfsubjectaccessreviews", ""),
+        ("coordination.k8s.io", "leases", NAMESPACE),
+        ("", "configmaps", NAMESPACE),
+        ("", "secrets", NAMESPACE),
+        ("", "events", "default"),
+    }
+    assert ("apiextensions.k8s.io", "customresourcedefinitions/status", "") in writes
+    assert operator.child.exit_code is None
