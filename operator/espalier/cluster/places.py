@@ -1,0 +1,78 @@
+"""
+Paths of the API, and names that are safe in it.
+"""
+
+import hashlib
+from urllib.parse import quote
+
+from espalier.engine.ports import ObjectKey, Resource
+
+DEFINITIONS_PATH = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+"""Where the CustomResourceDefinitions are."""
+
+FIELD_MANAGER = "espalier"
+"""Owns what Espalier writes."""
+
+MANAGED_BY = {"app.kubernetes.io/managed-by": "espalier"}
+"""The label on whatever Espalier creates."""
+
+_HASH_CHARACTERS = 16
+
+
+def segment(text: str) -> str:
+    """
+    Quote one segment of a path.
+
+    Raises:
+        ValueError: It is empty, or would be another path.
+    """
+    if text in {"", ".", ".."}:
+        raise ValueError(f"{text!r} is no name")
+    return quote(text, safe="")
+
+
+def collection_path(resource: Resource, *, namespace: str = "") -> str:
+    """
+    The path of all objects of a resource, or of those in one namespace.
+    """
+    group, version = segment(resource.group), segment(resource.version)
+    place = f"/namespaces/{segment(namespace)}" if namespace else ""
+    return f"/apis/{group}/{version}{place}/{segment(resource.plural)}"
+
+
+def object_path(resource: Resource, key: ObjectKey) -> str:
+    """
+    The path of one object.
+    """
+    return f"{collection_path(resource, namespace=key.namespace)}/{segment(key.name)}"
+
+
+def definition_path(name: str) -> str:
+    """
+    The path of one CustomResourceDefinition.
+    """
+    return f"{DEFINITIONS_PATH}/{segment(name)}"
+
+
+def hash_of(crd: str) -> str:
+    """
+    A hash of a definition's name that fits into names and label values.
+    """
+    return hashlib.sha256(crd.encode()).hexdigest()[:_HASH_CHARACTERS]
+
+
+def name_of(kind: str, crd: str, *, max_characters: int = 200) -> str:
+    """
+    Name an object of ours after a definition.
+
+    Args:
+        kind: What it is: ``checkpoint``, ``archive``, ``lease``.
+        crd: The definition's name, of up to 253 characters.
+        max_characters: The longest name; a part of the definition's name is cut off.
+
+    Returns:
+        A DNS subdomain that no other definition has, readable where that is possible.
+    """
+    room = max_characters - len(kind) - _HASH_CHARACTERS - 2
+    readable = crd[:room].strip(".-")
+    return f"{kind}-{readable}-{hash_of(crd)}"
