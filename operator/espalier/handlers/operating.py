@@ -51,6 +51,9 @@ class DefinitionNames(Protocol):
 class Espalier:
     """
     What Kopf's handlers hand on to; see ``espalier.handlers.watching.Operator``.
+
+    Attributes:
+        is_ready: Whether all definitions have been listed once.
     """
 
     def __init__(  # noqa: PLR0913 - its collaborators, each named
@@ -75,7 +78,7 @@ class Espalier:
         self._reporter = reporter
         self._keeper = keeper
         self._supervisor = supervisor
-        self._listed = False
+        self.is_ready = False
         self._open = AsyncExitStack()
         self._background: list[asyncio.Task[None]] = []
 
@@ -84,7 +87,7 @@ class Espalier:
         Answer probes, read all definitions, and work on what is in the queue.
         """
         await self._open.enter_async_context(
-            probes(port=self._settings.probe_port, is_ready=lambda: self._listed)
+            probes(port=self._settings.probe_port, is_ready=lambda: self.is_ready)
         )
         self._background = [
             self._guard.start(self._resync(), name="resync"),
@@ -158,5 +161,5 @@ class Espalier:
                 continue
             for name in {*names, *self._supervisor.names}:
                 self._queue.nudge(name)
-            self._listed = True
+            self.is_ready = True
             await self._clock.sleep(self._settings.resync_seconds)

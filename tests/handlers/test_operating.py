@@ -1,0 +1,223 @@
+from collections.abc import AsyncIterator, Hashable, Sequence
+from dataclasses import replace
+
+import pytest
+
+from espalier.crd import Condition, Definition
+from espalier.errors import ClusterError, MalformedDefinitionError, TransientError
+from espalier.handlers.guarding import Guard
+from espalier.handlers.operating import FAILED_RESYNC_SECONDS, Espalier
+from espalier.handlers.queueing import WorkQueue
+from espalier.handlers.reporting import StatusReporter
+from espalier.handlers.settings import Settings
+from espalier.handlers.structural import StructuralKeeper
+from espalier.handlers.supervising import Supervisor, Verdict
+from tests.handlers.test_structural import UNTYPED
+from tests.handlers.world import FakeClock, FakeDefinitions, FakeEvents, definition_of, settled
+
+LABELS = {"espalier.dev/mode": "enforce"}
+
+
+class FakeNames:
+    def __init__(self) -> None:
+        self.failures: list[ClusterError] = []
+        self.names: list[str] = []
+
+    async def definition_names(self) -> Sequence[str]:
+        if self.failures:
+            raise self.failures.pop(0)
+        return self.names
+
+
+class FakeWork:
+    def __init__(self) -> None:
+        self.log: list[str] = []
+
+    def key_of(self, definition: Definition) -> Hashable:
+        return definition.versions
+
+    async def run(self, definition: Definition) -> Verdict:
+        self.log.append(definition.name)
+        return Verdict(proved=True, tend=False, retry=False)
+
+    async def tend(self, definition: Definition) -> None:
+        raise AssertionError(definition.name)
+
+    def pause_seconds(self, *, attempt: int) -> float:
+        return float(attempt)
+
+
+class UnreadableDefinitions(FakeDefinitions):
+    """
+    Fails to read, once for each failure.
+    """
+
+    def __init__(self, *failures: Exception) -> None:
+        super().__init__()
+        self.unreadable = list(failures)
+
+    async def get_definition(self, name: str) -> Definition:
+        if self.unreadable:
+            raise self.unreadable.pop(0)
+        return await super().get_definition(name)
+
+
+class World:
+    def __init__(self, definitions: FakeDefinitions | None = None) -> None:
+        self.definitions = definitions or FakeDefinitions()
+        self.names = FakeNames()
+        self.work = FakeWork()
+        self.clock = FakeClock()
+        self.guard = Guard(lambda: None)
+        self.queue = WorkQueue(self.clock)
+        reporter = StatusReporter(
+            self.definitions, FakeEvents(), self.clock, self.guard, progress_seconds=10
+        )
+        self.espalier = Espalier(
+            Settings(),
+            definitions=self.definitions,
+            names=self.names,
+            clock=self.clock,
+            guard=self.guard,
+            queue=self.queue,
+            reporter=reporter,
+            keeper=StructuralKeeper(self.definitions, self.clock, grace_seconds=30),
+            supervisor=Supervisor(
+                self.work,
+                self.definitions,
+                reporter,
+                clock=self.clock,
+                guard=self.guard,
+                nudge=self.queue.nudge,
+                max_runs=4,
+            ),
+        )
+
+    def add(self, definition: Definition) -> None:
+        self.definitions.found[definition.name] = definition
+        self.names.names.append(definition.name)
+
+
+@pytest.fixture
+async def world() -> AsyncIterator[World]:
+    made = World()
+    yield made
+    await made.espalier.stop()
+    assert made.guard.failure is None
+
+
+async def test_what_is_labelled_already_is_picked_up_at_the_start(world: World) -> None:
+    world.add(definition_of(labels=LABELS))
+
+    await world.espalier.start()
+    await settled()
+
+    assert world.work.log == ["widgets.example.com"]
+
+
+async def test_a_nudge_reads_the_definition_anew(world: World) -> None:
+    await world.espalier.start()
+    await settled()
+    world.add(definition_of(labels=LABELS))
+
+    world.espalier.nudge("widgets.example.com")
+    await settled()
+
+    assert world.work.log == ["widgets.example.com"]
+
+
+async def test_a_definition_that_went_unseen_is_missed_at_the_next_resync(world: World) -> None:
+    world.add(definition_of(labels=LABELS))
+    await world.espalier.start()
+    await settled()
+    world.definitions.found.clear()
+    world.names.names.clear()
+
+    await world.clock.advance(600)
+    world.add(definition_of(labels=LABELS, uid="uid-2"))
+    world.espalier.nudge("widgets.example.com")
+    await settled()
+
+    assert world.work.log == ["widgets.example.com"] * 2
+
+
+async def test_definitions_that_cannot_be_listed_are_listed_soon_again(world: World) -> None:
+    world.add(definition_of(labels=LABELS))
+    world.names.failures = [TransientError(verb="list", resource="crds", status=503)]
+    await world.espalier.start()
+    await settled()
+    ready = [world.espalier.is_ready]
+    assert world.work.log == []
+
+    await world.clock.advance(FAILED_RESYNC_SECONDS)
+
+    ready.append(world.espalier.is_ready)
+    assert ready == [False, True]
+    assert world.work.log == ["widgets.example.com"]
+
+
+async def test_the_structural_condition_is_kept_without_a_label(world: World) -> None:
+    world.add(definition_of(versions=(UNTYPED,)))
+    await world.espalier.start()
+
+    await world.clock.advance(29)
+    assert world.definitions.applied == []
+    await world.clock.advance(1)
+
+    ((manager, (condition,)),) = world.definitions.applied
+    assert (manager, condition.type) == ("espalier-structural", "NonStructuralSchema")
+    assert world.work.log == []
+
+
+async def test_the_condition_that_the_server_wrote_meanwhile_is_not_written(world: World) -> None:
+    definition = definition_of(versions=(UNTYPED,))
+    world.add(definition)
+    await world.espalier.start()
+    await settled()
+    theirs = Condition(
+        type="NonStructuralSchema",
+        status="True",
+        reason="Violations",
+        message=(
+            "spec.versions[0].schema.openAPIV3Schema.properties[spec].type: Required value: "
+            "must not be empty for specified object fields"
+        ),
+    )
+    world.definitions.found[definition.name] = replace(definition, conditions=(theirs,))
+
+    await world.clock.advance(30)
+
+    assert world.definitions.applied == []
+
+
+@pytest.mark.parametrize(
+    ("failure", "runs"),
+    [
+        (TransientError(verb="get", resource="crd", status=503), 1),
+        (MalformedDefinitionError(("spec",), "must be an object"), 0),
+    ],
+    ids=["a busy server is asked again", "what makes no sense is left until it changes"],
+)
+async def test_a_failed_reading_never_ends_the_worker(failure: Exception, runs: int) -> None:
+    world = World(UnreadableDefinitions(failure))
+    world.add(definition_of(labels=LABELS))
+    await world.espalier.start()
+
+    await world.clock.advance(1)
+
+    assert len(world.work.log) == runs
+    world.espalier.nudge("widgets.example.com")
+    await settled()
+    assert len(world.work.log) == 1
+    await world.espalier.stop()
+
+
+async def test_stopping_leaves_no_task_behind(world: World) -> None:
+    world.add(definition_of(versions=(UNTYPED,), labels=LABELS))
+    await world.espalier.start()
+    await settled()
+
+    await world.espalier.stop()
+
+    await world.clock.advance(3600)
+    assert world.definitions.applied == []

@@ -1,0 +1,155 @@
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from espalier.handlers.settings import read_settings
+
+FOLDER = Path(__file__).parents[2] / "manifests"
+
+
+def documents(path: Path) -> Iterator[dict[str, Any]]:
+    yield from yaml.safe_load_all(path.read_text(encoding="utf-8"))
+
+
+def installed() -> list[dict[str, Any]]:
+    (kustomization,) = documents(FOLDER / "kustomization.yaml")
+    return [doc for name in kustomization["resources"] for doc in documents(FOLDER / name)]
+
+
+def find(kind: str, name: str) -> dict[str, Any]:
+    (found,) = [
+        doc for doc in installed() if doc["kind"] == kind and doc["metadata"]["name"] == name
+    ]
+    return found
+
+
+def granted(*roles: dict[str, Any]) -> dict[str, set[str]]:
+    """
+    The verbs by resource, as RBAC grants them.
+    """
+    verbs: dict[str, set[str]] = {}
+    for rule in (rule for role in roles for rule in role.get("rules", ())):
+        for group in rule["apiGroups"]:
+            for resource in rule["resources"]:
+                name = f"{resource}.{group}" if group else resource
+                verbs.setdefault(name, set()).update(rule["verbs"])
+    return verbs
+
+
+def test_every_manifest_of_the_folder_is_installed() -> None:
+    (kustomization,) = documents(FOLDER / "kustomization.yaml")
+
+    assert {path.name for path in FOLDER.glob("*.yaml")} == {
+        "kustomization.yaml",
+        *kustomization["resources"],
+    }
+
+
+def test_nothing_is_granted_by_a_wildcard() -> None:
+    roles = [doc for doc in installed() if doc["kind"] in {"Role", "ClusterRole"}]
+    roles += documents(FOLDER / "examples" / "clusterrole.yaml")
+
+    assert len(roles) == 5
+    for rule in (rule for role in roles for rule in role.get("rules", ())):
+        assert "*" not in {*rule["apiGroups"], *rule["resources"], *rule["verbs"]}
+        assert "nonResourceURLs" not in rule
+
+
+def test_in_the_whole_cluster_only_definitions_and_their_status_are_granted() -> None:
+    assert granted(find("ClusterRole", "espalier")) == {
+        "customresourcedefinitions.apiextensions.k8s.io": {"get", "list", "watch"},
+        "customresourcedefinitions/status.apiextensions.k8s.io": {"get", "patch"},
+        "selfsubjectaccessreviews.authorization.k8s.io": {"create"},
+    }
+
+
+def test_objects_are_granted_by_aggregation_alone() -> None:
+    role = find("ClusterRole", "espalier-objects")
+    (example,) = documents(FOLDER / "examples" / "clusterrole.yaml")
+    label = {"rbac.espalier.dev/aggregate-to-operator": "true"}
+
+    # Without rules of its own, so that applying the manifest anew takes none away.
+    assert "rules" not in role
+    assert role["aggregationRule"] == {"clusterRoleSelectors": [{"matchLabels": label}]}
+    assert example["metadata"]["labels"] == label
+
+
+def test_events_of_definitions_may_be_posted_where_they_live() -> None:
+    role = find("Role", "espalier-events")
+
+    assert role["metadata"]["namespace"] == "default"
+    assert granted(role) == {"events": {"create", "patch"}}
+
+
+@pytest.mark.parametrize("kind", ["ClusterRoleBinding", "RoleBinding"])
+def test_every_binding_binds_the_service_account_to_a_role_that_exists(kind: str) -> None:
+    bindings = [doc for doc in installed() if doc["kind"] == kind]
+    account = find("ServiceAccount", "espalier")["metadata"]
+
+    assert len(bindings) == 2
+    for binding in bindings:
+        role = find(binding["roleRef"]["kind"], binding["roleRef"]["name"])
+        assert role["metadata"].get("namespace") == binding["metadata"].get("namespace")
+        assert binding["subjects"] == [
+            {
+                "kind": "ServiceAccount",
+                "name": account["name"],
+                "namespace": account["namespace"],
+            }
+        ]
+
+
+def test_the_pod_obeys_the_restricted_profile_of_its_namespace() -> None:
+    namespace = find("Namespace", "espalier-system")["metadata"]["labels"]
+    pod = find("Deployment", "espalier")["spec"]["template"]["spec"]
+    (container,) = pod["containers"]
+
+    assert namespace["pod-security.kubernetes.io/enforce"] == "restricted"
+    assert pod["securityContext"] == {
+        "runAsNonRoot": True,
+        "runAsUser": 65532,
+        "runAsGroup": 65532,
+        "seccompProfile": {"type": "RuntimeDefault"},
+    }
+    assert container["securityContext"] == {
+        "allowPrivilegeEscalation": False,
+        "readOnlyRootFilesystem": True,
+        "capabilities": {"drop": ["ALL"]},
+    }
+    assert not {"hostNetwork", "hostPID", "hostIPC", "volumes"} & pod.keys()
+
+
+def test_never_two_operators_run_at_a_time() -> None:
+    spec = find("Deployment", "espalier")["spec"]
+
+    assert (spec["replicas"], spec["strategy"]) == (1, {"type": "Recreate"})
+
+
+def test_the_pod_runs_as_the_service_account_with_probes_and_resources() -> None:
+    deployment = find("Deployment", "espalier")
+    pod = deployment["spec"]["template"]["spec"]
+    (container,) = pod["containers"]
+    settings = read_settings(
+        {entry["name"]: entry["value"] for entry in container["env"] if "value" in entry}
+    )
+
+    assert pod["serviceAccountName"] == "espalier"
+    assert pod["automountServiceAccountToken"] is True
+    assert deployment["spec"]["selector"]["matchLabels"].items() <= (
+        deployment["spec"]["template"]["metadata"]["labels"].items()
+    )
+    assert container["livenessProbe"]["httpGet"] == {"path": "/healthz", "port": "probes"}
+    assert container["readinessProbe"]["httpGet"] == {"path": "/readyz", "port": "probes"}
+    assert container["ports"] == [{"name": "probes", "containerPort": settings.probe_port}]
+    assert container["resources"]["requests"].keys() == {"cpu", "memory"}
+    assert "memory" in container["resources"]["limits"]
+
+
+def test_the_operator_keeps_its_things_in_the_namespace_it_runs_in() -> None:
+    (container,) = find("Deployment", "espalier")["spec"]["template"]["spec"]["containers"]
+    (entry,) = [entry for entry in container["env"] if entry["name"] == "ESPALIER_NAMESPACE"]
+
+    assert entry["valueFrom"] == {"fieldRef": {"fieldPath": "metadata.namespace"}}
