@@ -5,12 +5,12 @@ What carries no label is read and never written; and Kopf writes nothing at all.
 import json
 import uuid
 from collections.abc import Iterator
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import pytest
-import yaml
 
 from espalier import crd as definitions
+from espalier.cli.reading import read_documents
 from tests.e2e.conftest import ACCOUNT, NAMESPACE, ROOT, MakeCrd
 from tests.e2e.controlplane.api import CRDS, ApiError
 from tests.e2e.controlplane.running import ControlPlane
@@ -97,10 +97,11 @@ def samples() -> Iterator[Sample]:
     """
     for path in sorted(PUBLISHED.rglob("*.oracle.json")):
         oracle = json.loads(path.read_text(encoding="utf-8"))
-        text = path.with_name(path.name.replace(".oracle.json", ".yaml")).read_text("utf-8")
-        for document in yaml.load_all(text, yaml.CSafeLoader):
-            if document and document["metadata"]["name"] == oracle["crd"]:
-                yield Sample(document, oracle)
+        source = path.with_name(path.name.replace(".oracle.json", ".yaml"))
+        for document in read_documents(str(source)):
+            body: Any = document.value
+            if body["metadata"]["name"] == oracle["crd"]:
+                yield Sample(body, oracle)
 
 
 def batches() -> list[list[Sample]]:
