@@ -3,6 +3,7 @@ What the command line's exit codes mean, and which error ends with which.
 """
 
 import enum
+from dataclasses import dataclass
 
 from espalier.errors import (
     ArchiveFullError,
@@ -11,6 +12,18 @@ from espalier.errors import (
     EspalierError,
     LeaseLostError,
 )
+
+
+@dataclass(unsafe_hash=True)
+class IncompleteError(EspalierError):
+    """
+    A command was begun, and did not get through.
+    """
+
+    detail: str
+
+    def __str__(self) -> str:
+        return self.detail
 
 
 class Exit(enum.IntEnum):
@@ -41,7 +54,7 @@ def exit_of(error: EspalierError) -> Exit:
     match error:
         case ConfigurationError():
             return Exit.USAGE
-        case ArchiveFullError() | DefinitionChangedError() | LeaseLostError():
+        case ArchiveFullError() | DefinitionChangedError() | IncompleteError() | LeaseLostError():
             return Exit.INCOMPLETE
         case _:
             return Exit.UNREADABLE

@@ -1,0 +1,165 @@
+"""
+The demo on the screen: headings, conditions as they change, coloured differences, the summary.
+
+Without a terminal it is plain text, line by line.
+"""
+
+import difflib
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import orjson
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+from rich.text import Text
+
+from espalier.crd import Condition
+from espalier.engine.ports import ArchiveEntry
+from espalier.paths import JSON
+
+_WIDTH = 100
+_STYLES: Mapping[str, str] = {"+": "green", "-": "red", "@": "cyan"}
+_COLOURS: Mapping[str, str] = {"True": "green", "False": "yellow", "Unknown": "magenta"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ending:
+    """
+    How a chapter ended, for the summary.
+    """
+
+    definition: str
+    condition: str
+    stored_versions: Sequence[str]
+    outcome: str
+
+
+class Screen:
+    """
+    Shows what happens.
+    """
+
+    def __init__(self, console: Console, *, seconds: Callable[[], float] = time.monotonic) -> None:
+        self._console = console
+        self._seconds = seconds
+        self._start = seconds()
+
+    @classmethod
+    def on_stdout(cls) -> "Screen":
+        """
+        Show it on standard output, with colours if that is a terminal.
+        """
+        console = Console(highlight=False)
+        if not console.is_terminal:
+            console = Console(highlight=False, width=_WIDTH, soft_wrap=True)
+        return cls(console)
+
+    def heading(self, number: int, title: str, definition: str) -> None:
+        """
+        Begin a chapter.
+        """
+        self._console.print()
+        self._console.rule(
+            f"[bold]{number}. {escape(title)}[/bold]  [dim]{escape(definition)}[/dim]", align="left"
+        )
+
+    def say(self, text: str) -> None:
+        """
+        Tell something.
+        """
+        self._console.print(text, markup=False)
+
+    def note(self, text: str) -> None:
+        """
+        Tell what has been done.
+        """
+        self._stamped(Text(text, style="dim"))
+
+    def command(self, text: str) -> None:
+        """
+        Show a command, as a person would have typed it.
+        """
+        self._stamped(Text.assemble(("$ ", "bold"), (text, "bold")))
+
+    def condition(self, condition: Condition | None, type_: str) -> None:
+        """
+        Show what a condition says now.
+        """
+        if condition is None:
+            self._stamped(Text(f"{type_}: gone", style="dim"))
+            return
+        style = _COLOURS.get(condition.status, "red")
+        self._stamped(
+            Text.assemble(
+                (f"{condition.type} ", "bold"),
+                (f"{condition.status} {condition.reason}", f"bold {style}"),
+            )
+        )
+        self._console.print(Text(condition.message), style=style)
+
+    def versions(self, versions: Sequence[str]) -> None:
+        """
+        Show ``status.storedVersions``.
+        """
+        listed = ", ".join(versions)
+        self._stamped(Text.assemble("status.storedVersions: ", (f"[{listed}]", "bold cyan")))
+
+    def difference(self, name: str, before: bytes, after: bytes) -> None:
+        """
+        Show what became of the bytes that etcd holds for one object.
+        """
+        if before == after:
+            self._stamped(Text(f"{name} in etcd: not one byte has changed", style="green"))
+            return
+        self._stamped(Text(f"{name} in etcd, before (-) and after (+):"))
+        lines = list(difflib.unified_diff(_lines(before), _lines(after), n=2, lineterm=""))[2:]
+        for line in lines:
+            self._console.print(Text(f"    {line}", style=_STYLES.get(line[:1], "")))
+
+    def archive(self, entries: Sequence[ArchiveEntry]) -> None:
+        """
+        Show what the archive keeps: how many entries, and the first of them.
+        """
+        self._stamped(Text(f"the archive holds what was removed from {len(entries)} objects; e.g."))
+        first = min(entries, key=lambda entry: entry.key)
+        for operation in first.patch:
+            value = orjson.dumps(operation.get("value")).decode()
+            line = f"    {first.key}: {operation['op']} {operation['path']} {value}"
+            self._console.print(Text(line, style="cyan"))
+
+    def summary(self, endings: Sequence[Ending]) -> None:
+        """
+        End with a table of all chapters.
+        """
+        table = Table(title=None, show_lines=False, expand=False)
+        for column in ("definition", "condition", "stored", "outcome"):
+            table.add_column(column, overflow="fold")
+        for ending in endings:
+            table.add_row(
+                ending.definition,
+                ending.condition,
+                ", ".join(ending.stored_versions),
+                ending.outcome,
+            )
+        self._console.print()
+        self._console.print(table)
+
+    def _stamped(self, text: Text) -> None:
+        elapsed = self._seconds() - self._start
+        self._console.print(Text.assemble((f"{elapsed:5.1f}s ", "dim"), text))
+
+
+def _lines(data: bytes) -> list[str]:
+    value: JSON = orjson.loads(data)
+    if isinstance(value, dict) and isinstance(value.get("metadata"), dict):
+        metadata = {
+            key: item
+            for key, item in value["metadata"].items()  # type: ignore[union-attr]  # just tested
+            if key != "managedFields"
+        }
+        value = {**value, "metadata": metadata}
+    return (
+        orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS).decode().split("\n")
+    )
