@@ -82,3 +82,27 @@ def nests_deeper_than(value: JSON, limit: int) -> bool:
         if not level:
             return False
     return any(isinstance(member, (dict, list)) for member in level)
+
+
+def equal_json(left: JSON, right: JSON) -> bool:
+    """
+    Tell whether two values are equal as Go sees them: 1 is neither 1.0 nor true.
+
+    Nesting of any depth is compared.
+    """
+    waiting = [(left, right)]
+    while waiting:
+        one, other = waiting.pop()
+        if one is other:
+            continue
+        if isinstance(one, dict) and isinstance(other, dict):
+            if one.keys() != other.keys():
+                return False
+            waiting.extend((member, other[key]) for key, member in one.items())
+        elif isinstance(one, list) and isinstance(other, list):
+            if len(one) != len(other):
+                return False
+            waiting.extend(zip(one, other, strict=True))
+        elif one.__class__ is not other.__class__ or one != other:
+            return False
+    return True

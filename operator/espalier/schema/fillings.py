@@ -1,0 +1,73 @@
+"""
+Defaults as the API server holds them: pruned when it begins to serve a schema.
+"""
+
+from collections.abc import Iterator
+
+from espalier.paths import JSON
+from espalier.schema.compiling import Compiler, Steps
+from espalier.schema.embedding import EmbeddedResources
+from espalier.schema.model import Profile, Structural
+
+# Stands for any key of a map, as on the server.
+_ANY_KEY = "*"
+
+
+def pruned_defaults(structural: Structural | None) -> dict[Structural, JSON]:
+    """
+    Prune all defaults of a schema by the schema itself.
+
+    Each default is put into a whole object around it, and taken out again after that was pruned and
+    its metadata decoded.
+
+    Returns:
+        For each node with a default what is left of it; None if nothing is.
+
+    Source:
+        apiextensions-apiserver, ``pkg/apiserver/schema/defaulting/prune.go``, ``PruneDefaults``.
+    """
+    if structural is None:
+        return {}
+    found = list(_nodes_with_defaults(structural))
+    if not found:
+        return {}
+    steps = Steps(profile=Profile.APISERVER, prune=True)
+    change = Compiler(steps, {}).root(structural, is_resource=True)
+    resources = EmbeddedResources(structural, is_resource=True)
+    pruned: dict[Structural, JSON] = {}
+    for node, path in found:
+        around = _surround(node.default, path)
+        if isinstance(around, dict):
+            coerced = resources.coerce(around, drop_malformed=True).value
+            pruned[node] = _take_out(change.within(coerced, []), path)
+    return pruned
+
+
+def _nodes_with_defaults(root: Structural) -> Iterator[tuple[Structural, tuple[str | int, ...]]]:
+    waiting: list[tuple[Structural, tuple[str | int, ...]]] = [(root, ())]
+    while waiting:
+        node, path = waiting.pop()
+        if node.default is not None:
+            yield node, path
+        waiting += [(child, (*path, name)) for name, child in node.properties.items()]
+        if node.items is not None:
+            waiting.append((node.items, (*path, 0)))
+        if isinstance(node.additional_properties, Structural):
+            waiting.append((node.additional_properties, (*path, _ANY_KEY)))
+
+
+def _surround(default: JSON, path: tuple[str | int, ...]) -> JSON:
+    around = default
+    for step in reversed(path):
+        around = [around] if isinstance(step, int) else {step: around}
+    return around
+
+
+def _take_out(around: JSON, path: tuple[str | int, ...]) -> JSON:
+    inner = around
+    for step in path:
+        if isinstance(inner, dict) and isinstance(step, str):
+            inner = inner.get(step)
+        elif isinstance(inner, list) and isinstance(step, int):
+            inner = inner[step]
+    return inner

@@ -1,0 +1,57 @@
+"""
+Values whose JSON type contradicts their schema.
+"""
+
+from typing import NamedTuple
+
+from espalier.paths import JSON, Path
+from espalier.schema.model import Structural
+from espalier.schema.values import is_of_type, type_of
+
+
+class Mistyped(NamedTuple):
+    """
+    A value of a wrong JSON type: where, what its schema says, and what it is.
+    """
+
+    path: Path
+    expected: str
+    found: str
+
+
+def mistyped_values(value: JSON, structural: Structural | None) -> tuple[Mistyped, ...]:
+    """
+    Find the values of a wrong JSON type, in document order.
+
+    Nothing is looked for within one. A null is of every type, an int-or-string takes both, and a
+    node without a type takes anything.
+
+    Source:
+        KEP-1101, "type mismatch".
+    """
+    found: list[Mistyped] = []
+    if structural is not None:
+        _collect(value, structural, (), found)
+    return tuple(found)
+
+
+def _collect(value: JSON, node: Structural, path: Path, found: list[Mistyped]) -> None:
+    if value is None:
+        return
+    if not _fits(value, node):
+        expected = "integer or string" if node.int_or_string else node.type
+        found.append(Mistyped(path, expected, type_of(value)))
+    elif isinstance(value, dict):
+        for name, member in value.items():
+            child = node.child(name)
+            if child is not None:
+                _collect(member, child, (*path, name), found)
+    elif isinstance(value, list) and node.items is not None:
+        for index, item in enumerate(value):
+            _collect(item, node.items, (*path, index), found)
+
+
+def _fits(value: JSON, node: Structural) -> bool:
+    if node.int_or_string:
+        return is_of_type(value, "integer") or is_of_type(value, "string")
+    return not node.type or is_of_type(value, node.type)

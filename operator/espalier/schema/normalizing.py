@@ -1,0 +1,225 @@
+"""
+Bring an object into its normal form: prune, drop nulls, default, in the order of a profile.
+
+All of it is one pass over the object. Only where a schema embeds resources, or has defaults within
+the root's own metadata, the server's order of steps shows, and it takes three passes.
+"""
+
+import functools
+from typing import NamedTuple, Protocol
+
+from espalier.errors import MalformedValueError
+from espalier.findings import render_value
+from espalier.paths import JSON, Path, render_path
+from espalier.schema.compiling import OWN_FIELDS, Act, Compiler, Journal, Steps, paths_of
+from espalier.schema.defaulting import fill_root, filling_steps
+from espalier.schema.embedding import EmbeddedResources
+from espalier.schema.fillings import pruned_defaults
+from espalier.schema.model import Nulls, Profile, Structural
+from espalier.schema.objectmeta import Decoded, decode_metadata
+from espalier.schema.values import equal_json, type_of
+
+# So many schemas stay compiled: the versions of the definitions that are worked on at a time.
+_COMPILED_SCHEMAS = 256
+
+
+class Normalized(NamedTuple):
+    """
+    A value in its normal form, and what was done to it.
+
+    Attributes:
+        removed: Unknown fields. As the server reports them: first those of the metadata, then
+            others, then those of the metadata of embedded resources; each group sorted. In the
+            proposals' profile in document order.
+        dropped: Nulls that are not nullable and have no default.
+        filled: Defaults filled in.
+    """
+
+    value: JSON
+    removed: tuple[Path, ...]
+    dropped: tuple[Path, ...]
+    filled: tuple[Path, ...]
+
+
+class Normalizer(Protocol):
+    """
+    Brings objects of one schema into their normal form; see ``normalize``.
+    """
+
+    def __call__(self, value: JSON, *, drop_malformed_metadata: bool = False) -> Normalized:
+        """
+        Bring one object into its normal form.
+
+        Raises:
+            MalformedValueError: The API server could not decode the object, in its words.
+        """
+
+
+def normalize(
+    value: JSON,
+    structural: Structural | None,
+    *,
+    profile: Profile,
+    nulls: Nulls = Nulls.NORMALIZE,
+    drop_malformed_metadata: bool = False,
+    preserve_unknown_fields: bool = False,
+) -> Normalized:
+    """
+    Bring an object into its normal form, as a profile decodes it.
+
+    Args:
+        value: A whole object; never changed, and the same one comes back where nothing changes.
+        structural: The schema of the version that the object names.
+        nulls: What the proposals' profile does with nulls.
+        drop_malformed_metadata: Salvage what decodes of malformed metadata, as the API server does
+            when it reads from storage, instead of raising.
+        preserve_unknown_fields: That of the definition: neither prune nor drop nulls.
+
+    Raises:
+        MalformedValueError: The API server could not decode the object, in its words.
+
+    Source:
+        apiextensions-apiserver, ``pkg/apiserver/customresource_handler.go``,
+        ``unstructuredSchemaCoercer.apply``.
+    """
+    normalizer = compile_normalizer(
+        structural, profile=profile, nulls=nulls, preserve_unknown_fields=preserve_unknown_fields
+    )
+    return normalizer(value, drop_malformed_metadata=drop_malformed_metadata)
+
+
+@functools.lru_cache(maxsize=_COMPILED_SCHEMAS)
+def compile_normalizer(
+    structural: Structural | None,
+    *,
+    profile: Profile,
+    nulls: Nulls = Nulls.NORMALIZE,
+    preserve_unknown_fields: bool = False,
+) -> Normalizer:
+    """
+    Prepare ``normalize`` for many objects of one schema. The arguments are the same.
+
+    A schema that was compiled lately is not compiled again.
+    """
+    if profile is Profile.KEP:
+        return _proposed(structural, nulls, prunes=not preserve_unknown_fields)
+    return _Server(structural, prunes=not preserve_unknown_fields)
+
+
+def _proposed(structural: Structural | None, nulls: Nulls, *, prunes: bool) -> Normalizer:
+    steps = filling_steps(Profile.KEP, nulls)
+    change = Compiler(steps.but(prune=prunes), {}).root(structural, is_resource=True)
+
+    def normalizer(value: JSON, *, drop_malformed_metadata: bool = False) -> Normalized:
+        del drop_malformed_metadata  # names alone are looked at in this profile
+        journal: Journal = []
+        filled = fill_root(value, structural, steps, journal)
+        return _normalized(change.within(filled, journal), journal)
+
+    return normalizer
+
+
+class _Server:
+    """
+    Decodes objects as the API server does.
+    """
+
+    def __init__(self, structural: Structural | None, *, prunes: bool) -> None:
+        defaults = pruned_defaults(structural) if prunes else {}
+        filling = filling_steps(Profile.APISERVER, Nulls.NORMALIZE)
+        cleaning = Steps(profile=Profile.APISERVER, prune=prunes, drop_nulls=prunes)
+        self._resources = EmbeddedResources(structural)
+        self._in_one_pass = not self._resources.exist() and not _fills_own_fields(structural)
+        first = filling.but(prune=prunes, drop_nulls=prunes) if self._in_one_pass else cleaning
+        self._first = Compiler(first, defaults).root(
+            structural, is_resource=True, leaves_own_fields=True
+        )
+        self._filling = Compiler(filling, defaults).root(structural, is_resource=True)
+
+    def __call__(self, value: JSON, *, drop_malformed_metadata: bool = False) -> Normalized:
+        fields, metadata = _decode_own_fields(value, drop_malformed=drop_malformed_metadata)
+        journal: Journal = []
+        changed = self._first.within(fields, journal)
+        embedded: tuple[Path, ...] = ()
+        if not self._in_one_pass:
+            changed, embedded = self._resources.coerce(
+                changed, drop_malformed=drop_malformed_metadata
+            )
+        changed = _with_metadata(changed, metadata)
+        if not self._in_one_pass:
+            changed = self._filling.within(changed, journal)
+        normalized = _normalized(changed, journal)
+        pruned = tuple(sorted(normalized.removed, key=render_path))
+        return normalized._replace(removed=(*_below_metadata(metadata), *pruned, *embedded))
+
+
+def _normalized(value: JSON, journal: Journal) -> Normalized:
+    return Normalized(
+        value,
+        removed=paths_of(journal, Act.PRUNED),
+        dropped=paths_of(journal, Act.NULL_DROPPED),
+        filled=paths_of(journal, Act.FILLED),
+    )
+
+
+def _fills_own_fields(structural: Structural | None) -> bool:
+    waiting = [] if structural is None else [structural.child(name) for name in OWN_FIELDS]
+    while waiting:
+        node = waiting.pop()
+        if node is None:
+            continue
+        if node.default is not None:
+            return True
+        waiting += node.properties.values()
+        waiting.append(node.items)
+        if isinstance(node.additional_properties, Structural):
+            waiting.append(node.additional_properties)
+    return False
+
+
+def _decode_own_fields(
+    value: JSON, *, drop_malformed: bool
+) -> tuple[dict[str, JSON], Decoded | None]:
+    if not isinstance(value, dict):
+        found = type_of(value)
+        raise MalformedValueError(
+            f"json: cannot unmarshal {found} into Go value of type map[string]interface {{}}"
+        )
+    for name in ("kind", "apiVersion"):
+        if name in value and not isinstance(value[name], str):
+            raise MalformedValueError(_not_a_string(name, value[name]))
+    metadata = None
+    if "metadata" in value:
+        metadata = decode_metadata(value["metadata"], drop_malformed=drop_malformed)
+    api_version = value.get("apiVersion")
+    if isinstance(api_version, str) and api_version.count("/") > 1:
+        raise MalformedValueError(f"unexpected GroupVersion string: {api_version}")
+    return value, metadata
+
+
+_GO_TYPES = {
+    "null": "<nil>",
+    "boolean": "bool",
+    "integer": "int64",
+    "number": "float64",
+    "array": "[]interface {}",
+    "object": "map[string]interface {}",
+}
+
+
+def _not_a_string(name: str, value: JSON) -> str:
+    shown = "<nil>" if value is None else render_value(value)
+    go_type = _GO_TYPES[type_of(value)]
+    return f".{name} accessor error: {shown} is of the type {go_type}, expected string"
+
+
+def _with_metadata(value: JSON, metadata: Decoded | None) -> JSON:
+    if metadata is None or not isinstance(value, dict):
+        return value
+    if equal_json(value.get("metadata"), metadata.value):
+        return value
+    return value | {"metadata": metadata.value}
+
+
+def _below_metadata(metadata: Decoded | None) -> tuple[Path, ...]:
+    return () if metadata is None else tuple(("metadata", *path) for path in metadata.unknown)
