@@ -1,0 +1,218 @@
+"""
+CustomResourceDefinitions over HTTP.
+"""
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import msgspec
+
+from espalier.cluster import answers
+from espalier.cluster.numbers import decode_json
+from espalier.cluster.places import DEFINITIONS_PATH, FIELD_MANAGER, definition_path
+from espalier.cluster.requests import APPLY_PATCH_TYPE, MERGE_PATCH_TYPE, Call, Client
+from espalier.crd import Condition, Definition, read_definition
+from espalier.errors import ExpiredTokenError, MalformedDefinitionError
+from espalier.paths import JSON
+
+_RESOURCE = "customresourcedefinitions.apiextensions.k8s.io"
+_TYPE: Mapping[str, JSON] = {
+    "apiVersion": "apiextensions.k8s.io/v1",
+    "kind": "CustomResourceDefinition",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class MalformedDefinition:
+    """
+    A CustomResourceDefinition that the server lists and that cannot be read.
+
+    Attributes:
+        name: Its name, empty if not even that is there.
+    """
+
+    name: str
+    error: MalformedDefinitionError
+
+
+class _ListMetadata(msgspec.Struct):
+    continue_token: str = msgspec.field(default="", name="continue")
+
+
+class _List(msgspec.Struct):
+    metadata: _ListMetadata
+    items: list[msgspec.Raw] | None
+
+
+_list = msgspec.json.Decoder(_List)
+
+
+class HttpDefinitions:
+    """
+    Implements ``espalier.engine.ports.Definitions``, and lists them.
+    """
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+
+    async def get_definition(self, name: str) -> Definition:
+        """
+        Read one from etcd, not from a cache.
+
+        Raises:
+            MalformedDefinitionError: What the server holds is no definition to us.
+        """
+        call = Call(
+            verb="get",
+            resource=f"{_RESOURCE} {name}",
+            method="GET",
+            path=definition_path(name),
+            is_read=True,
+        )
+        return _read(await self._client.send(call), call)
+
+    async def list_definitions(
+        self, *, page_size: int = 50
+    ) -> AsyncIterator[Definition | MalformedDefinition]:
+        """
+        List all of them, a page at a time.
+
+        Args:
+            page_size: The most in a page; single ones reach a megabyte.
+
+        Yields:
+            Each one, or the name of one that cannot be read. If the list's token expires, it goes
+            on at a newer resource version, so that one may be missing that came meanwhile.
+
+        Raises:
+            ClusterError: As for ``get_definition``.
+        """
+        token = ""
+        while True:
+            query = {"limit": str(page_size)} | ({"continue": token} if token else {})
+            call = Call(
+                verb="list",
+                resource=_RESOURCE,
+                method="GET",
+                path=DEFINITIONS_PATH,
+                query=query,
+                is_read=True,
+            )
+            try:
+                page = await self._client.fetch(call, _list)
+            except ExpiredTokenError as error:
+                if not error.fresh_token or error.fresh_token == token:
+                    raise
+                token = error.fresh_token
+                continue
+            for item in page.items or ():
+                yield _read_listed(bytes(item), call)
+            token = page.metadata.continue_token
+            if not token:
+                return
+
+    async def set_stored_versions(
+        self, definition: Definition, versions: Sequence[str]
+    ) -> Definition:
+        """
+        Replace ``status.storedVersions`` by a merge patch with uid and resourceVersion.
+
+        Raises:
+            ValueError: The list lacks the storage version or names one that the definition does
+                not have: the server would take it, and stored objects would be unreadable.
+            NoStorageVersionError: The definition has no storage version.
+            ConflictError: The definition changed since it was read.
+        """
+        unknown = set(versions) - {version.name for version in definition.versions}
+        if definition.storage.name not in versions or unknown:
+            raise ValueError(
+                f"{definition.name}: {list(versions)} must hold the storage version, "
+                "and versions of the definition only"
+            )
+        if not definition.uid or not definition.resource_version:
+            raise ValueError(f"{definition.name}: has no uid or resourceVersion to be guarded by")
+        call = _status_call(
+            definition,
+            {
+                "metadata": {
+                    "uid": definition.uid,
+                    "resourceVersion": definition.resource_version,
+                },
+                "status": {"storedVersions": list(versions)},
+            },
+            content_type=MERGE_PATCH_TYPE,
+            query={"fieldManager": FIELD_MANAGER},
+        )
+        return _read(await self._client.send(call), call)
+
+    async def apply_conditions(
+        self, definition: Definition, conditions: Sequence[Condition], *, field_manager: str
+    ) -> None:
+        """
+        Server-side apply of ``status.conditions`` with the definition's uid; none takes ours away.
+        """
+        rendered: list[JSON] = [_render(condition) for condition in conditions]
+        body: dict[str, JSON] = {
+            **_TYPE,
+            "metadata": {"name": definition.name, "uid": definition.uid},
+            "status": {"conditions": rendered} if rendered else {},
+        }
+        await self._client.send(
+            _status_call(
+                definition,
+                body,
+                content_type=APPLY_PATCH_TYPE,
+                query={"fieldManager": field_manager, "force": "true"},
+            )
+        )
+
+
+def _status_call(
+    definition: Definition, body: dict[str, JSON], *, content_type: str, query: dict[str, str]
+) -> Call:
+    return Call(
+        verb="patch",
+        resource=f"{_RESOURCE}/status {definition.name}",
+        method="PATCH",
+        path=f"{definition_path(definition.name)}/status",
+        query=query,
+        body=body,
+        content_type=content_type,
+    )
+
+
+def _render(condition: Condition) -> dict[str, JSON]:
+    rendered: dict[str, JSON] = {
+        "type": condition.type,
+        "status": condition.status,
+        "reason": condition.reason,
+        "message": condition.message,
+    }
+    if condition.last_transition_time:
+        rendered["lastTransitionTime"] = condition.last_transition_time
+    return rendered
+
+
+def _read(body: bytes, call: Call) -> Definition:
+    return read_definition(_typed(body, call))
+
+
+def _read_listed(item: bytes, call: Call) -> Definition | MalformedDefinition:
+    manifest = _typed(item, call)
+    try:
+        return read_definition(manifest)
+    except MalformedDefinitionError as error:
+        metadata = manifest.get("metadata")
+        name = metadata.get("name") if isinstance(metadata, dict) else None
+        return MalformedDefinition(name if isinstance(name, str) else "", error)
+
+
+def _typed(body: bytes, call: Call) -> dict[str, JSON]:
+    try:
+        manifest = decode_json(body)
+    except ValueError as error:
+        raise answers.malformed(call.attempt, "not JSON, or nested too deeply") from error
+    if not isinstance(manifest, dict):
+        raise answers.malformed(call.attempt, "no JSON object")
+    # The items of a typed list do not say what they are.
+    return {**_TYPE, **manifest}

@@ -1,0 +1,83 @@
+"""
+Kubernetes Events on a CustomResourceDefinition.
+"""
+
+import logging
+import socket
+from typing import Literal
+
+from espalier.cluster.places import MANAGED_BY
+from espalier.cluster.requests import Call, Client
+from espalier.crd import Definition
+from espalier.errors import ClusterError
+
+logger = logging.getLogger(__name__)
+
+# Events of cluster-scoped objects live there.
+_NAMESPACE = "default"
+_MAX_MESSAGE_BYTES = 1024
+_MAX_INSTANCE_CHARACTERS = 128
+_MAX_NAME_CHARACTERS = 200
+
+
+class HttpEvents:
+    """
+    Posts Events. They are a courtesy: whatever goes wrong is logged, and never raised.
+    """
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+
+    async def post(
+        self,
+        definition: Definition,
+        *,
+        reason: str,
+        message: str,
+        kind: Literal["Normal", "Warning"] = "Normal",
+    ) -> None:
+        """
+        Post one Event on a definition.
+
+        Args:
+            reason: One word for machines.
+            message: For people, without values of objects; cut at 1024 bytes.
+        """
+        now = self._client.clock.utc_timestamp()
+        call = Call(
+            verb="create",
+            resource="events",
+            method="POST",
+            path=f"/api/v1/namespaces/{_NAMESPACE}/events",
+            body={
+                "apiVersion": "v1",
+                "kind": "Event",
+                "metadata": {
+                    "generateName": f"{definition.name[:_MAX_NAME_CHARACTERS].rstrip('.-')}.",
+                    "namespace": _NAMESPACE,
+                    "labels": {**MANAGED_BY},
+                },
+                "involvedObject": {
+                    "apiVersion": "apiextensions.k8s.io/v1",
+                    "kind": "CustomResourceDefinition",
+                    "name": definition.name,
+                    "uid": definition.uid,
+                },
+                "type": kind,
+                "reason": reason,
+                "message": message.encode()[:_MAX_MESSAGE_BYTES].decode(errors="ignore"),
+                "count": 1,
+                "firstTimestamp": now,
+                "lastTimestamp": now,
+                "source": {"component": "espalier"},
+                "reportingComponent": "espalier",
+                "reportingInstance": socket.gethostname()[:_MAX_INSTANCE_CHARACTERS],
+            },
+        )
+        try:
+            await self._client.send(call)
+        except ClusterError as error:
+            logger.warning(
+                "An Event could not be posted.",
+                extra={"crd": definition.name, "event": reason, "error": str(error)},
+            )

@@ -1,0 +1,62 @@
+"""
+What the process may do, as the API server's authorizer tells.
+"""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from espalier.cluster.requests import Call, Client
+from espalier.engine.ports import Resource
+from espalier.paths import JSON
+
+
+class _ReviewStatus(msgspec.Struct):
+    allowed: bool = False
+
+
+class _Review(msgspec.Struct):
+    status: _ReviewStatus
+
+
+_review = msgspec.json.Decoder(_Review)
+
+
+class HttpRights:
+    """
+    Implements ``espalier.engine.ports.Rights``.
+    """
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+
+    async def missing_verbs(self, resource: Resource, verbs: Sequence[str]) -> tuple[str, ...]:
+        """
+        Ask which verbs are not granted, in all namespaces.
+        """
+        return tuple([verb for verb in verbs if not await self._is_allowed(resource, verb)])
+
+    async def _is_allowed(self, resource: Resource, verb: str) -> bool:
+        plain_verb, _, subresource = verb.partition("/")
+        attributes: dict[str, JSON] = {
+            "group": resource.group,
+            "version": resource.version,
+            "resource": resource.plural,
+            "verb": plain_verb,
+        }
+        if subresource:
+            attributes["subresource"] = subresource
+        call = Call(
+            verb="create",
+            resource="selfsubjectaccessreviews.authorization.k8s.io",
+            method="POST",
+            path="/apis/authorization.k8s.io/v1/selfsubjectaccessreviews",
+            body={
+                "apiVersion": "authorization.k8s.io/v1",
+                "kind": "SelfSubjectAccessReview",
+                "spec": {"resourceAttributes": attributes},
+            },
+            # A review is an answer, not an object: nothing is stored.
+            is_read=True,
+        )
+        return (await self._client.fetch(call, _review)).status.allowed
