@@ -211,7 +211,7 @@ class Crd:
             found = [c for c in body["status"]["conditions"] if c["type"] == CURRENT]
             assert found, f"{self.name} has no condition {CURRENT}"
             assert found[0]["status"] == "True", found
-            assert f"generation {body['metadata']['generation']}" in found[0]["message"]
+            assert f"generation {body['metadata']['generation']};" in found[0]["message"], found
             return dict(found[0])
 
         return eventually(look, within_seconds=within_seconds)

@@ -27,9 +27,8 @@ def test_a_group_that_nobody_granted_is_forbidden_until_the_example_is_applied(
     widgets.label(mode="enforce")
     forbidden = widgets.wait_for(CURRENT, "False", "Forbidden")
 
-    assert "kubectl" in forbidden["message"]
-    assert "widgets" in forbidden["message"]
-    assert "rbac.espalier.dev/aggregate-to-operator" in forbidden["message"]
+    assert "may not get, list" in forbidden["message"]
+    assert "kubectl create clusterrole" in forbidden["message"]
 
     def stays_up() -> None:
         assert operator.child.exit_code is None
@@ -41,6 +40,23 @@ def test_a_group_that_nobody_granted_is_forbidden_until_the_example_is_applied(
     widgets.wait_until_current(within_seconds=60)
     assert widgets.stored_versions() == ["v1"]
     assert widgets.stored_at() == {"v1": 1}
+
+
+@pytest.mark.usefixtures("operator")
+def test_the_command_that_a_forbidden_crd_names_helps(
+    crd: MakeCrd, installed: ControlPlane
+) -> None:
+    gears = crd("gears", "helped.example.com")
+    gears.create(VERSIONS, storage="v1alpha1")
+    gears.add("v1alpha1", gears.object("v1alpha1", "one", spec={}))
+    gears.set_versions(VERSIONS, storage="v1")
+    gears.label(mode="enforce")
+    message = gears.wait_for(CURRENT, "False", "Forbidden")["message"]
+
+    installed.shell(message.partition("Grant it: ")[2])
+
+    gears.wait_until_current(within_seconds=60)
+    assert gears.stored_at() == {"v1": 1}
 
 
 @pytest.mark.parametrize(

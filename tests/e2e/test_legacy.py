@@ -28,12 +28,10 @@ def archived(plane: ControlPlane) -> str:
     """
     texts = []
     for secret in plane.api.get(f"/api/v1/namespaces/{NAMESPACE}/secrets")["items"]:
-        if secret["metadata"]["name"].startswith("espalier-archive"):
-            assert secret["immutable"] is True
-            texts += [
-                gzip.decompress(base64.b64decode(value)).decode()
-                for value in secret["data"].values()
-            ]
+        assert secret["immutable"] is True
+        texts += [
+            gzip.decompress(base64.b64decode(value)).decode() for value in secret["data"].values()
+        ]
     return "\n".join(texts)
 
 

@@ -16,7 +16,7 @@ import ssl
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -227,7 +227,21 @@ class ControlPlane:
         Raises:
             ControlPlaneError: It failed; the message has what it said.
         """
-        command = [str(self._assets.kubectl), f"--kubeconfig={self.kubeconfig}", *arguments]
+        return self._run([self._assets.kubectl, *arguments], stdin=stdin)
+
+    def shell(self, command: str) -> str:
+        """
+        Run a line that an administrator would type, with kubectl on the path.
+
+        Returns:
+            What it printed.
+
+        Raises:
+            ControlPlaneError: It failed; the message has what it said.
+        """
+        return self._run(["/bin/sh", "-c", command])
+
+    def _run(self, command: Sequence[str | Path], *, stdin: str | None = None) -> str:
         result = subprocess.run(
             command,
             input=stdin,
@@ -236,10 +250,15 @@ class ControlPlane:
             text=True,
             check=False,
             timeout=START_SECONDS,
-            env=os.environ | {"HOME": str(self.folder)},  # its caches are no business of the user's
+            env={
+                "PATH": f"{self._assets.kubectl.parent}:{os.defpath}",
+                "HOME": str(self.folder),  # its caches are no business of the user's
+                "KUBECONFIG": str(self.kubeconfig),
+            },
         )
         if result.returncode:
-            raise ControlPlaneError(f"kubectl {' '.join(arguments)}: {result.stderr.strip()}")
+            line = " ".join(str(part) for part in command)
+            raise ControlPlaneError(f"{line}: {result.stderr.strip()}")
         return result.stdout
 
     def _start_etcd(self) -> Child:
