@@ -26,6 +26,7 @@ from espalier.cli.demo.steps import (
     Plant,
     Remember,
     Say,
+    Sight,
     Step,
     Versions,
 )
@@ -76,8 +77,6 @@ class Player:
 
     async def _act(self, step: Step) -> None:
         match step:
-            case Say(text):
-                self._screen.say(text)
             case Define(manifest):
                 await self._define(dict(manifest))
             case Inherit(manifest):
@@ -89,14 +88,21 @@ class Player:
                 await self._stage.change(f"{CRDS}/{self._name}", step.patch)
             case Await():
                 await self._await(step)
+            case _:
+                await self._show(step)
+
+    async def _show(self, step: Sight) -> None:
+        match step:
+            case Say(text):
+                self._screen.say(text)
             case Remember():
                 self._remembered = await self._stored()
             case Compare():
                 await self._compare(step)
             case Versions(expected):
                 await self._show_versions(expected)
-            case Archived():
-                await self._show_archive(step.entries)
+            case Archived(entries):
+                await self._show_archive(entries)
             case _:
                 assert_never(step)
 
@@ -200,14 +206,16 @@ class Player:
     async def _until(self, is_reached: Callable[[], Awaitable[bool]], failure: str) -> None:
         try:
             async with asyncio.timeout(self._patience_seconds):
-                while not await is_reached():
+                while not await is_reached():  # noqa: ASYNC110 - it is the server that changes
                     await asyncio.sleep(_POLL_SECONDS)
         except TimeoutError as error:
             raise IncompleteError(f"{failure} within {self._patience_seconds:.0f} s") from error
 
 
 def _without_time(condition: Condition | None) -> tuple[str, str, str] | None:
-    return condition and (condition.status, condition.reason, condition.message)
+    if condition is None:
+        return None
+    return condition.status, condition.reason, condition.message
 
 
 def _fits(condition: Condition, step: Await) -> bool:

@@ -115,7 +115,7 @@ class Versions:
     expected: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Archived:
     """
     Show what the archive keeps; fail unless it has an entry for each object.
@@ -124,9 +124,9 @@ class Archived:
     entries: int
 
 
-Step: TypeAlias = (
-    Say | Define | Inherit | Plant | Change | Await | Remember | Compare | Versions | Archived
-)
+Deed: TypeAlias = Define | Inherit | Plant | Change | Await
+Sight: TypeAlias = Say | Remember | Compare | Versions | Archived
+Step: TypeAlias = Deed | Sight
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -188,7 +188,7 @@ _LEGACY = Chapter(
         _label("hedges", "mode", "enforce"),
         Await(type=CURRENT, status="True"),
         Compare(gone=('"heigth"', '"gardener"'), kept=('"height"', '"box"')),
-        Archived(entries=5),
+        Archived(5),
     ),
 )
 
