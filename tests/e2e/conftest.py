@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.controlplane.running import ControlPlane
-from tests.e2e.crds import GROUP, Crd
+from tests.e2e.crds import GROUP, Crd, Document
 from tests.e2e.operating import Operator
 from tests.e2e.waiting import eventually
 
@@ -16,6 +16,7 @@ ROOT = Path(__file__).parent.parent.parent
 NAMESPACE = "espalier-system"
 ACCOUNT = "espalier"
 AGGREGATED = "espalier-objects"
+ROLES = "/apis/rbac.authorization.k8s.io/v1/clusterroles"
 
 MakeCrd = Callable[..., Crd]
 StartOperator = Callable[..., Operator]
@@ -43,18 +44,29 @@ def installed(control_plane: ControlPlane) -> ControlPlane:
     The control plane with the manifests applied, and with a role for the tests' own group.
     """
     control_plane.kubectl("apply", "-k", str(ROOT / "manifests"))
-    if not control_plane.has_controller_manager:
-        pytest.skip("roles are aggregated by a kube-controller-manager, and there is none")
-    control_plane.start_controllers("clusterrole-aggregation-controller")
+    if control_plane.has_controller_manager:
+        control_plane.start_controllers("clusterrole-aggregation-controller")
     grant(control_plane, GROUP)
     return control_plane
+
+
+@pytest.fixture
+def aggregation(control_plane: ControlPlane) -> None:
+    """
+    For tests that are about the aggregation of roles.
+    """
+    if not control_plane.has_controller_manager:
+        pytest.skip(
+            "roles are aggregated by kube-controller-manager, which envtest's assets lack:"
+            " unset KUBEBUILDER_ASSETS and run make control-plane"
+        )
 
 
 def grant(plane: ControlPlane, group: str, *resources: str) -> None:
     """
     Let the operator at the objects of a group, in the way that the example of the manifests has.
     """
-    role = {
+    role: Document = {
         "apiVersion": "rbac.authorization.k8s.io/v1",
         "kind": "ClusterRole",
         "metadata": {
@@ -69,11 +81,13 @@ def grant(plane: ControlPlane, group: str, *resources: str) -> None:
             }
         ],
     }
-    plane.api.post("/apis/rbac.authorization.k8s.io/v1/clusterroles", role)
+    plane.api.post(ROLES, role)
+    if not plane.has_controller_manager:  # then this does its work
+        rules = plane.api.get(f"{ROLES}/{AGGREGATED}").get("rules") or []
+        plane.api.merge(f"{ROLES}/{AGGREGATED}", {"rules": [*rules, *role["rules"]]})
 
     def aggregated() -> None:
-        path = f"/apis/rbac.authorization.k8s.io/v1/clusterroles/{AGGREGATED}"
-        rules = plane.api.get(path).get("rules") or []
+        rules = plane.api.get(f"{ROLES}/{AGGREGATED}").get("rules") or []
         assert any(group in rule.get("apiGroups", []) for rule in rules)
 
     eventually(aggregated)

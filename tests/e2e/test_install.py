@@ -16,6 +16,7 @@ EXAMPLE = ROOT / "manifests" / "examples" / "clusterrole.yaml"
 VERSIONS = [version("v1alpha1", schema()), version("v1", schema())]
 
 
+@pytest.mark.usefixtures("aggregation")
 def test_a_group_that_nobody_granted_is_forbidden_until_the_example_is_applied(
     crd: MakeCrd, installed: ControlPlane, operator: Operator
 ) -> None:
@@ -42,7 +43,7 @@ def test_a_group_that_nobody_granted_is_forbidden_until_the_example_is_applied(
     assert widgets.stored_at() == {"v1": 1}
 
 
-@pytest.mark.usefixtures("operator")
+@pytest.mark.usefixtures("aggregation", "operator")
 def test_the_command_that_a_forbidden_crd_names_helps(
     crd: MakeCrd, installed: ControlPlane
 ) -> None:
