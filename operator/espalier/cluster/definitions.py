@@ -4,16 +4,27 @@ CustomResourceDefinitions over HTTP.
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import msgspec
 
 from espalier.cluster import answers
 from espalier.cluster.numbers import decode_json
 from espalier.cluster.places import DEFINITIONS_PATH, FIELD_MANAGER, definition_path
-from espalier.cluster.requests import APPLY_PATCH_TYPE, MERGE_PATCH_TYPE, Call, Client
+from espalier.cluster.requests import (
+    APPLY_PATCH_TYPE,
+    JSON_TYPE,
+    MERGE_PATCH_TYPE,
+    PARTIAL_LIST_TYPE,
+    Call,
+    Client,
+)
 from espalier.crd import Condition, Definition, read_definition
 from espalier.errors import ExpiredTokenError, MalformedDefinitionError
 from espalier.paths import JSON
+
+# Names are small, but the server still reads each definition whole.
+_NAMES_PAGE_SIZE = 250
 
 _RESOURCE = "customresourcedefinitions.apiextensions.k8s.io"
 _TYPE: Mapping[str, JSON] = {
@@ -44,7 +55,23 @@ class _List(msgspec.Struct):
     items: list[msgspec.Raw] | None
 
 
+class _NamedMetadata(msgspec.Struct):
+    name: str
+
+
+class _Named(msgspec.Struct):
+    metadata: _NamedMetadata
+
+
+class _NamedList(msgspec.Struct):
+    metadata: _ListMetadata
+    items: list[_Named] | None
+
+
+_Page = TypeVar("_Page", _List, _NamedList)
+
 _list = msgspec.json.Decoder(_List)
+_named_list = msgspec.json.Decoder(_NamedList)
 
 
 class HttpDefinitions:
@@ -87,6 +114,25 @@ class HttpDefinitions:
         Raises:
             ClusterError: As for ``get_definition``.
         """
+        async for page, call in self._pages(JSON_TYPE, _list, page_size):
+            for item in page.items or ():
+                yield _read_listed(bytes(item), call)
+
+    async def definition_names(self) -> tuple[str, ...]:
+        """
+        List the names of all of them; little is read for it.
+
+        Raises:
+            ClusterError: As for ``get_definition``.
+        """
+        names: list[str] = []
+        async for page, _ in self._pages(PARTIAL_LIST_TYPE, _named_list, _NAMES_PAGE_SIZE):
+            names += [item.metadata.name for item in page.items or ()]
+        return tuple(dict.fromkeys(names))
+
+    async def _pages(
+        self, accept: str, decoder: "msgspec.json.Decoder[_Page]", page_size: int
+    ) -> AsyncIterator[tuple[_Page, Call]]:
         token = ""
         while True:
             query = {"limit": str(page_size)} | ({"continue": token} if token else {})
@@ -96,17 +142,17 @@ class HttpDefinitions:
                 method="GET",
                 path=DEFINITIONS_PATH,
                 query=query,
+                accept=accept,
                 is_read=True,
             )
             try:
-                page = await self._client.fetch(call, _list)
+                page = await self._client.fetch(call, decoder)
             except ExpiredTokenError as error:
                 if not error.fresh_token or error.fresh_token == token:
                     raise
                 token = error.fresh_token
                 continue
-            for item in page.items or ():
-                yield _read_listed(bytes(item), call)
+            yield page, call
             token = page.metadata.continue_token
             if not token:
                 return

@@ -288,4 +288,6 @@ def _guarded_key(obj: Mapping[str, JSON]) -> ObjectKey:
             namespace = rest.get("namespace", "")
             if uid and version and isinstance(namespace, str):
                 return ObjectKey(namespace, name)
+        case _:
+            pass
     raise ValueError("an object without name, uid and resourceVersion must not be replaced")

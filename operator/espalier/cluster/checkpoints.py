@@ -1,0 +1,181 @@
+"""
+Checkpoints: one ConfigMap a CustomResourceDefinition, which goes with its definition.
+"""
+
+import asyncio
+import base64
+from collections.abc import Mapping
+from dataclasses import replace
+
+import msgspec
+import orjson
+
+from espalier.cluster import answers
+from espalier.cluster.packing import pack, unpack
+from espalier.cluster.places import FIELD_MANAGER, MANAGED_BY, hash_of, name_of, segment
+from espalier.cluster.requests import Call, Client
+from espalier.crd import Definition
+from espalier.errors import ConflictError, NotFoundError, RejectedError
+from espalier.paths import JSON
+
+MAX_PACKED_BYTES = 900 * 1024
+"""The server takes 1 MiB of data in a ConfigMap."""
+
+_DATA_KEY = "checkpoint.json.gz"
+_UID = "espalier.dev/crd-uid"
+
+
+class _Metadata(msgspec.Struct, rename="camel"):
+    resource_version: str
+    annotations: dict[str, str] | None = None
+
+
+class _ConfigMap(msgspec.Struct, rename="camel"):
+    metadata: _Metadata
+    binary_data: dict[str, str] | None = None
+
+    @property
+    def uid(self) -> str:
+        return (self.metadata.annotations or {}).get(_UID, "")
+
+    @property
+    def packed(self) -> str:
+        return (self.binary_data or {}).get(_DATA_KEY, "")
+
+
+_config_map = msgspec.json.Decoder(_ConfigMap)
+
+
+class ConfigMapCheckpoints:
+    """
+    Implements ``espalier.engine.ports.Checkpoints``.
+
+    A document is only replaced by who knows the one before: a second process that ran on the same
+    definition is noticed by a ConflictError.
+    """
+
+    def __init__(self, client: Client, namespace: str) -> None:
+        self._client = client
+        self._namespace = namespace
+        self._versions: dict[str, str] = {}
+
+    async def load(self, definition: Definition) -> dict[str, JSON] | None:
+        """
+        Read the document of this definition; None if there is none, or if it is of another uid.
+
+        Raises:
+            RejectedError: There is one that cannot be read; a person must look at it.
+        """
+        found = await self._found(definition)
+        if found is None or found.uid != definition.uid:
+            return None
+        try:
+            packed = base64.b64decode(found.packed, validate=True)
+            document = orjson.loads(await asyncio.to_thread(unpack, packed))
+        except ValueError as error:
+            raise self._damaged(definition, str(error)) from error
+        if not isinstance(document, dict):
+            raise self._damaged(definition, "no JSON object")
+        return document
+
+    async def save(self, definition: Definition, document: Mapping[str, JSON]) -> None:
+        """
+        Store the document; it is durable on return.
+
+        Raises:
+            ConflictError: Somebody else has stored another one since it was read or saved here.
+            RejectedError: It is too large.
+        """
+        packed = await asyncio.to_thread(pack, orjson.dumps(dict(document)))
+        if len(packed) > MAX_PACKED_BYTES:
+            raise RejectedError(
+                verb="update",
+                resource=self._resource(definition),
+                reason="CheckpointTooLarge",
+                detail=f"{len(packed)} bytes, of {MAX_PACKED_BYTES} that are taken",
+            )
+        data = base64.b64encode(packed).decode()
+        if definition.name not in self._versions:
+            await self._found(definition)
+        try:
+            stored = await self._write(definition, data)
+        except ConflictError:
+            # An answer to an earlier try of ours may have been lost on the way.
+            found = await self._found(definition)
+            if found is None or found.packed != data or found.uid != definition.uid:
+                self._versions.pop(definition.name, None)
+                raise
+            stored = found
+        self._versions[definition.name] = stored.metadata.resource_version
+
+    async def _write(self, definition: Definition, data: str) -> _ConfigMap:
+        version = self._versions.get(definition.name)
+        call = self._call(definition, "create", "POST")
+        if version is not None:
+            call = self._call(definition, "update", "PUT")
+            call = replace(call, path=f"{call.path}/{self._name(definition)}")
+        body = self._body(definition, data, version)
+        call = replace(call, query={"fieldManager": FIELD_MANAGER}, body=body)
+        try:
+            return await self._client.fetch(call, _config_map)
+        except NotFoundError:
+            # Somebody took it away; the next save creates it.
+            self._versions.pop(definition.name, None)
+            raise
+
+    def _body(self, definition: Definition, data: str, version: str | None) -> dict[str, JSON]:
+        metadata: dict[str, JSON] = {
+            "name": self._name(definition),
+            "namespace": self._namespace,
+            "labels": {**MANAGED_BY, "espalier.dev/crd-hash": hash_of(definition.name)},
+            "annotations": {"espalier.dev/crd": definition.name, _UID: definition.uid},
+            # Without its definition a checkpoint is of no use: the garbage collector takes it.
+            "ownerReferences": [
+                {
+                    "apiVersion": "apiextensions.k8s.io/v1",
+                    "kind": "CustomResourceDefinition",
+                    "name": definition.name,
+                    "uid": definition.uid,
+                }
+            ],
+        }
+        if version is not None:
+            metadata["resourceVersion"] = version
+        return {
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "metadata": metadata,
+            "binaryData": {_DATA_KEY: data},
+        }
+
+    async def _found(self, definition: Definition) -> _ConfigMap | None:
+        call = self._call(definition, "get", "GET")
+        call = replace(call, path=f"{call.path}/{self._name(definition)}", is_read=True)
+        try:
+            found = await self._client.fetch(call, _config_map)
+        except NotFoundError:
+            self._versions.pop(definition.name, None)
+            return None
+        self._versions[definition.name] = found.metadata.resource_version
+        return found
+
+    def _call(self, definition: Definition, verb: str, method: str) -> Call:
+        return Call(
+            verb=verb,
+            resource=self._resource(definition),
+            method=method,
+            path=f"/api/v1/namespaces/{segment(self._namespace)}/configmaps",
+        )
+
+    def _resource(self, definition: Definition) -> str:
+        return f"configmaps {self._namespace}/{self._name(definition)}"
+
+    def _name(self, definition: Definition) -> str:
+        return name_of("checkpoint", definition.name)
+
+    def _damaged(self, definition: Definition, detail: str) -> RejectedError:
+        attempt = answers.Attempt(verb="get", resource=self._resource(definition))
+        return answers.malformed(
+            attempt,
+            f"the checkpoint cannot be read ({detail}); delete it to begin without what was known",
+        )

@@ -1,0 +1,114 @@
+"""
+Documents as bytes: gzip JSON, unpacked within bounds.
+"""
+
+import gzip
+import zlib
+from collections.abc import Sequence
+
+import msgspec
+import orjson
+
+from espalier.engine.ports import ArchiveEntry, ObjectKey
+from espalier.paths import JSON
+
+MAX_UNPACKED_BYTES = 128 * 1024 * 1024
+"""More than any page holds; a crafted archive must not fill the memory."""
+
+_GZIP = 16 + zlib.MAX_WBITS
+
+
+class _Reference(msgspec.Struct, rename="camel"):
+    api_version: str
+    kind: str
+    name: str
+    namespace: str = ""
+
+
+class _Entry(msgspec.Struct, rename="camel"):
+    reference: _Reference
+    uid: str
+    resource_version: str
+    patch: list[dict[str, JSON]]
+
+
+_entry = msgspec.json.Decoder(_Entry)
+
+
+def pack(content: bytes) -> bytes:
+    """
+    Compress; the same content always gives the same bytes.
+    """
+    return gzip.compress(content, mtime=0)
+
+
+def unpack(packed: bytes, *, max_bytes: int = MAX_UNPACKED_BYTES) -> bytes:
+    """
+    Decompress what ``pack`` made.
+
+    Raises:
+        ValueError: It is no whole gzip stream, or has more bytes than that in it.
+    """
+    stream = zlib.decompressobj(_GZIP)
+    try:
+        content = stream.decompress(packed, max_bytes + 1)
+    except zlib.error as error:
+        raise ValueError("no gzip stream") from error
+    if len(content) > max_bytes:
+        raise ValueError(f"more than {max_bytes} bytes when unpacked")
+    if not stream.eof:
+        raise ValueError("cut off")
+    return content
+
+
+def pack_entries(entries: Sequence[ArchiveEntry]) -> bytes:
+    """
+    Pack entries as JSON Lines.
+
+    Raises:
+        ValueError: They would have too many bytes to be read back.
+    """
+    lines: list[bytes] = []
+    size_bytes = 0
+    for entry in entries:
+        lines.append(_line(entry))
+        size_bytes += len(lines[-1])
+        if size_bytes > MAX_UNPACKED_BYTES:
+            raise ValueError(f"more than {MAX_UNPACKED_BYTES} bytes in one page")
+    return pack(b"".join(lines))
+
+
+def unpack_entries(packed: bytes) -> list[ArchiveEntry]:
+    """
+    Read what ``pack_entries`` packed, in the same order.
+
+    Raises:
+        ValueError: It is something else.
+    """
+    try:
+        return [_read_entry(line) for line in unpack(packed).splitlines() if line]
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
+
+
+def _line(entry: ArchiveEntry) -> bytes:
+    reference = {"apiVersion": entry.api_version, "kind": entry.kind, **entry.key._asdict()}
+    document = {
+        "reference": reference,
+        "uid": entry.uid,
+        "resourceVersion": entry.resource_version,
+        "patch": entry.patch,
+    }
+    return orjson.dumps(document, option=orjson.OPT_APPEND_NEWLINE)
+
+
+def _read_entry(line: bytes) -> ArchiveEntry:
+    entry = _entry.decode(line)
+    return ArchiveEntry(
+        api_version=entry.reference.api_version,
+        kind=entry.reference.kind,
+        key=ObjectKey(entry.reference.namespace, entry.reference.name),
+        uid=entry.uid,
+        resource_version=entry.resource_version,
+        patch=tuple(entry.patch),
+    )
