@@ -1,0 +1,89 @@
+"""
+Objects that cannot be rewritten: the others are, and nothing is trimmed.
+"""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.e2e.conftest import MakeCrd
+from tests.e2e.controlplane.api import ApiError
+from tests.e2e.controlplane.running import ControlPlane
+from tests.e2e.crds import CURRENT, GROUP, Crd, schema, version
+from tests.e2e.waiting import eventually
+
+pytestmark = [pytest.mark.e2e, pytest.mark.usefixtures("operator")]
+
+POLICIES = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies"
+BINDINGS = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings"
+NAME = "no-bad-cups"
+VERSIONS = [version("v1alpha1", schema()), version("v1", schema())]
+
+
+def flipped(crd: Crd, *names: str) -> None:
+    crd.create(VERSIONS, storage="v1alpha1")
+    crd.add("v1alpha1", *(crd.object("v1alpha1", name, spec={}) for name in names))
+    crd.set_versions(VERSIONS, storage="v1")
+
+
+@pytest.fixture
+def policy(control_plane: ControlPlane) -> Iterator[str]:
+    """
+    Forbid every update of a cup that is named `bad`.
+    """
+    rule = {"apiGroups": [GROUP], "apiVersions": ["*"], "resources": ["cups"]}
+    spec = {
+        "failurePolicy": "Fail",
+        "matchConstraints": {"resourceRules": [rule | {"operations": ["UPDATE"]}]},
+        "validations": [{"expression": "object.metadata.name != 'bad'", "message": "bad it stays"}],
+    }
+    binding = {"policyName": NAME, "validationActions": ["Deny"]}
+    kinds = {POLICIES: spec, BINDINGS: binding}
+    for path, content in kinds.items():
+        kind = "ValidatingAdmissionPolicy" + ("Binding" if path == BINDINGS else "")
+        body = {"kind": kind, "metadata": {"name": NAME}, "spec": content}
+        control_plane.api.post(path, {"apiVersion": "admissionregistration.k8s.io/v1", **body})
+    yield f"{POLICIES}/{NAME}"
+    for path in kinds:
+        control_plane.api.delete(f"{path}/{NAME}")
+
+
+def test_one_refused_object_holds_up_the_trim_and_nothing_else(crd: MakeCrd, policy: str) -> None:
+    cups = crd("cups")
+    flipped(cups, "bad", "good", "better")
+    path = f"{cups.objects_path('v1')}/bad"
+
+    def in_force() -> None:
+        with pytest.raises(ApiError) as caught:
+            cups.plane.api.merge(path, {"metadata": {"labels": {"a": "b"}}})
+        assert "bad it stays" in caught.value.message
+
+    eventually(in_force)
+
+    cups.label(mode="enforce")
+    failed = cups.wait_for(CURRENT, "False", "Failed")
+
+    assert "default/bad" in failed["message"]
+    assert cups.stored_at() == {"v1alpha1": 1, "v1": 2}
+    assert cups.stored_versions() == ["v1alpha1", "v1"]
+
+    cups.plane.api.delete(policy)
+    cups.wait_until_current(within_seconds=90)
+    assert cups.stored_at() == {"v1": 3}
+    assert cups.stored_versions() == ["v1"]
+
+
+def test_bytes_that_no_server_can_read_are_named_and_left(
+    crd: MakeCrd, control_plane: ControlPlane
+) -> None:
+    jars = crd("jars")
+    flipped(jars, "broken", "whole")
+    key = f"{jars.raw_prefix}default/broken"
+    control_plane.raw_put(key, b'{"apiVersion": "e2e.example.com/v1alpha1", "kind": "Ja')
+
+    jars.label(mode="enforce")
+    undecodable = jars.wait_for(CURRENT, "False", "Undecodable")
+
+    assert "default/broken" in undecodable["message"]
+    assert jars.stored_versions() == ["v1alpha1", "v1"]
+    assert control_plane.raw_get(key) == b'{"apiVersion": "e2e.example.com/v1alpha1", "kind": "Ja'
