@@ -1,10 +1,10 @@
-from collections.abc import AsyncIterator, Hashable, Sequence
+from collections.abc import AsyncIterator, Hashable
 from dataclasses import replace
 
 import pytest
 
 from espalier.crd import Condition, Definition
-from espalier.errors import ClusterError, MalformedDefinitionError, TransientError
+from espalier.errors import MalformedDefinitionError, TransientError
 from espalier.handlers.guarding import Guard
 from espalier.handlers.operating import FAILED_RESYNC_SECONDS, Espalier
 from espalier.handlers.queueing import WorkQueue
@@ -16,17 +16,6 @@ from tests.handlers.test_structural import UNTYPED
 from tests.handlers.world import FakeClock, FakeDefinitions, FakeEvents, definition_of, settled
 
 LABELS = {"espalier.dev/mode": "enforce"}
-
-
-class FakeNames:
-    def __init__(self) -> None:
-        self.failures: list[ClusterError] = []
-        self.names: list[str] = []
-
-    async def definition_names(self) -> Sequence[str]:
-        if self.failures:
-            raise self.failures.pop(0)
-        return self.names
 
 
 class FakeWork:
@@ -65,7 +54,6 @@ class UnreadableDefinitions(FakeDefinitions):
 class World:
     def __init__(self, definitions: FakeDefinitions | None = None) -> None:
         self.definitions = definitions or FakeDefinitions()
-        self.names = FakeNames()
         self.work = FakeWork()
         self.clock = FakeClock()
         self.guard = Guard(lambda: None)
@@ -76,7 +64,6 @@ class World:
         self.espalier = Espalier(
             Settings(),
             definitions=self.definitions,
-            names=self.names,
             clock=self.clock,
             guard=self.guard,
             queue=self.queue,
@@ -95,7 +82,6 @@ class World:
 
     def add(self, definition: Definition) -> None:
         self.definitions.found[definition.name] = definition
-        self.names.names.append(definition.name)
 
 
 @pytest.fixture
@@ -131,7 +117,6 @@ async def test_a_definition_that_went_unseen_is_missed_at_the_next_resync(world:
     await world.espalier.start()
     await settled()
     world.definitions.found.clear()
-    world.names.names.clear()
 
     await world.clock.advance(600)
     world.add(definition_of(labels=LABELS, uid="uid-2"))
@@ -143,7 +128,7 @@ async def test_a_definition_that_went_unseen_is_missed_at_the_next_resync(world:
 
 async def test_definitions_that_cannot_be_listed_are_listed_soon_again(world: World) -> None:
     world.add(definition_of(labels=LABELS))
-    world.names.failures = [TransientError(verb="list", resource="crds", status=503)]
+    world.definitions.unlisted = [TransientError(verb="list", resource="crds", status=503)]
     await world.espalier.start()
     await settled()
     ready = [world.espalier.is_ready]

@@ -131,16 +131,6 @@ async def test_an_event_is_posted_for_each_change_of_state_and_never_for_progres
     ]
 
 
-async def test_an_event_that_cannot_be_posted_costs_no_condition(world: World) -> None:
-    world.events.failures = [ForbiddenError(verb="create", resource="events", status=403)]
-
-    await world.say("Rewriting", "0 of 5")
-    await world.say("Failed", "5 of 5 failed")
-
-    assert world.messages == ["0 of 5", "5 of 5 failed"]
-    assert world.events.posted == [("Warning", "Failed", "5 of 5 failed")]
-
-
 @pytest.mark.parametrize(
     "failure",
     [

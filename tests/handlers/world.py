@@ -3,8 +3,9 @@ A world in memory for the handlers: a clock that is turned by hand, and a status
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Literal
 
 from espalier.crd import Condition, Definition, Version
 from espalier.errors import ClusterError, NotFoundError
@@ -84,12 +85,14 @@ class FakeDefinitions:
 
     Attributes:
         failures: Raised by the next applies, one each.
+        unlisted: Raised by the next listings, one each.
         gate: While it is not set, an apply hangs before it is carried out.
     """
 
     found: dict[str, Definition] = field(default_factory=dict)
     applied: list[tuple[str, tuple[Condition, ...]]] = field(default_factory=list)
     failures: list[ClusterError] = field(default_factory=list)
+    unlisted: list[ClusterError] = field(default_factory=list)
     gate: asyncio.Event = field(default_factory=asyncio.Event)
 
     def __post_init__(self) -> None:
@@ -99,6 +102,12 @@ class FakeDefinitions:
         if name not in self.found:
             raise NotFoundError(verb="get", resource=name, status=404)
         return self.found[name]
+
+    async def list_definitions(self) -> AsyncIterator[Definition]:
+        if self.unlisted:
+            raise self.unlisted.pop(0)
+        for definition in self.found.values():
+            yield definition
 
     async def set_stored_versions(
         self, definition: Definition, versions: Sequence[str]
@@ -122,12 +131,14 @@ class FakeEvents:
     """
 
     posted: list[tuple[str, str, str]] = field(default_factory=list)
-    failures: list[ClusterError] = field(default_factory=list)
 
-    async def post_event(
-        self, definition: Definition, *, type_: str, reason: str, message: str
+    async def post(
+        self,
+        definition: Definition,
+        *,
+        reason: str,
+        message: str,
+        kind: Literal["Normal", "Warning"] = "Normal",
     ) -> None:
         del definition
-        if self.failures:
-            raise self.failures.pop(0)
-        self.posted.append((type_, reason, message))
+        self.posted.append((kind, reason, message))

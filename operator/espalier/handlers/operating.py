@@ -7,10 +7,11 @@ gets its structural condition, and goes to the supervisor.
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from typing import Protocol
 
+from espalier.cluster.definitions import MalformedDefinition
 from espalier.crd import Definition
 from espalier.engine.ports import Clock, Definitions
 from espalier.errors import ClusterError, DefinitionError, EspalierError, NotFoundError
@@ -34,17 +35,17 @@ FAILED_RESYNC_SECONDS = 5.0
 LAST_WORDS_SECONDS = 5.0
 
 
-class DefinitionNames(Protocol):
+class Catalogue(Definitions, Protocol):
     """
-    Lists what definitions there are.
+    The definitions, which can also be listed.
     """
 
-    async def definition_names(self) -> Sequence[str]:
+    def list_definitions(self) -> AsyncIterator[Definition | MalformedDefinition]:
         """
-        Read the names of all definitions.
+        List all of them, and the names of those that cannot be read.
 
         Raises:
-            ClusterError: They could not be read.
+            ClusterError: They could not be listed.
         """
 
 
@@ -60,8 +61,7 @@ class Espalier:
         self,
         settings: Settings,
         *,
-        definitions: Definitions,
-        names: DefinitionNames,
+        definitions: Catalogue,
         clock: Clock,
         guard: Guard,
         queue: WorkQueue,
@@ -71,7 +71,6 @@ class Espalier:
     ) -> None:
         self._settings = settings
         self._definitions = definitions
-        self._names = names
         self._clock = clock
         self._guard = guard
         self._queue = queue
@@ -154,7 +153,7 @@ class Espalier:
         """
         while True:
             try:
-                names = await self._names.definition_names()
+                names = [found.name async for found in self._definitions.list_definitions()]
             except ClusterError as error:
                 logger.warning("Could not list the definitions.", extra={"error": str(error)})
                 await self._clock.sleep(FAILED_RESYNC_SECONDS)

@@ -10,7 +10,7 @@ import asyncio
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from typing import Literal, Protocol
 
 from espalier.crd import Condition, Definition
 from espalier.engine.conditions import (
@@ -40,25 +40,24 @@ OWN_CONDITIONS = (STORED_OBJECTS_CURRENT, STORED_OBJECTS_VALID)
 FIRST_PAUSE_SECONDS = 1.0
 LONGEST_PAUSE_SECONDS = 30.0
 
-# The API server cuts nothing: it refuses an Event whose message is longer.
-LONGEST_EVENT_MESSAGE = 1000
-
 _ORDINARY_REASONS = frozenset({Reason.PENDING, Reason.REWRITING, Reason.OBSERVED, Reason.PARTIAL})
 
 
 class Events(Protocol):
     """
-    Where Kubernetes Events go.
+    Where Kubernetes Events go. They are a courtesy: posting never raises.
     """
 
-    async def post_event(
-        self, definition: Definition, *, type_: str, reason: str, message: str
+    async def post(
+        self,
+        definition: Definition,
+        *,
+        reason: str,
+        message: str,
+        kind: Literal["Normal", "Warning"] = "Normal",
     ) -> None:
         """
-        Post an Event on a definition; ``type_`` is ``Normal`` or ``Warning``.
-
-        Raises:
-            ClusterError: It could not be posted.
+        Post an Event on a definition.
         """
 
 
@@ -204,18 +203,12 @@ class StatusReporter:
 
     async def _post(self, definition: Definition, condition: Condition) -> None:
         ordinary = condition.status == "True" or condition.reason in _ORDINARY_REASONS
-        try:
-            await self._events.post_event(
-                definition,
-                type_="Normal" if ordinary else "Warning",
-                reason=condition.reason,
-                message=condition.message[:LONGEST_EVENT_MESSAGE],
-            )
-        except ClusterError as error:
-            # The condition stands already; an Event is for whoever happens to look.
-            logger.warning(
-                "Could not post an Event.", extra={"crd": definition.name, "error": str(error)}
-            )
+        await self._events.post(
+            definition,
+            reason=condition.reason,
+            message=condition.message,
+            kind="Normal" if ordinary else "Warning",
+        )
 
     async def _after_failure(self, slot: _Slot, error: ClusterError, failures: int) -> None:
         pause_seconds = min(

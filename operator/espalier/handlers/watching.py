@@ -11,8 +11,6 @@ from typing import Any, Protocol
 
 import kopf
 
-from espalier.handlers.hardening import harden
-
 
 class Operator(Protocol):
     """
@@ -50,12 +48,12 @@ def registry_of(
     async def log_in(**_: Any) -> kopf.AiohttpSession:
         return await connect()
 
-    @kopf.on.startup(registry=registry)
-    async def begin(settings: kopf.OperatorSettings, **_: Any) -> None:
-        harden(settings)
+    # Permanent: what cannot be started shall be seen at once, not a minute later.
+    @kopf.on.startup(registry=registry, errors=kopf.ErrorsMode.PERMANENT)
+    async def begin(**_: Any) -> None:
         await operator.start()
 
-    @kopf.on.cleanup(registry=registry)
+    @kopf.on.cleanup(registry=registry, errors=kopf.ErrorsMode.PERMANENT)
     async def end(**_: Any) -> None:
         await operator.stop()
 
