@@ -67,7 +67,7 @@ class Call:
     resource: str
     method: str
     path: str
-    query: Mapping[str, str] = field(default=_NOTHING, hash=False)
+    query: Mapping[str, str] = field(default_factory=lambda: _NOTHING, hash=False)
     body: Mapping[str, JSON] | None = field(default=None, hash=False)
     content_type: str = JSON_TYPE
     accept: str = JSON_TYPE
