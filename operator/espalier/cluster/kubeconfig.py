@@ -14,7 +14,7 @@ import binascii
 import ssl
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NoReturn, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 import msgspec
 import yaml
@@ -45,7 +45,7 @@ _PLUGIN_EXTENSION = "client.authentication.k8s.io/exec"
 
 class _Extension(msgspec.Struct):
     name: str = ""
-    extension: JSON = None
+    extension: Any = None
 
 
 class _Cluster(msgspec.Struct, rename="kebab"):
@@ -68,7 +68,7 @@ class _User(msgspec.Struct, rename="kebab"):
     client_key: str = ""
     client_key_data: str = ""
     plugin: PluginConfig | None = msgspec.field(default=None, name="exec")
-    auth_provider: dict[str, JSON] | None = None
+    auth_provider: dict[str, Any] | None = None
     impersonated: str = msgspec.field(default="", name="as")
 
 

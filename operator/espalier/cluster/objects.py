@@ -4,7 +4,7 @@ Stored objects over HTTP. The hot path: pages are not decoded before somebody wa
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TypeVar, overload
+from typing import Any, TypeVar, overload
 
 import msgspec
 
@@ -44,7 +44,8 @@ class _Metadata(msgspec.Struct, rename="camel"):
     # An object that somebody put into etcd may lack these; one such must not cost its whole page.
     uid: str = ""
     resource_version: str = ""
-    managed_fields: list[JSON] | None = None
+    # JSON of any shape; msgspec cannot follow a type that names itself.
+    managed_fields: list[Any] | None = None
 
 
 class _Partial(msgspec.Struct):
