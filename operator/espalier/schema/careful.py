@@ -24,7 +24,7 @@ class Carefully(NamedTuple):
         removed: Paths, sorted, and what was there. Only fields of objects are removed,
             never items of lists, so that all indexes hold before and after. Not to be changed:
             it is shared with the original.
-        mistyped: Where values of a wrong JSON type, kept with all they hold, were found.
+        mistyped: Where values of a wrong JSON type were found, kept with all they hold; sorted.
     """
 
     value: JSON
@@ -37,23 +37,24 @@ def prune_carefully(value: JSON, schemas: Sequence[Structural | None]) -> Carefu
     Remove from a whole object what surely no schema knows.
 
     A path is removed if the pruning of both profiles removes it by every schema, and if no value
-    on the way to it has a wrong type for the first schema. The root's apiVersion, kind and
+    on the way to it has a wrong type for one of them. The root's apiVersion, kind and
     metadata stay as they are.
 
     Args:
         value: Decoded JSON; never changed.
-        schemas: Those of all versions, the storage version's first. If one is missing, or there
-            is none, nothing is known for sure and nothing is removed.
+        schemas: Those of all versions. If one is missing, or there is none, nothing is known for
+            sure and nothing is removed.
     """
     present = [structural for structural in schemas if structural is not None]
     if not present or len(present) != len(schemas):
         return Carefully(value, (), ())
-    mistyped = tuple(wrong.path for wrong in mistyped_values(value, present[0]))
+    mistyped = {
+        wrong.path for structural in present for wrong in mistyped_values(value, structural)
+    }
     paths = _removed_by_all(value, present)
-    kept = set(mistyped)
-    paths = [path for path in paths if not _is_covered(path, kept)]
+    paths = [path for path in paths if not _is_covered(path, mistyped)]
     removed = tuple((path, _at(value, path)) for path in paths)
-    return Carefully(_without(value, paths), removed, mistyped)
+    return Carefully(_without(value, paths), removed, tuple(sorted(mistyped)))
 
 
 def _removed_by_all(value: JSON, schemas: Iterable[Structural]) -> list[Path]:
