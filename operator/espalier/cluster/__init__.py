@@ -1,3 +1,164 @@
 """
 The one adapter that speaks HTTP to a Kubernetes API server.
+
+``connect`` gives a ``Cluster``, whose attributes and factories implement the ports of
+``espalier.engine.ports``.
 """
+
+import asyncio
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from ssl import SSLContext
+
+import aiohttp
+
+from espalier.cluster.archives import SecretArchive
+from espalier.cluster.checkpoints import ConfigMapCheckpoints
+from espalier.cluster.clock import SystemClock
+from espalier.cluster.connecting import Connection, is_in_cluster, read_service_account
+from espalier.cluster.definitions import HttpDefinitions, MalformedDefinition
+from espalier.cluster.events import HttpEvents
+from espalier.cluster.folders import FolderArchive
+from espalier.cluster.kubeconfig import read_kubeconfig
+from espalier.cluster.leases import HttpLeases, own_identity
+from espalier.cluster.objects import HttpObjects
+from espalier.cluster.requests import Client
+from espalier.cluster.rights import HttpRights
+from espalier.cluster.session import open_session
+from espalier.engine.ports import Clock
+
+__all__ = [
+    "Cluster",
+    "Connection",
+    "FolderArchive",
+    "MalformedDefinition",
+    "SystemClock",
+    "connect",
+    "connect_to",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """
+    One API server, as long as ``connect`` lasts.
+    """
+
+    connection: Connection
+    clock: Clock
+    client: Client
+    objects: HttpObjects
+    definitions: HttpDefinitions
+    rights: HttpRights
+    events: HttpEvents
+
+    @property
+    def server(self) -> str:
+        """
+        The base URL.
+        """
+        return self.connection.server
+
+    @property
+    def tls(self) -> SSLContext | None:
+        """
+        The TLS side of the connection; None for plain HTTP.
+        """
+        return self.connection.tls
+
+    def checkpoints(self, namespace: str) -> ConfigMapCheckpoints:
+        """
+        Keep checkpoints in a namespace.
+        """
+        return ConfigMapCheckpoints(self.client, namespace)
+
+    def archive(self, namespace: str) -> SecretArchive:
+        """
+        Keep removed data in a namespace; all who store must share one archive.
+        """
+        return SecretArchive(self.client, namespace)
+
+    def leases(self, namespace: str, identity: str | None = None) -> HttpLeases:
+        """
+        Hold leases in a namespace.
+
+        Args:
+            identity: Of the holder; one of this process's own if None.
+        """
+        return HttpLeases(self.client, namespace, identity or own_identity())
+
+    def open_session(self, *, user_agent: str) -> aiohttp.ClientSession:
+        """
+        Open another session to the same server, as the same user; whoever takes it closes it.
+
+        It is for Kopf, which wants one of its own for each login.
+
+        Args:
+            user_agent: The whole header: ``kopf/1.45``.
+        """
+        # Kopf's streams are as many as it likes; its own sessions have no limit either.
+        return open_session(self.connection, user_agent=user_agent, max_connections=0)
+
+
+@asynccontextmanager
+async def connect(
+    kubeconfig: str | Path | None = None,
+    *,
+    context: str | None = None,
+    in_cluster: bool | None = None,
+    clock: Clock | None = None,
+) -> AsyncIterator[Cluster]:
+    """
+    Connect to the API server that a kubeconfig or the pod's service account names.
+
+    Nothing is sent yet, but a credential is obtained, so that what is wrong with it is told here.
+
+    Args:
+        kubeconfig: A file, or several as in ``KUBECONFIG``. If None: those of ``KUBECONFIG``, else
+            the pod's service account, else ``~/.kube/config``.
+        context: Of the kubeconfig; its current one if None.
+        in_cluster: Insist on the service account, or exclude it; None takes it where there is one.
+
+    Raises:
+        ConfigurationError: There is no usable kubeconfig or credential.
+    """
+    clock = clock or SystemClock()
+    paths = str(kubeconfig) if kubeconfig is not None else os.environ.get("KUBECONFIG", "")
+    if in_cluster is None:
+        in_cluster = not paths and context is None and is_in_cluster(os.environ)
+    if in_cluster:
+        connection = await asyncio.to_thread(read_service_account, os.environ, clock)
+    else:
+        connection = await asyncio.to_thread(
+            read_kubeconfig, paths or "~/.kube/config", clock, context=context
+        )
+    async with connect_to(connection, clock) as cluster:
+        yield cluster
+
+
+@asynccontextmanager
+async def connect_to(connection: Connection, clock: Clock) -> AsyncIterator[Cluster]:
+    """
+    Connect to an API server that is known already.
+
+    Raises:
+        ConfigurationError: There is no usable credential.
+    """
+    await connection.credentials.header()
+    async with (
+        open_session(connection) as session,
+        open_session(connection, max_connections=0) as watches,
+    ):
+        client = Client(session, connection, clock)
+        yield Cluster(
+            connection=connection,
+            clock=clock,
+            client=client,
+            objects=HttpObjects(client, Client(watches, connection, clock)),
+            definitions=HttpDefinitions(client),
+            rights=HttpRights(client),
+            events=HttpEvents(client),
+        )

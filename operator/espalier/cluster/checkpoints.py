@@ -119,9 +119,11 @@ class ConfigMapCheckpoints:
         try:
             return await self._client.fetch(call, _config_map)
         except NotFoundError:
-            # Somebody took it away; the next save creates it.
-            self._versions.pop(definition.name, None)
-            raise
+            if version is None:
+                raise
+            # Somebody took it away meanwhile.
+            del self._versions[definition.name]
+            return await self._write(definition, data)
 
     def _body(self, definition: Definition, data: str, version: str | None) -> dict[str, JSON]:
         metadata: dict[str, JSON] = {

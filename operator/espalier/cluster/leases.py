@@ -1,0 +1,227 @@
+"""
+One run per CustomResourceDefinition: Leases of ``coordination.k8s.io``.
+
+Clocks of machines differ, so another holder's lease counts as run out when *this* process has seen
+it unchanged for its whole duration.
+
+Source:
+    client-go, ``tools/leaderelection/leaderelection.go``.
+"""
+
+import logging
+import os
+import secrets
+import socket
+from dataclasses import dataclass, replace
+
+import msgspec
+
+from espalier.cluster.places import FIELD_MANAGER, MANAGED_BY, hash_of, name_of, segment
+from espalier.cluster.requests import MERGE_PATCH_TYPE, Call, Client
+from espalier.crd import Definition
+from espalier.errors import ClusterError, ConflictError, LeaseLostError, NotFoundError
+from espalier.paths import JSON
+
+logger = logging.getLogger(__name__)
+
+DURATION_SECONDS = 15
+"""As that of Kubernetes' own controllers."""
+
+# A renewal that takes longer is of no use: there must be time for another one.
+_CALL_SECONDS = 4.0
+_ATTEMPTS = 3
+_MAX_HOST_CHARACTERS = 63
+
+
+class _Spec(msgspec.Struct, rename="camel"):
+    holder_identity: str | None = None
+    lease_duration_seconds: int | None = None
+    renew_time: str | None = None
+    lease_transitions: int | None = None
+
+
+class _Metadata(msgspec.Struct, rename="camel"):
+    resource_version: str
+
+
+class _Lease(msgspec.Struct):
+    metadata: _Metadata
+    spec: _Spec | None = None
+
+
+_lease = msgspec.json.Decoder(_Lease)
+
+
+@dataclass(frozen=True, slots=True)
+class _Sight:
+    """
+    When a state of a lease was first seen here.
+    """
+
+    resource_version: str
+    at_seconds: float
+
+
+def own_identity() -> str:
+    """
+    Name this process: host, process id and chance.
+    """
+    host = socket.gethostname()[:_MAX_HOST_CHARACTERS]
+    return f"{host}_{os.getpid()}_{secrets.token_hex(4)}"
+
+
+class HttpLeases:
+    """
+    Implements ``espalier.engine.ports.Leases``.
+
+    Args:
+        namespace: Where the Leases are.
+        identity: Names this holder; no other process may have the same.
+    """
+
+    def __init__(self, client: Client, namespace: str, identity: str) -> None:
+        self._client = client
+        self._namespace = namespace
+        self._identity = identity
+        self._held: dict[str, str] = {}
+        self._seen: dict[str, _Sight] = {}
+
+    @property
+    def duration_seconds(self) -> float:
+        """
+        How long a lease lasts without renewal.
+        """
+        return float(DURATION_SECONDS)
+
+    async def acquire(self, definition: Definition) -> None:
+        """
+        Take or renew the lease of this definition.
+
+        A lease that another holder has left is taken over when it has not changed for its whole
+        duration since it was first seen here; so the call must be made again for that.
+        """
+        holder = ""
+        for _ in range(_ATTEMPTS):
+            version = self._held.pop(definition.name, None)
+            try:
+                if version is not None:
+                    await self._renew(definition, version, transitions=None)
+                    return
+                found = await self._found(definition)
+                if found is None:
+                    await self._create(definition)
+                    return
+                spec = found.spec or _Spec()
+                holder = spec.holder_identity or ""
+                if not self._is_free(definition, found):
+                    raise LeaseLostError(definition.name, holder)
+                transitions = spec.lease_transitions or 0
+                if holder != self._identity:
+                    transitions += 1
+                await self._renew(
+                    definition, found.metadata.resource_version, transitions=transitions
+                )
+            except (ConflictError, NotFoundError):
+                # Somebody was quicker, or took the lease away: look again.
+                continue
+            return
+        raise LeaseLostError(definition.name, holder)
+
+    async def release(self, definition: Definition) -> None:
+        """
+        Give the lease back; what goes wrong is logged, since the lease runs out by itself.
+        """
+        version = self._held.pop(definition.name, None)
+        if version is None:
+            return
+        spec: dict[str, JSON] = {"holderIdentity": "", "leaseDurationSeconds": 1}
+        try:
+            await self._patch(definition, version, spec)
+        except (NotFoundError, ConflictError):
+            # It is somebody else's by now.
+            return
+        except ClusterError as error:
+            logger.warning(
+                "A lease could not be released.",
+                extra={"crd": definition.name, "error": str(error)},
+            )
+
+    def _is_free(self, definition: Definition, found: _Lease) -> bool:
+        spec = found.spec or _Spec()
+        if not spec.holder_identity or spec.holder_identity == self._identity:
+            return True
+        now_seconds = self._client.clock.monotonic_seconds()
+        sight = self._seen.get(definition.name)
+        if sight is None or sight.resource_version != found.metadata.resource_version:
+            sight = _Sight(found.metadata.resource_version, now_seconds)
+            self._seen[definition.name] = sight
+        duration_seconds = spec.lease_duration_seconds or DURATION_SECONDS
+        return now_seconds - sight.at_seconds > duration_seconds
+
+    async def _found(self, definition: Definition) -> _Lease | None:
+        call = replace(self._call(definition, "get", "GET"), is_read=True)
+        try:
+            return await self._client.fetch(call, _lease)
+        except NotFoundError:
+            return None
+
+    async def _create(self, definition: Definition) -> None:
+        call = self._call(definition, "create", "POST")
+        now = self._now()
+        body: dict[str, JSON] = {
+            "apiVersion": "coordination.k8s.io/v1",
+            "kind": "Lease",
+            "metadata": {
+                "name": self._name(definition),
+                "namespace": self._namespace,
+                "labels": {**MANAGED_BY, "espalier.dev/crd-hash": hash_of(definition.name)},
+                "annotations": {"espalier.dev/crd": definition.name},
+            },
+            "spec": {**self._spec(now), "acquireTime": now, "leaseTransitions": 0},
+        }
+        call = replace(call, query={"fieldManager": FIELD_MANAGER}, body=body)
+        created = await self._client.fetch(call, _lease)
+        self._held[definition.name] = created.metadata.resource_version
+
+    async def _renew(
+        self, definition: Definition, version: str, *, transitions: int | None
+    ) -> None:
+        now = self._now()
+        spec = self._spec(now)
+        if transitions is not None:
+            spec |= {"acquireTime": now, "leaseTransitions": transitions}
+        self._held[definition.name] = await self._patch(definition, version, spec)
+
+    async def _patch(self, definition: Definition, version: str, spec: dict[str, JSON]) -> str:
+        call = replace(
+            self._call(definition, "patch", "PATCH"),
+            query={"fieldManager": FIELD_MANAGER},
+            body={"metadata": {"resourceVersion": version}, "spec": spec},
+            content_type=MERGE_PATCH_TYPE,
+        )
+        return (await self._client.fetch(call, _lease)).metadata.resource_version
+
+    def _spec(self, now: str) -> dict[str, JSON]:
+        return {
+            "holderIdentity": self._identity,
+            "leaseDurationSeconds": DURATION_SECONDS,
+            "renewTime": now,
+        }
+
+    def _now(self) -> str:
+        # A MicroTime is read with exactly six digits after the point.
+        return self._client.clock.utc_timestamp().removesuffix("Z") + ".000000Z"
+
+    def _call(self, definition: Definition, verb: str, method: str) -> Call:
+        name = self._name(definition)
+        path = f"/apis/coordination.k8s.io/v1/namespaces/{segment(self._namespace)}/leases"
+        return Call(
+            verb=verb,
+            resource=f"leases.coordination.k8s.io {self._namespace}/{name}",
+            method=method,
+            path=path if method == "POST" else f"{path}/{name}",
+            total_seconds=_CALL_SECONDS,
+        )
+
+    def _name(self, definition: Definition) -> str:
+        return name_of("lease", definition.name)
