@@ -11,6 +11,7 @@ import asyncio
 import base64
 import hashlib
 import logging
+import re
 from collections import defaultdict
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -47,6 +48,9 @@ _HASH = "espalier.dev/crd-hash"
 _SEQUENCE, _PART, _PARTS = "espalier.dev/sequence", "espalier.dev/part", "espalier.dev/parts"
 _DIGEST, _BYTES = "espalier.dev/sha256", "espalier.dev/bytes"
 _PAGE_SIZE = 500
+
+# Longer ones are none of ours.
+_NUMBER = re.compile(r"[0-9]{1,9}")
 
 
 class _Metadata(msgspec.Struct):
@@ -162,10 +166,10 @@ class SecretArchive:
                 yield entry
 
     async def _make_room(self, size_bytes: int) -> int:
-        if self._total_bytes is not None:
-            if self._total_bytes + size_bytes <= self._max_total_bytes:
-                return self._total_bytes
-            # Somebody may have taken archives away since they were counted.
+        counted = self._total_bytes
+        if counted is not None and counted + size_bytes <= self._max_total_bytes:
+            return counted
+        # Not counted yet, or somebody may have taken archives away since.
         parts = await self._listed({})
         self._total_bytes = sum(part.size_bytes for part in parts)
         for part in parts:
@@ -300,4 +304,4 @@ def _parts_of(items: Iterable[_Partial]) -> Iterable[_Part]:
 
 
 def _number(text: str | None, otherwise: int) -> int:
-    return int(text) if text and text.isascii() and text.isdigit() and len(text) < 10 else otherwise  # noqa: PLR2004 - longer ones are none of ours
+    return int(text) if text and _NUMBER.fullmatch(text) else otherwise

@@ -159,9 +159,9 @@ class HttpLeases:
         return now_seconds - sight.at_seconds > duration_seconds
 
     async def _found(self, definition: Definition) -> _Lease | None:
-        call = replace(self._call(definition, "get", "GET"), is_read=True)
+        # No tries again here: a lease must be had soon or not at all.
         try:
-            return await self._client.fetch(call, _lease)
+            return await self._client.fetch(self._call(definition, "get", "GET"), _lease)
         except NotFoundError:
             return None
 
