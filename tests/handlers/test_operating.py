@@ -4,6 +4,7 @@ from dataclasses import replace
 import pytest
 
 from espalier.crd import Condition, Definition
+from espalier.engine.running import Outcome
 from espalier.errors import MalformedDefinitionError, TransientError
 from espalier.handlers.guarding import Guard
 from espalier.handlers.operating import FAILED_RESYNC_SECONDS, Espalier
@@ -11,7 +12,7 @@ from espalier.handlers.queueing import WorkQueue
 from espalier.handlers.reporting import StatusReporter
 from espalier.handlers.settings import Settings
 from espalier.handlers.structural import StructuralKeeper
-from espalier.handlers.supervising import Supervisor, Verdict
+from espalier.handlers.supervising import Supervisor
 from tests.handlers.test_structural import UNTYPED
 from tests.handlers.world import FakeClock, FakeDefinitions, FakeEvents, definition_of, settled
 
@@ -25,15 +26,12 @@ class FakeWork:
     def key_of(self, definition: Definition) -> Hashable:
         return definition.versions
 
-    async def run(self, definition: Definition) -> Verdict:
+    async def run(self, definition: Definition) -> Outcome:
         self.log.append(definition.name)
-        return Verdict(proved=True, tend=False, retry=False)
+        return Outcome(definition=definition, is_proved=True)
 
     async def tend(self, definition: Definition) -> None:
         raise AssertionError(definition.name)
-
-    def pause_seconds(self, *, attempt: int) -> float:
-        return float(attempt)
 
 
 class UnreadableDefinitions(FakeDefinitions):

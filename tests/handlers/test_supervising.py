@@ -5,19 +5,21 @@ from dataclasses import replace
 import pytest
 
 from espalier.crd import Condition, Definition
+from espalier.engine.running import Outcome
 from espalier.errors import EspalierError, TransientError
 from espalier.handlers.guarding import Guard
 from espalier.handlers.reporting import StatusReporter
-from espalier.handlers.supervising import Supervisor, Verdict
+from espalier.handlers.supervising import Supervisor, pause_seconds
 from espalier.paths import JSON
 from tests.handlers.world import FakeClock, FakeDefinitions, FakeEvents, definition_of, settled
 
-PROVED = Verdict(proved=True, tend=False, retry=False)
-TENDED = Verdict(proved=True, tend=True, retry=False)
-STOPPED = Verdict(proved=False, tend=False, retry=False)
-FAILED = Verdict(proved=False, tend=False, retry=True)
-
 WIDGETS = definition_of(labels={"espalier.dev/mode": "enforce"})
+
+PROVED = Outcome(definition=WIDGETS, is_proved=True)
+TENDED = Outcome(definition=WIDGETS, is_proved=True, tends=True)
+STOPPED = Outcome(definition=WIDGETS)
+FAILED = Outcome(definition=WIDGETS, retries=True)
+
 NAME = WIDGETS.name
 
 
@@ -29,12 +31,12 @@ class FakeWork:
     def __init__(self) -> None:
         self.log: list[str] = []
         self.running = 0
-        self.verdicts: dict[str, asyncio.Queue[Verdict | EspalierError | ValueError]] = {}
+        self.verdicts: dict[str, asyncio.Queue[Outcome | EspalierError | ValueError]] = {}
 
     def key_of(self, definition: Definition) -> Hashable:
-        return definition.versions
+        return (definition.versions, tuple(definition.labels.items()))
 
-    async def run(self, definition: Definition) -> Verdict:
+    async def run(self, definition: Definition) -> Outcome:
         self.log.append(f"run {definition.resource_version}")
         self.running += 1
         try:
@@ -55,10 +57,7 @@ class FakeWork:
         finally:
             self.log.append("tended")
 
-    def pause_seconds(self, *, attempt: int) -> float:
-        return 10.0 * attempt
-
-    def told(self, name: str) -> asyncio.Queue[Verdict | EspalierError | ValueError]:
+    def told(self, name: str) -> asyncio.Queue[Outcome | EspalierError | ValueError]:
         return self.verdicts.setdefault(name, asyncio.Queue())
 
 
@@ -91,7 +90,7 @@ class World:
         await self.supervisor.reconcile(definition.name, definition)
         await settled()
 
-    async def tell(self, verdict: Verdict | EspalierError | ValueError) -> None:
+    async def tell(self, verdict: Outcome | EspalierError | ValueError) -> None:
         self.work.told(NAME).put_nowait(verdict)
         await settled()
 
@@ -216,16 +215,31 @@ async def test_a_definition_made_anew_under_its_name_is_another_one(world: World
 async def test_a_failed_run_is_tried_again_after_growing_pauses(world: World) -> None:
     await world.see(WIDGETS)
     await world.tell(TransientError(verb="list", resource="widgets", status=503))
-    await world.clock.advance(9)
+    await world.clock.advance(4)
     assert world.work.log == ["run 1"]
     await world.clock.advance(1)
     assert world.work.log == ["run 1"] * 2
 
     await world.tell(FAILED)
-    await world.clock.advance(19)
+    await world.clock.advance(9)
     assert world.work.log == ["run 1"] * 2
     await world.clock.advance(1)
     assert world.work.log == ["run 1"] * 3
+
+
+@pytest.mark.parametrize(
+    ("reason", "pauses"),
+    [
+        ("", [5, 10, 20, 40, 80, 900]),
+        ("Failed", [5, 10, 20, 40, 80, 900]),
+        ("Forbidden", [5, 10, 20, 40, 60, 60]),
+        ("Pending", [5, 10, 15, 15, 15, 15]),
+    ],
+)
+def test_what_a_person_or_another_process_ends_is_looked_for_more_often(
+    reason: str, pauses: list[int]
+) -> None:
+    assert [pause_seconds(reason, attempt=n) for n in (1, 2, 3, 4, 5, 50)] == pauses
 
 
 async def test_a_run_that_stopped_for_good_waits_for_another_definition(world: World) -> None:

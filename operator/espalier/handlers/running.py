@@ -1,5 +1,5 @@
 """
-Puts the operator together and runs it under Kopf until it is told to stop.
+Puts the operator together, and runs it under Kopf until it is told to stop.
 """
 
 import asyncio
@@ -7,38 +7,126 @@ from importlib.metadata import version
 
 import kopf
 
-from espalier.cluster.connecting import Connection
-from espalier.cluster.session import open_session
+from espalier.cluster import Cluster
+from espalier.engine.settings import Ports, RunSettings
+from espalier.handlers.guarding import Guard
 from espalier.handlers.hardening import harden
+from espalier.handlers.operating import Espalier
+from espalier.handlers.queueing import WorkQueue
+from espalier.handlers.reporting import StatusReporter
+from espalier.handlers.settings import Settings
+from espalier.handlers.structural import StructuralKeeper
+from espalier.handlers.supervising import Supervisor
+from espalier.handlers.watching import registry_of
+from espalier.handlers.working import EngineWork
 
 KOPF_USER_AGENT = f"kopf/{version('kopf')}"
 """By this the audit log tells Kopf's requests; none of them may change anything."""
 
 
-async def run_under_kopf(
-    registry: kopf.OperatorRegistry,
+async def run_operator(
+    settings: Settings,
+    cluster: Cluster,
     *,
     stop_flag: asyncio.Event,
     ready_flag: asyncio.Event | None = None,
 ) -> None:
     """
-    Run a registry's handlers until the flag is set, or a signal comes in the main thread.
+    Run the operator until the flag is set, or until a signal comes in the main thread.
+
+    Kopf takes whatever other tasks are begun in this event loop meanwhile for its own: it
+    waits for them at its end, and cancels them after five seconds.
+
+    Args:
+        cluster: Where it works; the caller closes it afterwards.
+        ready_flag: Set when Kopf's handlers are ready.
+
+    Raises:
+        ClusterError: The API server cannot be reached at the start, or lets nobody list
+            definitions.
+        Exception: A bug ended a task; the operator does not go on without it.
     """
-    settings = kopf.OperatorSettings()
-    harden(settings)
+    await _preflight(cluster)
+    guard = Guard(stop_flag.set)
+    espalier = _assemble(settings, cluster, guard)
+
+    async def log_in() -> kopf.AiohttpSession:
+        return kopf.AiohttpSession(
+            server=cluster.server,
+            aiohttp_session=cluster.open_session(user_agent=KOPF_USER_AGENT),
+        )
+
+    kopf_settings = kopf.OperatorSettings()
+    harden(kopf_settings)
     await kopf.operator(
-        registry=registry,
-        settings=settings,
+        registry=registry_of(espalier, log_in),
+        settings=kopf_settings,
         standalone=True,
         clusterwide=True,
         stop_flag=stop_flag,
         ready_flag=ready_flag,
     )
+    if guard.failure is not None:
+        raise guard.failure
 
 
-async def session_of_kopf(connection: Connection) -> kopf.AiohttpSession:
+async def _preflight(cluster: Cluster) -> None:
     """
-    Open a session for Kopf, which closes it; any number of connections, as each watch holds one.
+    See that definitions can be listed: Kopf would try for ever, and say so in its own words.
     """
-    session = open_session(connection, user_agent=KOPF_USER_AGENT, max_connections=0)
-    return kopf.AiohttpSession(server=connection.server, aiohttp_session=session)
+    async for _ in cluster.definitions.list_definitions(page_size=1):
+        return
+
+
+def _assemble(settings: Settings, cluster: Cluster, guard: Guard) -> Espalier:
+    clock, definitions = cluster.clock, cluster.definitions
+    queue = WorkQueue(clock)
+    reporter = StatusReporter(
+        definitions,
+        cluster.events,
+        clock,
+        guard,
+        progress_seconds=settings.progress_seconds,
+    )
+    supervisor = Supervisor(
+        EngineWork(_ports_of(settings, cluster), _run_settings_of(settings), reporter),
+        definitions,
+        reporter,
+        clock=clock,
+        guard=guard,
+        nudge=queue.nudge,
+        max_runs=settings.max_runs,
+    )
+    return Espalier(
+        settings,
+        definitions=definitions,
+        clock=clock,
+        guard=guard,
+        queue=queue,
+        reporter=reporter,
+        keeper=StructuralKeeper(
+            definitions, clock, grace_seconds=settings.structural_grace_seconds
+        ),
+        supervisor=supervisor,
+    )
+
+
+def _ports_of(settings: Settings, cluster: Cluster) -> Ports:
+    return Ports(
+        objects=cluster.objects,
+        definitions=cluster.definitions,
+        rights=cluster.rights,
+        checkpoints=cluster.checkpoints(settings.namespace),
+        archive=cluster.archive(settings.namespace),
+        leases=cluster.leases(settings.namespace),
+        clock=cluster.clock,
+    )
+
+
+def _run_settings_of(settings: Settings) -> RunSettings:
+    return RunSettings(
+        settle_seconds=settings.settle_seconds,
+        page_size=settings.page_size,
+        max_in_flight=settings.max_in_flight,
+        is_read_only=settings.read_only,
+    )

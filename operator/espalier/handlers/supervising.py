@@ -8,12 +8,15 @@ alone, be it still running or finished. Work on one definition never hinders ano
 
 import asyncio
 import logging
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
 from espalier.crd import Definition
+from espalier.engine import retrying
+from espalier.engine.conditions import Reason
 from espalier.engine.ports import Clock, Definitions
+from espalier.engine.running import Outcome
 from espalier.errors import EspalierError, NotFoundError
 from espalier.handlers.guarding import Guard, stop
 from espalier.handlers.reporting import OWN_CONDITIONS, StatusReporter
@@ -23,21 +26,12 @@ logger = logging.getLogger(__name__)
 MODE_LABEL = "espalier.dev/mode"
 """Opts a definition in; without it nothing but the structural condition is kept."""
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
-    """
-    How a run ended, as far as it matters for what comes next.
-
-    Attributes:
-        proved: Every stored object was shown to be in its normal form.
-        tend: New objects must be watched over from now on.
-        retry: Trying again can help though the definition does not change.
-    """
-
-    proved: bool
-    tend: bool
-    retry: bool
+# What ends without the definition being changed, and without anything that tells of it: a person
+# grants a right, another process gives its lease back.
+_LONGEST_PAUSES: Mapping[str, float] = {
+    Reason.FORBIDDEN: retrying.FORBIDDEN_PAUSE_SECONDS,
+    Reason.PENDING: 15.0,
+}
 
 
 class Work(Protocol):
@@ -50,7 +44,7 @@ class Work(Protocol):
         Tell what a run on this definition is for.
         """
 
-    async def run(self, definition: Definition) -> Verdict:
+    async def run(self, definition: Definition) -> Outcome:
         """
         Do it once, and report how it goes.
 
@@ -64,11 +58,6 @@ class Work(Protocol):
 
         Raises:
             EspalierError: It could not go on.
-        """
-
-    def pause_seconds(self, *, attempt: int) -> float:
-        """
-        Tell how long to wait after so many failures in a row, the first being 1.
         """
 
 
@@ -181,28 +170,28 @@ class Supervisor:
             logger.info("The work ended: the label is gone.", extra={"crd": definition.name})
 
     def _key_of(self, definition: Definition) -> Hashable:
-        mode = definition.labels.get(MODE_LABEL)
-        return (mode, definition.deleting, self._work.key_of(definition))
+        return (MODE_LABEL in definition.labels, self._work.key_of(definition))
 
     async def _drive(self, definition: Definition, charge: _Charge) -> None:
         attempt = 0
         while True:
+            attempt += 1
+            reason = ""
             try:
-                verdict = await self._run(definition)
-                charge.proved = verdict.proved
-                if verdict.proved:
-                    attempt = 0
-                if verdict.tend:
-                    await self._work.tend(definition)
-                elif not verdict.retry:
+                outcome = await self._run(definition)
+                charge.proved, reason = outcome.is_proved, outcome.reason
+                if outcome.is_proved:
+                    attempt = 1
+                if outcome.tends:
+                    await self._work.tend(outcome.definition or definition)
+                elif not outcome.retries:
                     return
             except EspalierError as error:
                 logger.warning(
                     "The work on a definition stopped; trying again later.",
-                    extra={"crd": definition.name, "error": str(error), "attempt": attempt + 1},
+                    extra={"crd": definition.name, "error": str(error), "attempt": attempt},
                 )
-            attempt += 1
-            await self._clock.sleep(self._work.pause_seconds(attempt=attempt))
+            await self._clock.sleep(pause_seconds(reason, attempt=attempt))
             fresh = await self._reread(definition)
             if fresh is None or self._key_of(fresh) != charge.key:
                 # The queue reads it anew and compares: it may be gone, or have another purpose.
@@ -210,7 +199,7 @@ class Supervisor:
                 return
             definition = fresh
 
-    async def _run(self, definition: Definition) -> Verdict:
+    async def _run(self, definition: Definition) -> Outcome:
         async with self._turns:
             return await self._work.run(definition)
 
@@ -229,3 +218,15 @@ class Supervisor:
             )
             return definition
         return fresh if fresh.uid == definition.uid else None
+
+
+def pause_seconds(reason: str, *, attempt: int) -> float:
+    """
+    Tell how long to wait before the work on a definition is tried again.
+
+    Args:
+        reason: Of its condition; empty if an error ended the work.
+        attempt: How often it has failed in a row, from 1.
+    """
+    longest = _LONGEST_PAUSES.get(reason, retrying.LONGEST_RUN_PAUSE_SECONDS)
+    return min(retrying.run_pause_seconds(attempt), longest)

@@ -1,0 +1,41 @@
+"""
+The engine as the supervisor sees it: its runs, with their ports and settings bound.
+"""
+
+from collections.abc import Hashable
+
+from espalier.crd import Definition
+from espalier.engine.guarding import purpose_of
+from espalier.engine.ports import Reporter
+from espalier.engine.running import Outcome, run
+from espalier.engine.settings import Ports, RunSettings
+from espalier.engine.tending import tend
+
+
+class EngineWork:
+    """
+    Implements ``espalier.handlers.supervising.Work``.
+    """
+
+    def __init__(self, ports: Ports, settings: RunSettings, reporter: Reporter) -> None:
+        self._ports = ports
+        self._settings = settings
+        self._reporter = reporter
+
+    def key_of(self, definition: Definition) -> Hashable:
+        """
+        Tell what a run on this definition is for.
+        """
+        return purpose_of(definition)
+
+    async def run(self, definition: Definition) -> Outcome:
+        """
+        Do it once, and report how it goes.
+        """
+        return await run(definition, self._ports, self._settings, self._reporter)
+
+    async def tend(self, definition: Definition) -> None:
+        """
+        Keep new objects in form.
+        """
+        await tend(definition, self._ports, self._settings, self._reporter)
