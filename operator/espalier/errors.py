@@ -22,6 +22,7 @@ The exceptions, as a tree. A class is here because some caller acts differently 
     │   ├── UndecodableError           500; stored bytes that the server cannot read, with their keys
     │   └── RejectedError              every other 4xx: a retry cannot help
     ├── DefinitionChangedError         the CRD moved meanwhile; start over
+    ├── RunStoppedError                a run must not go on; carries the condition's reason
     ├── ArchiveFullError               what would be removed cannot be archived
     └── LeaseLostError                 somebody else runs on this CRD now
 
@@ -266,6 +267,23 @@ class DefinitionChangedError(EspalierError):
 
     def __str__(self) -> str:
         return f"{self.crd}: {self.detail}; start over"
+
+
+@dataclass(unsafe_hash=True)
+class RunStoppedError(EspalierError):
+    """
+    A run found a reason not to go on; nothing more is written.
+
+    Attributes:
+        reason: As in the condition ``espalier.dev/StoredObjectsCurrent``.
+        detail: The condition's message.
+    """
+
+    reason: str
+    detail: str
+
+    def __str__(self) -> str:
+        return f"{self.reason}: {self.detail}"
 
 
 @dataclass(unsafe_hash=True)

@@ -126,6 +126,7 @@ class Objects(Protocol):
         NotFoundError: The object, or the resource, is gone.
         ConflictError: 409 on a write.
         ForbiddenError: 403 by RBAC or by admission.
+        UndecodableError: The server cannot read what is stored.
         RejectedError: Another 4xx.
     """
 

@@ -1,0 +1,153 @@
+"""
+Espalier's two conditions, and what they say to people.
+
+Paths, names and counts only: no field's value ever stands in a message.
+"""
+
+import enum
+from collections.abc import Iterable, Sequence
+
+from espalier.crd import Condition, Definition
+from espalier.engine.ports import Resource
+
+STORED_OBJECTS_CURRENT = "espalier.dev/StoredObjectsCurrent"
+STORED_OBJECTS_VALID = "espalier.dev/StoredObjectsValid"
+
+MAX_MESSAGE_LENGTH = 8 * 1024
+"""In characters; even with four bytes each it stays far below what a status may hold."""
+
+MAX_NAMED = 5
+"""How many offenders, causes or paths a message names before it says how many more there are."""
+
+AGGREGATION_LABEL = "rbac.espalier.dev/aggregate-to-operator"
+
+
+class Reason(enum.StrEnum):
+    """
+    Why the stored objects are current, or are not.
+    """
+
+    CURRENT = "Verified"
+    PENDING = "Pending"
+    OBSERVED = "Observed"
+    REWRITING = "Rewriting"
+    FAILED = "Failed"
+    PARTIAL = "Partial"
+    WOULD_LOSE_DATA = "WouldLoseData"
+    NO_SCHEMA = "NoSchema"
+    NON_STRUCTURAL = "NonStructural"
+    FORBIDDEN = "Forbidden"
+    WEBHOOK_UNAVAILABLE = "WebhookUnavailable"
+    ADMISSION_MUTATES = "AdmissionMutates"
+    OUTSIDE_WINDOW = "OutsideWindow"
+    STORAGE_VERSION_NOT_SERVED = "StorageVersionNotServed"
+    UNDECODABLE = "Undecodable"
+    ARCHIVE_FULL = "ArchiveFull"
+
+
+NOT_CHECKED = Condition(
+    type=STORED_OBJECTS_VALID,
+    status="Unknown",
+    reason="NotChecked",
+    message="stored values are not validated by this version",
+)
+
+
+def not_current(reason: Reason, message: str) -> tuple[Condition, Condition]:
+    """
+    Make both conditions for objects that are not shown to be current.
+    """
+    return _both("False", reason, message)
+
+
+def current(
+    definition: Definition, *, objects: int | None, note: str = ""
+) -> tuple[Condition, Condition]:
+    """
+    Make both conditions for objects that a verify pass has shown to be current.
+
+    Args:
+        objects: How many the pass has seen; None if that is not known any more.
+        note: A sentence to add.
+    """
+    count = "all stored objects are" if objects is None else _all_of(objects)
+    version = definition.storage.name
+    message = (
+        f"{count} in normal form at the storage version {version},"
+        f" for generation {definition.generation}; storedVersions: {version}"
+    )
+    return _both("True", Reason.CURRENT, f"{message}. {note}" if note else message)
+
+
+def rewriting(
+    definition: Definition, what: str, *, done: int, total: int | None
+) -> tuple[Condition, Condition]:
+    """
+    Make both conditions for a pass that is under way: ``Rewriting n of m``.
+    """
+    of = f" of {total}" if total is not None else ""
+    message = (
+        f"{what}: {done}{of} objects, storage version {definition.storage.name},"
+        f" generation {definition.generation}"
+    )
+    return not_current(Reason.REWRITING, message)
+
+
+def forbidden_message(resource: Resource, verbs: Sequence[str]) -> str:
+    """
+    Say which rights are missing, and the one command that grants what the operator needs.
+    """
+    name = str(resource)
+    return (
+        f"the operator may not {', '.join(verbs)} {name}. Grant it:"
+        f" kubectl create clusterrole espalier-{name} --verb=get,list,watch,patch,update"
+        f" --resource={name},{name}/status"
+        f" && kubectl label clusterrole espalier-{name} {AGGREGATION_LABEL}=true"
+    )
+
+
+def enumerated(items: Iterable[str], *, total: int | None = None) -> str:
+    """
+    Join the first few texts with commas, and say how many more there are.
+
+    Args:
+        total: How many there are in all, where ``items`` holds only some of them.
+    """
+    listed = list(items)
+    named = listed[:MAX_NAMED]
+    more = (len(listed) if total is None else total) - len(named)
+    text = ", ".join(named)
+    return f"{text} and {more} more" if more > 0 else text
+
+
+def counted(number: int, noun: str) -> str:
+    """
+    Write a number with its noun: ``1 object``, ``2 objects``.
+    """
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def bounded(message: str) -> str:
+    """
+    Cut a message that is too long for a condition.
+    """
+    if len(message) <= MAX_MESSAGE_LENGTH:
+        return message
+    return message[: MAX_MESSAGE_LENGTH - 5] + " ..."
+
+
+def _all_of(objects: int) -> str:
+    match objects:
+        case 0:
+            return "no objects are stored; what will be is"
+        case 1:
+            return "the one stored object is"
+        case _:
+            return f"all {objects} stored objects are"
+
+
+def _both(status: str, reason: Reason, message: str) -> tuple[Condition, Condition]:
+    condition = Condition(
+        type=STORED_OBJECTS_CURRENT, status=status, reason=str(reason), message=bounded(message)
+    )
+    return condition, NOT_CHECKED

@@ -1,0 +1,136 @@
+"""
+What must hold while a run writes: its lease, and the definition that it was planned for.
+"""
+
+from collections.abc import Hashable
+
+from espalier.crd import Definition
+from espalier.engine.calling import patiently
+from espalier.engine.planning import read_policy, run_key
+from espalier.engine.ports import Clock, Definitions, Leases
+from espalier.errors import (
+    ClusterError,
+    DefinitionChangedError,
+    LeaseLostError,
+    NotFoundError,
+    TransientError,
+)
+
+CHECK_SECONDS = 2.0
+"""How old what is known of the definition may become while objects are written."""
+
+RENEWALS_PER_LEASE = 3
+
+
+def purpose_of(definition: Definition) -> Hashable:
+    """
+    Tell what work on a definition is for; with another purpose it stops and starts over.
+
+    Beyond the run's key this has what decides whether a run may begin or go on at all.
+    """
+    policy = read_policy(definition)
+    return (
+        definition.uid,
+        run_key(definition, policy),
+        policy.is_loss_accepted,
+        policy.mistakes,
+        definition.established,
+        definition.deleting,
+    )
+
+
+class Sentry:
+    """
+    Looks whether a definition is still the one that a run was planned for.
+    """
+
+    def __init__(self, definitions: Definitions, clock: Clock, definition: Definition) -> None:
+        self._definitions = definitions
+        self._clock = clock
+        self._definition = definition
+        self._purpose = purpose_of(definition)
+
+    async def check(self) -> Definition:
+        """
+        Read the definition anew.
+
+        Raises:
+            DefinitionChangedError: It is gone, another one, or asks for something else.
+        """
+        name = self._definition.name
+        try:
+            fresh = await patiently(lambda: self._definitions.get_definition(name), self._clock)
+        except NotFoundError:
+            raise DefinitionChangedError(name, "the definition is gone") from None
+        if purpose_of(fresh) != self._purpose:
+            raise DefinitionChangedError(name, "the definition or its labels changed")
+        return fresh
+
+    async def watch(self) -> None:
+        """
+        Look again and again, and end only by an error.
+
+        Raises:
+            DefinitionChangedError: As ``check``.
+        """
+        while True:
+            await self._clock.sleep(CHECK_SECONDS)
+            try:
+                await self.check()
+            except TransientError:
+                # The writes meet the same server; the next page is not begun without an answer.
+                continue
+
+
+class Holder:
+    """
+    Keeps a lease.
+    """
+
+    def __init__(self, leases: Leases, clock: Clock, definition: Definition) -> None:
+        self._leases = leases
+        self._clock = clock
+        self._definition = definition
+        self._held_until_seconds = float("-inf")
+
+    async def take(self) -> None:
+        """
+        Take the lease or renew it.
+
+        Raises:
+            LeaseLostError: Somebody else has it.
+        """
+        # Counted from before the call: the server may have written it right then.
+        asked_seconds = self._clock.monotonic_seconds()
+        await self._leases.acquire(self._definition)
+        self._held_until_seconds = asked_seconds + self._leases.duration_seconds
+
+    async def renew(self) -> None:
+        """
+        Renew the lease again and again, and end only by an error.
+
+        Raises:
+            LeaseLostError: Somebody else has it.
+        """
+        while True:
+            await self._clock.sleep(self._leases.duration_seconds / RENEWALS_PER_LEASE)
+            try:
+                await self.take()
+            except ClusterError:
+                # Whether it is still held is for ``expire`` to say.
+                continue
+
+    async def expire(self) -> None:
+        """
+        End by an error before others may take the lease, if it could not be renewed.
+
+        Raises:
+            LeaseLostError: It runs out.
+        """
+        margin_seconds = self._leases.duration_seconds / RENEWALS_PER_LEASE
+        while True:
+            now = self._clock.monotonic_seconds()
+            left_seconds = self._held_until_seconds - margin_seconds - now
+            if left_seconds <= 0:
+                raise LeaseLostError(self._definition.name, "")
+            await self._clock.sleep(left_seconds)

@@ -1,0 +1,204 @@
+"""
+Would a rewrite lose something? The proof for definitions whose objects the API server prunes.
+
+What a schema no longer specifies is still stored, invisible, until the next write. Three things
+tell of it: the schemas since the last proof, which the checkpoint keeps; the paths that the
+objects' managedFields name; and, where neither is complete, the schemas of the stored versions.
+What they cannot tell counts as lost.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from espalier import crd
+from espalier.crd import Definition
+from espalier.engine.conditions import counted, enumerated
+from espalier.engine.ports import StoredMetadata
+from espalier.errors import SchemaParseError, UnknownVersionError
+from espalier.schema import Structural
+
+MAX_PATHS = 1000
+"""How many distinct unspecified paths a survey keeps."""
+
+# Objects of one kind name the same paths over and over.
+_MAX_REMEMBERED = 20_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    """
+    What is known since the last proved run.
+
+    Attributes:
+        specified: All paths that the storage version's schemas specified, then and since.
+        dropped: Paths that managedFields name, and that were known to be gone at the proof.
+    """
+
+    specified: frozenset[str]
+    dropped: frozenset[str] = frozenset()
+
+    def with_schema(self, structural: Structural | None) -> "Record":
+        """
+        Add what a schema specifies, since objects may be written under it from now on.
+        """
+        known_again = {path for path in self.dropped if crd.specifies(structural, path)}
+        return Record(
+            specified=self.specified | crd.specified_paths(structural),
+            dropped=self.dropped - known_again,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class History:
+    """
+    What a metadata-only pass has found.
+
+    Attributes:
+        objects: How many objects are stored.
+        without_history: How many of them have no managedFields at all.
+        unspecified: Named paths that the storage version's schema does not specify, with the
+            number of objects that name each.
+        is_cut: Whether there were more such paths than are kept.
+    """
+
+    objects: int = 0
+    without_history: int = 0
+    unspecified: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
+    is_cut: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loss:
+    """
+    What a rewrite would remove, as far as can be told.
+
+    Attributes:
+        paths: Each with what tells of it.
+        unprovable: Sentences on stored versions of which nothing can be told.
+        is_cut: Whether there are more paths.
+    """
+
+    paths: Mapping[str, str]
+    unprovable: tuple[str, ...] = ()
+    is_cut: bool = False
+
+    @property
+    def is_nothing(self) -> bool:
+        """
+        Whether it is proved that nothing would be lost.
+        """
+        return not self.paths and not self.unprovable
+
+    def describe(self) -> str:
+        """
+        Say what would be lost, and what to do.
+        """
+        sentences = list(self.unprovable)
+        if self.paths:
+            more = "at least " if self.is_cut else ""
+            named = enumerated(f"{path} ({why})" for path, why in sorted(self.paths.items()))
+            sentences.append(
+                f"rewriting would remove {more}{counted(len(self.paths), 'path')} that the storage"
+                f" version's schema does not specify: {named}"
+            )
+        return (
+            "; ".join(sentences)
+            + ". Nothing was rewritten. Specify in the schema what is to be kept,"
+            " or accept the loss: label espalier.dev/loss=accept"
+        )
+
+
+class Historian:
+    """
+    Counts what managedFields name, an object at a time.
+    """
+
+    def __init__(self, structural: Structural | None) -> None:
+        self._structural = structural
+        self._objects = 0
+        self._without_history = 0
+        self._unspecified: dict[str, int] = {}
+        self._is_cut = False
+        self._remembered: dict[str, bool] = {}
+
+    def add(self, metadata: StoredMetadata) -> None:
+        """
+        Take an object into account.
+        """
+        self._objects += 1
+        if not metadata.managed_fields:
+            self._without_history += 1
+        for path in crd.named_paths(metadata.managed_fields):
+            if self._is_specified(path):
+                continue
+            if path in self._unspecified or len(self._unspecified) < MAX_PATHS:
+                self._unspecified[path] = self._unspecified.get(path, 0) + 1
+            else:
+                self._is_cut = True
+
+    def history(self) -> History:
+        """
+        Tell what was found.
+        """
+        return History(
+            objects=self._objects,
+            without_history=self._without_history,
+            unspecified=MappingProxyType(dict(self._unspecified)),
+            is_cut=self._is_cut,
+        )
+
+    def _is_specified(self, path: str) -> bool:
+        known = self._remembered.get(path)
+        if known is None:
+            if len(self._remembered) >= _MAX_REMEMBERED:
+                self._remembered.clear()
+            known = self._remembered[path] = crd.specifies(self._structural, path)
+        return known
+
+
+def judge(
+    definition: Definition,
+    structural: Structural | None,
+    record: Record | None,
+    history: History,
+) -> Loss:
+    """
+    Tell what a rewrite of all objects would lose.
+
+    Args:
+        structural: The schema of the storage version.
+        record: Known since the last proved run; None without one.
+    """
+    if not history.objects:
+        return Loss(paths={})
+    paths: dict[str, str] = {}
+    unprovable: list[str] = []
+    for name in definition.stored_versions:
+        if name == definition.storage.name:
+            continue
+        try:
+            stored = crd.structural_of(definition.version(name))
+        except (UnknownVersionError, SchemaParseError) as error:
+            unprovable.append(f"what is stored at {name} cannot be told: {error}")
+            continue
+        if stored is None:
+            unprovable.append(f"what is stored at {name} cannot be told: it has no schema")
+        elif history.without_history:
+            lost = crd.unspecified(structural, crd.specified_paths(stored))
+            paths |= dict.fromkeys(lost, f"specified at the stored version {name}")
+    if record is not None:
+        lost = crd.unspecified(structural, record.specified)
+        paths |= dict.fromkeys(lost, "specified before")
+    dropped = record.dropped if record is not None else frozenset()
+    for path, objects in history.unspecified.items():
+        if path not in dropped:
+            paths[path] = f"named by managedFields of {counted(objects, 'object')}"
+    return Loss(paths=paths, unprovable=tuple(unprovable), is_cut=history.is_cut)
+
+
+def record_of_proof(structural: Structural | None, history: History) -> Record:
+    """
+    Make the record of a run that has just been proved.
+    """
+    return Record(specified=crd.specified_paths(structural), dropped=frozenset(history.unspecified))

@@ -1,0 +1,266 @@
+"""
+One run on one definition: prove that nothing is lost, rewrite, settle, verify, trim.
+
+After a flip of the storage version a server may store the old version for a moment, and nothing
+tells when all of them have agreed. So the first verify pass waits for the settle time, and only a
+pass that rewrites nothing counts. The stored versions are trimmed to the storage version only if
+the definition is the one that was read before that pass's first page, in all that matters, and
+under an optimistic lock.
+"""
+
+import logging
+from dataclasses import replace
+from datetime import datetime
+
+from espalier import crd
+from espalier.crd import Definition
+from espalier.engine import conditions
+from espalier.engine.checkpointing import Ledger
+from espalier.engine.conditions import Reason, counted
+from espalier.engine.guarding import Sentry
+from espalier.engine.losing import History, Record, record_of_proof
+from espalier.engine.pacing import Pacer
+from espalier.engine.passing import Removing, Rewriting
+from espalier.engine.planning import Plan, ServerPruned
+from espalier.engine.ports import Reporter
+from espalier.engine.proving import examine_all, prove_harmless
+from espalier.engine.retrying import call_pause_seconds
+from espalier.engine.rights import check_rights
+from espalier.engine.settings import Ports, RunSettings
+from espalier.engine.tallying import Tally, describe_failures
+from espalier.errors import (
+    ConflictError,
+    DefinitionChangedError,
+    RunStoppedError,
+    TransientError,
+)
+
+logger = logging.getLogger(__name__)
+
+REWRITE, VERIFY = "rewrite", "verify"
+
+MAX_VERIFY_PASSES = 5
+MAX_TRIM_ATTEMPTS = 10
+
+
+class Migration:
+    """
+    A run under way. Whoever starts it holds the lease and has the definition watched.
+    """
+
+    def __init__(
+        self,
+        planned: Plan,
+        ports: Ports,
+        settings: RunSettings,
+        *,
+        ledger: Ledger,
+        reporter: Reporter,
+        sentry: Sentry,
+    ) -> None:
+        self._planned = planned
+        self._ports = ports
+        self._settings = settings
+        self._ledger = ledger
+        self._reporter = reporter
+        self._sentry = sentry
+        self._pacer = Pacer(
+            ports.clock,
+            max_in_flight=settings.max_in_flight,
+            bytes_per_second=settings.bytes_per_second,
+            writes_per_second=settings.writes_per_second,
+        )
+        self._what = ""
+        self._seen_before = 0
+
+    async def migrate(self) -> Definition:
+        """
+        Bring all objects into form, and prove it.
+
+        Returns:
+            The definition with its stored versions trimmed.
+
+        Raises:
+            RunStoppedError: It must not or cannot go on; the reason is the condition's.
+            DefinitionChangedError: Start over with the new definition.
+            ArchiveFullError: What would be removed cannot be archived.
+            ClusterError: The API server cannot be reached, or refuses.
+        """
+        settles_at_seconds = self._settles_at_seconds()
+        await check_rights(self._planned, self._ports)
+        work, history = await self._prepare()
+        if self._ledger.progress.phase != VERIFY:
+            await self._rewrite_all(work)
+        await self._settle(settles_at_seconds)
+        tally, before = await self._verify(work)
+        trimmed = await self._trim(before)
+        record = self._record_of(history)
+        await self._ledger.save(
+            replace(
+                self._ledger.progress,
+                phase="",
+                token="",
+                is_proved=True,
+                proved_objects=tally.seen,
+                record=record,
+            )
+        )
+        return trimmed
+
+    async def before_page(self) -> None:
+        """
+        See that the definition is the one that the run was planned for.
+        """
+        await self._sentry.check()
+
+    async def after_page(self, tally: Tally, *, token: str | None, remaining: int | None) -> None:
+        """
+        Save and tell how far the pass came; stop if rights went missing meanwhile.
+        """
+        seen = self._seen_before + tally.seen
+        progress = self._ledger.progress
+        if progress.phase == REWRITE:
+            await self._ledger.note(
+                replace(progress, token=token or "", seen=seen) if token else progress
+            )
+        total = seen + remaining if remaining is not None else (None if token else seen)
+        logger.info(
+            "Worked through a page of stored objects.",
+            extra={
+                "crd": self._planned.definition.name,
+                "phase": progress.phase,
+                "objects": seen,
+                "rewritten": tally.rewritten,
+                "failed": tally.failed,
+            },
+        )
+        await self._tell(done=seen, total=total)
+        if tally.forbidden:
+            await check_rights(self._planned, self._ports)
+
+    async def _prepare(self) -> tuple[Rewriting | Removing, History]:
+        """
+        Take note of the schema, then prove by reading that nothing is lost.
+        """
+        progress, planned = self._ledger.progress, self._planned
+        record = progress.record
+        if record is not None:
+            record = record.with_schema(crd.structural_of(planned.definition.storage))
+        # Durable before anything is written, so that the settle time and the record hold.
+        await self._ledger.save(replace(progress, record=record, is_proved=False))
+        self._what = "reading"
+        if isinstance(planned, ServerPruned):
+            history = await prove_harmless(planned, self._ports, self._settings, self, record)
+            return Rewriting(planned, self._ports, self._settings, self._pacer), history
+        removing = Removing(planned, self._ports, self._settings, self._pacer)
+        await examine_all(planned, self._ports, removing, self)
+        return removing, History()
+
+    def _record_of(self, history: History) -> Record:
+        return record_of_proof(crd.structural_of(self._planned.definition.storage), history)
+
+    async def _rewrite_all(self, work: Rewriting | Removing) -> None:
+        progress = self._ledger.progress
+        if progress.phase != REWRITE:
+            progress = replace(progress, phase=REWRITE, token="", seen=0)
+            await self._ledger.save(progress)
+        self._seen_before = progress.seen
+        self._what = "rewriting"
+        await self._tell(done=progress.seen, total=None)
+        # What fails here is met again by the verify pass, which has the last word.
+        await work.go(self, start_token=progress.token or None)
+        await self._ledger.save(replace(self._ledger.progress, phase=VERIFY, token="", seen=0))
+        self._seen_before = 0
+
+    def _settles_at_seconds(self) -> float:
+        """
+        Tell when the settle time is over, on the monotonic clock.
+
+        A wall clock that went back counts as no time gone; one that jumps ahead while the run
+        goes on does not count at all.
+        """
+        now = datetime.fromisoformat(self._ports.clock.utc_timestamp())
+        try:
+            gone_seconds = (
+                now - datetime.fromisoformat(self._ledger.progress.first_seen)
+            ).total_seconds()
+        except (ValueError, TypeError):
+            gone_seconds = 0.0
+        # Timestamps have whole seconds, so up to one second may not have gone yet.
+        gone_seconds = max(gone_seconds - 1.0, 0.0)
+        return self._ports.clock.monotonic_seconds() + self._settings.settle_seconds - gone_seconds
+
+    async def _settle(self, settles_at_seconds: float) -> None:
+        clock = self._ports.clock
+        left_seconds = settles_at_seconds - clock.monotonic_seconds()
+        if left_seconds <= 0:
+            return
+        await self._reporter.report(
+            self._planned.definition,
+            conditions.not_current(
+                Reason.PENDING,
+                f"objects are rewritten; the verify pass begins in {left_seconds:.0f} s,"
+                " when every API server is expected to store the storage version"
+                f" {self._planned.definition.storage.name}",
+            ),
+        )
+        await clock.sleep(left_seconds)
+
+    async def _verify(self, work: Rewriting | Removing) -> tuple[Tally, Definition]:
+        """
+        Pass over all objects until one pass has nothing to rewrite.
+
+        Returns:
+            The counts of that pass, and the definition as read before its first page.
+        """
+        rewritten = 0
+        for number in range(1, MAX_VERIFY_PASSES + 1):
+            self._what = f"verifying (pass {number})"
+            before = await self._sentry.check()
+            tally = await work.go(self, start_token=None)
+            if tally.failed:
+                raise RunStoppedError(
+                    Reason.FAILED,
+                    f"{counted(tally.failed, 'object')} of {tally.seen} could not be rewritten:"
+                    f" {describe_failures(tally.failures)}. storedVersions stays as it is;"
+                    " the run is tried again",
+                )
+            if not tally.rewritten:
+                return tally, before
+            rewritten = tally.rewritten
+        raise RunStoppedError(
+            Reason.FAILED,
+            f"{MAX_VERIFY_PASSES} verify passes in a row found objects out of form, the last one"
+            f" {counted(rewritten, 'object')}: something keeps writing them so, such as an API"
+            " server that still stores an older version, or a GitOps tool. storedVersions stays"
+            " as it is; the run is tried again",
+        )
+
+    async def _trim(self, before: Definition) -> Definition:
+        """
+        Trim the stored versions, if everything is as it was before the verify pass.
+        """
+        only_storage = (before.storage.name,)
+        for attempt in range(1, MAX_TRIM_ATTEMPTS + 1):
+            fresh = await self._sentry.check()
+            if fresh.stored_versions == only_storage:
+                return fresh
+            if fresh.stored_versions != before.stored_versions:
+                raise DefinitionChangedError(
+                    fresh.name, "status.storedVersions changed during the verify pass"
+                )
+            try:
+                await self._ports.definitions.set_stored_versions(fresh, only_storage)
+            except (ConflictError, TransientError):
+                # Perhaps only a condition was written meanwhile; perhaps it was trimmed after
+                # all. What is there now tells.
+                await self._ports.clock.sleep(call_pause_seconds(attempt))
+        raise RunStoppedError(
+            Reason.FAILED,
+            f"all objects are rewritten, but storedVersions could not be trimmed in"
+            f" {MAX_TRIM_ATTEMPTS} attempts; the run is tried again",
+        )
+
+    async def _tell(self, *, done: int, total: int | None) -> None:
+        words = conditions.rewriting(self._planned.definition, self._what, done=done, total=total)
+        await self._reporter.report(self._planned.definition, words)

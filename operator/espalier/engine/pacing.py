@@ -1,0 +1,152 @@
+"""
+How many writes are under way at a time, and how fast they may come.
+
+The number grows by one for each full round of successes and is halved when the server struggles.
+The rates bound what etcd must keep: it holds every revision until it compacts, five minutes' worth.
+Only writes that changed something count towards them, once they are done; what the writes under
+way add is bounded by their number.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from contextlib import asynccontextmanager
+from typing import TypeVar
+
+from espalier.engine.ports import Clock
+from espalier.engine.retrying import LONGEST_CALL_PAUSE_SECONDS
+from espalier.errors import TransientError
+
+DEFAULT_BYTES_PER_SECOND = 3 * 1024 * 1024
+FIRST_IN_FLIGHT = 16
+
+# One overload fails many requests at once; it is one reason to slow down, not many.
+HALVE_AT_MOST_EVERY_SECONDS = 1.0
+
+# Stands for an object's size until some were sampled.
+ASSUMED_OBJECT_BYTES = 4 * 1024
+
+T = TypeVar("T")
+
+
+class Pacer:
+    """
+    Hands out turns. It belongs to one event loop.
+    """
+
+    def __init__(
+        self,
+        clock: Clock,
+        *,
+        max_in_flight: int,
+        bytes_per_second: float = DEFAULT_BYTES_PER_SECOND,
+        writes_per_second: float | None = None,
+    ) -> None:
+        self._clock = clock
+        self._max_in_flight = max_in_flight
+        self._bytes_per_second = bytes_per_second
+        self._writes_per_second = writes_per_second
+        self._limit = min(FIRST_IN_FLIGHT, max_in_flight)
+        self._in_flight = 0
+        self._successes = 0
+        self._halved_at_seconds = float("-inf")
+        self._not_before_seconds = float("-inf")
+        self._object_bytes: float = ASSUMED_OBJECT_BYTES
+        self._changed = asyncio.Condition()
+
+    @property
+    def limit(self) -> int:
+        """
+        How many turns there are at a time now.
+        """
+        return self._limit
+
+    @property
+    def max_in_flight(self) -> int:
+        """
+        How many turns there may ever be at a time.
+        """
+        return self._max_in_flight
+
+    @asynccontextmanager
+    async def turn(self) -> AsyncIterator[None]:
+        """
+        Wait for a turn, and hold it.
+        """
+        async with self._changed:
+            await self._changed.wait_for(lambda: self._in_flight < self._limit)
+            self._in_flight += 1
+        try:
+            while (pause := self._not_before_seconds - self._clock.monotonic_seconds()) > 0:
+                await self._clock.sleep(pause)
+            yield
+        finally:
+            self._in_flight -= 1
+            await self._wake()
+
+    def succeeded(self, *, written: bool) -> None:
+        """
+        Take note of an answer; ``written`` if it means a new revision in etcd.
+        """
+        self._successes += 1
+        if self._successes >= self._limit:
+            self._successes = 0
+            self._limit = min(self._limit + 1, self._max_in_flight)
+        if written:
+            self._charge()
+
+    def struggled(self, error: TransientError) -> None:
+        """
+        Take note that the server is busy or away: go slower, and wait if it asks for that.
+        """
+        now = self._clock.monotonic_seconds()
+        if now - self._halved_at_seconds >= HALVE_AT_MOST_EVERY_SECONDS:
+            self._halved_at_seconds = now
+            self._successes = 0
+            self._limit = max(self._limit // 2, 1)
+        if error.retry_after_seconds is not None:
+            asked = min(error.retry_after_seconds, LONGEST_CALL_PAUSE_SECONDS)
+            self._not_before_seconds = max(self._not_before_seconds, now + asked)
+
+    def sampled(self, sizes_bytes: Iterable[int]) -> None:
+        """
+        Take note of the sizes of some objects.
+        """
+        sizes = list(sizes_bytes)
+        if sizes:
+            self._object_bytes = sum(sizes) / len(sizes)
+
+    def _charge(self) -> None:
+        cost_seconds = self._object_bytes / self._bytes_per_second
+        if self._writes_per_second is not None:
+            cost_seconds = max(cost_seconds, 1 / self._writes_per_second)
+        # What was not used is not saved up: a burst later would break the bound.
+        start = max(self._not_before_seconds, self._clock.monotonic_seconds())
+        self._not_before_seconds = start + cost_seconds
+
+    async def _wake(self) -> None:
+        async with self._changed:
+            self._changed.notify_all()
+
+
+async def work_through(
+    items: Iterable[T], act: Callable[[T], Awaitable[None]], *, workers: int
+) -> None:
+    """
+    Do something for each item, several at a time; returns when all is done.
+
+    Raises:
+        BaseException: Whatever one of the acts raised; the others are cancelled then.
+    """
+    waiting = iter(items)
+
+    async def work() -> None:
+        for item in waiting:
+            await act(item)
+
+    try:
+        async with asyncio.TaskGroup() as group:
+            for _ in range(workers):
+                group.create_task(work())
+    except BaseExceptionGroup as failed:
+        # The first one is why the others were cancelled; one reason is enough to act upon.
+        raise failed.exceptions[0] from None

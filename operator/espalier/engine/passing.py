@@ -1,0 +1,297 @@
+"""
+One pass over all stored objects: list a page, work on it, tell how far it came.
+
+The same for both kinds of definitions; they differ in what a page is and what is done with it.
+"""
+
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Protocol, TypeVar
+
+from espalier.engine.conditions import Reason, enumerated
+from espalier.engine.pacing import Pacer, work_through
+from espalier.engine.paging import pages
+from espalier.engine.planning import Legacy, ServerPruned
+from espalier.engine.ports import (
+    Clock,
+    MetadataPage,
+    ObjectKey,
+    ObjectPage,
+    Resource,
+    StoredMetadata,
+)
+from espalier.engine.removing import Removal, Remover, key_of
+from espalier.engine.rewriting import (
+    Failed,
+    Fate,
+    Gone,
+    Identity,
+    Rewrite,
+    Rewritten,
+    Unchanged,
+    persist,
+)
+from espalier.engine.sampling import sample
+from espalier.engine.settings import Ports, RunSettings
+from espalier.engine.tallying import Tally
+from espalier.errors import RunStoppedError, UndecodableError
+
+
+class Page(Protocol):
+    """
+    What all pages have.
+    """
+
+    @property
+    def continue_token(self) -> str | None:
+        """
+        Asks for the next page; None after the last one.
+        """
+
+    @property
+    def remaining(self) -> int | None:
+        """
+        How many objects follow, if the server said so.
+        """
+
+
+PageT = TypeVar("PageT", bound=Page)
+
+
+class Work(Protocol[PageT]):
+    """
+    What a pass does with its pages.
+    """
+
+    async def fetch(self, token: str | None) -> PageT:
+        """
+        List one page.
+        """
+
+    def keys_of(self, page: PageT) -> Sequence[ObjectKey]:
+        """
+        Name the objects of a page.
+        """
+
+    async def work_on(self, page: PageT, tally: Tally) -> None:
+        """
+        Bring the objects of a page into form, and count them.
+        """
+
+
+class Rewriting:
+    """
+    The work for a definition whose objects the API server prunes.
+
+    Pages are metadata only, and each object gets a patch that changes nothing.
+    """
+
+    def __init__(
+        self, planned: ServerPruned, ports: Ports, settings: RunSettings, pacer: Pacer
+    ) -> None:
+        self._resource = planned.resource
+        self._ports = ports
+        self._settings = settings
+        self._pacer = pacer
+
+    async def fetch(self, token: str | None) -> MetadataPage:
+        """
+        List one page of metadata.
+        """
+        return await self._ports.objects.list_metadata(
+            self._resource, page_size=self._settings.page_size, continue_token=token
+        )
+
+    def keys_of(self, page: MetadataPage) -> Sequence[ObjectKey]:
+        """
+        Name the objects of a page.
+        """
+        return [metadata.key for metadata in page.objects]
+
+    async def work_on(self, page: MetadataPage, tally: Tally) -> None:
+        """
+        Rewrite the objects of a page.
+        """
+
+        async def rewrite(metadata: StoredMetadata) -> None:
+            seen = Identity(metadata.uid, metadata.resource_version)
+            what = Rewrite(self._ports.objects, self._resource, metadata.key, seen)
+            fate = await persist(what, self._ports.clock, self._pacer)
+            count(tally, metadata.key, fate)
+
+        await work_through(page.objects, rewrite, workers=self._pacer.max_in_flight)
+
+    async def go(self, listener: "Listener", *, start_token: str | None) -> Tally:
+        """
+        Do one pass.
+        """
+        return await go_through(
+            self,
+            self._ports,
+            self._pacer,
+            listener,
+            resource=self._resource,
+            start_token=start_token,
+        )
+
+
+class Removing:
+    """
+    The work for a legacy definition: whole pages, an archive, and a PUT where something goes.
+    """
+
+    def __init__(self, planned: Legacy, ports: Ports, settings: RunSettings, pacer: Pacer) -> None:
+        self._resource = planned.resource
+        self._ports = ports
+        self._settings = settings
+        self._pacer = pacer
+        self.remover = Remover(
+            planned.definition,
+            planned.resource,
+            ports.objects,
+            ports.archive,
+            is_loss_accepted=planned.policy.is_loss_accepted,
+        )
+
+    async def fetch(self, token: str | None) -> ObjectPage:
+        """
+        List one page of whole objects.
+        """
+        return await self._ports.objects.list_objects(
+            self._resource, page_size=self._settings.page_size, continue_token=token
+        )
+
+    def keys_of(self, page: ObjectPage) -> Sequence[ObjectKey]:
+        """
+        Name the objects of a page.
+        """
+        return [key_of(obj) for obj in page.objects]
+
+    async def work_on(self, page: ObjectPage, tally: Tally) -> None:
+        """
+        Archive what is to go, then prune the objects of a page.
+        """
+        removals = [Removal(self.remover, obj) for obj in page.objects]
+        await self.remover.archive_page(removals)
+
+        async def remove(removal: Removal) -> None:
+            count(tally, removal.key, await persist(removal, self._ports.clock, self._pacer))
+
+        await work_through(removals, remove, workers=self._pacer.max_in_flight)
+
+    async def go(self, listener: "Listener", *, start_token: str | None) -> Tally:
+        """
+        Do one pass.
+        """
+        return await go_through(
+            self,
+            self._ports,
+            self._pacer,
+            listener,
+            resource=self._resource,
+            start_token=start_token,
+        )
+
+
+def count(tally: Tally, key: ObjectKey, fate: Fate) -> None:
+    """
+    Count what became of an object.
+    """
+    tally.seen += 1
+    match fate:
+        case Rewritten(is_pruned=is_pruned):
+            tally.rewritten += 1
+            tally.pruned += is_pruned
+        case Unchanged():
+            tally.unchanged += 1
+        case Gone():
+            tally.gone += 1
+        case Failed(cause=cause, is_forbidden=is_forbidden):
+            tally.fail(key, cause)
+            tally.forbidden += is_forbidden
+
+
+class Listener(Protocol):
+    """
+    Is told of each page.
+    """
+
+    async def before_page(self) -> None:
+        """
+        Look whether the pass may go on.
+
+        Raises:
+            DefinitionChangedError: The definition is another by now.
+            RunStoppedError: Something else speaks against it.
+        """
+
+    async def after_page(self, tally: Tally, *, token: str | None, remaining: int | None) -> None:
+        """
+        Take note of how far the pass came; ``token`` asks for what follows.
+        """
+
+
+async def survey(
+    fetch: Callable[[str | None], Awaitable[PageT]],
+    look_at: Callable[[PageT], None],
+    clock: Clock,
+    listener: Listener,
+) -> None:
+    """
+    Read all objects, and write nothing.
+
+    Raises:
+        RunStoppedError: What is stored cannot be read, or ``look_at`` says so.
+    """
+    with undecodable_stops():
+        async for page, _ in pages(fetch, clock):
+            await listener.before_page()
+            look_at(page)
+
+
+async def go_through(
+    work: Work[PageT],
+    ports: Ports,
+    pacer: Pacer,
+    listener: Listener,
+    *,
+    resource: Resource,
+    start_token: str | None = None,
+) -> Tally:
+    """
+    Bring all objects into form; one that cannot be brought into form never stops the others.
+
+    Before the first write a few objects are tried as a dry run.
+
+    Raises:
+        RunStoppedError: Admission changes objects, or what is stored cannot be read.
+        DefinitionChangedError: The definition is another by now.
+        ArchiveFullError: What would be removed cannot be archived.
+    """
+    tally = Tally()
+    is_sampled = False
+    with undecodable_stops():
+        async for page, _ in pages(work.fetch, ports.clock, start_token=start_token):
+            await listener.before_page()
+            if not is_sampled:
+                await sample(ports.objects, resource, work.keys_of(page), pacer)
+                is_sampled = True
+            await work.work_on(page, tally)
+            await listener.after_page(tally, token=page.continue_token, remaining=page.remaining)
+    return tally
+
+
+@contextmanager
+def undecodable_stops() -> Iterator[None]:
+    """
+    Turn stored bytes that the server cannot read into the reason to stop.
+    """
+    try:
+        yield
+    except UndecodableError as error:
+        where = f": {enumerated(error.keys)}" if error.keys else ""
+        raise RunStoppedError(
+            Reason.UNDECODABLE,
+            f"the API server cannot read what is stored{where}; no list of the objects is"
+            " possible until that is repaired or deleted in etcd",
+        ) from error

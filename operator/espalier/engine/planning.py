@@ -1,0 +1,270 @@
+"""
+What is to be done for a definition: a pure decision on its labels, versions and schemas.
+
+What isn't built yet stops a run here, with its reason; it never goes on.
+"""
+
+import enum
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TypeAlias
+
+from espalier import crd
+from espalier.crd import Definition, Version
+from espalier.engine.conditions import Reason, counted, enumerated
+from espalier.engine.ports import Resource
+from espalier.errors import NoStorageVersionError, SchemaParseError
+from espalier.paths import JSON
+
+PREFIX = "espalier.dev/"
+
+_ALLOWED: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "mode": ("observe", "enforce"),
+        "loss": ("accept",),
+        "managed-fields": ("keep", "clean"),
+        "skip-owned": ("true", "false"),
+    }
+    | dict.fromkeys(("prune", "default", "migrate", "validate", "annotate"), ("true", "false"))
+)
+
+# What a label or an annotation asks for that this version would have to ignore.
+_UNSUPPORTED = MappingProxyType(
+    {
+        "prune": "false",
+        "default": "false",
+        "migrate": "false",
+        "skip-owned": "true",
+        "managed-fields": "clean",
+    }
+)
+
+
+class Mode(enum.Enum):
+    """
+    What the label ``espalier.dev/mode`` asks for.
+    """
+
+    OFF = "off"
+    OBSERVE = "observe"
+    ENFORCE = "enforce"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy:
+    """
+    What the labels and annotations of a definition ask for.
+
+    Attributes:
+        is_loss_accepted: Go on although stored data would be lost.
+        restrictions: Labels and annotations, as written, that this version cannot obey.
+        is_windowed: Whether work is restricted to a time of day.
+        mistakes: Sentences on labels with unknown values.
+    """
+
+    mode: Mode
+    is_loss_accepted: bool = False
+    restrictions: tuple[str, ...] = ()
+    is_windowed: bool = False
+    mistakes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerPruned:
+    """
+    The API server prunes and defaults: a rewrite that changes nothing does it all.
+    """
+
+    definition: Definition
+    policy: Policy
+    resource: Resource
+    key: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Legacy:
+    """
+    The API server preserves unknown fields: Espalier prunes, and archives what it removes.
+    """
+
+    definition: Definition
+    policy: Policy
+    resource: Resource
+    key: str
+
+
+Plan: TypeAlias = ServerPruned | Legacy
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """
+    Nothing is done, and why.
+    """
+
+    reason: Reason
+    message: str
+
+
+def read_policy(definition: Definition) -> Policy:
+    """
+    Read what a definition's labels and annotations ask for; unknown values are told, not guessed.
+    """
+    labels = {
+        name: definition.labels[PREFIX + name]
+        for name in _ALLOWED
+        if PREFIX + name in definition.labels
+    }
+    mistakes = tuple(
+        f"the label {PREFIX}{name} may be {' or '.join(_ALLOWED[name])}"
+        for name, value in labels.items()
+        if value not in _ALLOWED[name]
+    )
+    restrictions = [
+        f"{PREFIX}{name}={value}"
+        for name, value in labels.items()
+        if value == _UNSUPPORTED.get(name)
+    ]
+    if PREFIX + "namespaces" in definition.annotations:
+        restrictions.append(f"the annotation {PREFIX}namespaces")
+    mode = labels.get("mode")
+    return Policy(
+        mode={None: Mode.OFF, "enforce": Mode.ENFORCE}.get(mode, Mode.OBSERVE),
+        is_loss_accepted=labels.get("loss") == "accept",
+        restrictions=tuple(restrictions),
+        is_windowed=PREFIX + "window" in definition.annotations,
+        mistakes=mistakes,
+    )
+
+
+def plan(definition: Definition, policy: Policy) -> Plan | Stop:
+    """
+    Decide what a run does, before anything is read or written.
+    """
+    stop = _stop_by_state(definition) or _stop_by_policy(policy) or _stop_by_versions(definition)
+    if stop is not None:
+        return stop
+    storage = definition.storage
+    stop = _stop_by_schemas(definition, storage)
+    if stop is not None:
+        return stop
+    kind = Legacy if definition.preserve_unknown_fields else ServerPruned
+    return kind(
+        definition=definition,
+        policy=policy,
+        resource=resource_of(definition, storage),
+        key=run_key(definition, policy),
+    )
+
+
+def resource_of(definition: Definition, version: Version) -> Resource:
+    """
+    Name the endpoint of a definition's objects at a version.
+    """
+    return Resource(
+        group=definition.group,
+        version=version.name,
+        plural=definition.plural,
+        kind=definition.kind,
+        namespaced=definition.namespaced,
+    )
+
+
+def run_key(definition: Definition, policy: Policy) -> str:
+    """
+    Digest what a run is for: with another key it stops and starts over.
+
+    Schemas count wholly, printer columns and a webhook's certificates do not count. Whether loss
+    is accepted is no part of it: to accept it neither restarts a run nor its settle time.
+    """
+    document: JSON = {
+        "names": [definition.group, definition.kind, definition.plural, definition.namespaced],
+        "versions": [
+            [v.name, v.served, v.storage, v.has_status, v.schema] for v in definition.versions
+        ],
+        "conversion": definition.conversion,
+        "preserveUnknownFields": definition.preserve_unknown_fields,
+        "steps": [policy.mode.value, *policy.restrictions, policy.is_windowed],
+    }
+    canonical = json.dumps(document, sort_keys=True, separators=(",", ":"))
+    return "sha256:" + hashlib.sha256(canonical.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _stop_by_state(definition: Definition) -> Stop | None:
+    if definition.deleting:
+        return Stop(Reason.PENDING, "the definition is being deleted; nothing is done")
+    if not definition.established:
+        return Stop(Reason.PENDING, "the definition is not established yet")
+    return None
+
+
+def _stop_by_policy(policy: Policy) -> Stop | None:
+    if policy.mistakes:
+        return Stop(Reason.FAILED, f"{'; '.join(policy.mistakes)}; nothing is done until then")
+    if policy.mode is not Mode.ENFORCE:
+        return Stop(
+            Reason.OBSERVED,
+            "nothing is written in this mode, and this version does not survey stored objects yet;"
+            f" {PREFIX}mode=enforce has them rewritten",
+        )
+    if policy.is_windowed:
+        return Stop(
+            Reason.OUTSIDE_WINDOW,
+            f"this version cannot obey the annotation {PREFIX}window; nothing is done",
+        )
+    if policy.restrictions:
+        return Stop(
+            Reason.PARTIAL,
+            f"this version cannot obey {', '.join(policy.restrictions)}; nothing is done",
+        )
+    return None
+
+
+def _stop_by_versions(definition: Definition) -> Stop | None:
+    if definition.conversion != "None":
+        return Stop(
+            Reason.WEBHOOK_UNAVAILABLE,
+            f"conversion strategy {definition.conversion} is not supported by this version;"
+            " nothing is done",
+        )
+    try:
+        storage = definition.storage
+    except NoStorageVersionError as error:
+        return Stop(Reason.FAILED, str(error))
+    if not storage.served:
+        return Stop(
+            Reason.STORAGE_VERSION_NOT_SERVED,
+            f"objects are rewritten through the storage version {storage.name} only,"
+            " and it is not served: set served: true",
+        )
+    return None
+
+
+def _stop_by_schemas(definition: Definition, storage: Version) -> Stop | None:
+    legacy = definition.preserve_unknown_fields
+    bare = [
+        version.name
+        for version in (definition.versions if legacy else (storage,))
+        if not version.schema or (legacy and not version.schema.get("properties"))
+    ]
+    if bare:
+        lack = "has no schema with properties at its root" if legacy else "has no schema"
+        return Stop(Reason.NO_SCHEMA, f"version {enumerated(bare)} {lack}; nothing is pruned")
+    try:
+        findings = [
+            finding
+            for finding in crd.structural_findings(definition)
+            if finding.path != ("spec", "preserveUnknownFields")
+        ]
+    except SchemaParseError as error:
+        return Stop(Reason.NON_STRUCTURAL, f"{error}; nothing is done")
+    if not findings:
+        return None
+    return Stop(
+        Reason.NON_STRUCTURAL,
+        f"{counted(len(findings), 'violation')} of the rules for structural schemas,"
+        " see the condition NonStructuralSchema; nothing is done",
+    )

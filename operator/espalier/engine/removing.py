@@ -1,0 +1,187 @@
+"""
+Prunes the objects of a legacy definition: archive first, then PUT.
+
+Nothing is removed that is not in the archive already, with the resource version from which it is
+removed. A conflict means that the object is another by now, so it is read, pruned and archived
+anew. On a version with the status subresource the main endpoint ignores ``status`` and the other
+one everything else, so an object may need both.
+"""
+
+from collections.abc import Sequence
+
+from espalier.crd import Definition
+from espalier.engine.conditions import Reason
+from espalier.engine.inverting import invert
+from espalier.engine.ports import Archive, ArchiveEntry, ObjectKey, Objects, Resource
+from espalier.engine.pruning import Careful, Pruner
+from espalier.engine.rewriting import (
+    Failed,
+    Fate,
+    Rewritten,
+    Unchanged,
+    identity_of,
+)
+from espalier.errors import ClusterError, RunStoppedError, TransientError
+from espalier.paths import JSON
+
+COMES_BACK = "removed fields come back with the write itself, as by an admission webhook"
+
+
+class Remover:
+    """
+    Prunes objects of one definition at its storage version.
+    """
+
+    def __init__(
+        self,
+        definition: Definition,
+        resource: Resource,
+        objects: Objects,
+        archive: Archive,
+        *,
+        is_loss_accepted: bool,
+    ) -> None:
+        self.definition = definition
+        self.resource = resource
+        self.objects = objects
+        self.archive = archive
+        self.pruner = Pruner(definition)
+        self._is_loss_accepted = is_loss_accepted
+
+    def examine(self, obj: dict[str, JSON]) -> Careful:
+        """
+        Prune a value.
+
+        Raises:
+            RunStoppedError: Its ``spec`` or ``status`` would become empty, and nobody accepts it.
+        """
+        careful = self.pruner.prune(obj)
+        if careful.emptied and not self._is_loss_accepted:
+            raise RunStoppedError(
+                Reason.WOULD_LOSE_DATA,
+                f"{key_of(obj)} would lose all of its {' and '.join(careful.emptied)}."
+                " Specify in the schema what is to be kept, or accept the loss:"
+                " label espalier.dev/loss=accept",
+            )
+        return careful
+
+    async def archive_page(self, removals: "Sequence[Removal]") -> None:
+        """
+        Archive what is to be removed from many objects at once.
+
+        Raises:
+            ArchiveFullError: It cannot be kept, so nothing of it may be removed.
+            RunStoppedError: An object would become empty.
+            ClusterError: The archive could not be written.
+        """
+        entries = [entry for removal in removals if (entry := removal.entry()) is not None]
+        if entries:
+            await self.archive.store(self.definition, entries)
+        for removal in removals:
+            removal.is_archived = True
+
+
+class Removal:
+    """
+    One object on its way.
+    """
+
+    def __init__(self, remover: Remover, obj: dict[str, JSON]) -> None:
+        self.key = key_of(obj)
+        self.is_archived = False
+        self._remover = remover
+        self._obj = obj
+        self._first = identity_of(obj)
+        self._is_stale = False
+        self._may_be_written = False
+        self._is_pruned = False
+
+    def entry(self) -> ArchiveEntry | None:
+        """
+        Make the archive's entry for the object as it was read; None if nothing is to be removed.
+
+        Raises:
+            RunStoppedError: It would become empty.
+        """
+        careful = self._remover.examine(self._obj)
+        return self._entry_of(careful) if careful.removed else None
+
+    async def attempt(self) -> Fate:
+        """
+        Archive, unless that is done, and write; or patch without a change if nothing goes.
+        """
+        remover = self._remover
+        if self._is_stale:
+            self._obj = await remover.objects.get_object(remover.resource, self.key)
+            self._is_stale = self.is_archived = False
+        careful = remover.examine(self._obj)
+        if not careful.removed:
+            return await self._rewrite()
+        if not self.is_archived:
+            await remover.archive.store(remover.definition, [self._entry_of(careful)])
+            self.is_archived = True
+        # Until both writes are answered nobody knows what is stored.
+        self._is_stale = True
+        written = await self._replace(careful)
+        self._is_pruned = True
+        self._obj, self._is_stale = written, False
+        if remover.pruner.prune(written).removed:
+            return Failed(COMES_BACK)
+        return Rewritten(is_pruned=True)
+
+    def note(self, error: ClusterError, *, reads_again: bool) -> None:
+        """
+        Remember whether to read anew, and whether something may have been written already.
+        """
+        self._is_stale = self._is_stale or reads_again
+        self._may_be_written = self._may_be_written or isinstance(error, TransientError)
+
+    async def _rewrite(self) -> Fate:
+        remover = self._remover
+        seen = identity_of(self._obj)
+        after = await remover.objects.rewrite(
+            remover.resource, self.key, uid=seen.uid, resource_version=seen.resource_version
+        )
+        if self._is_pruned:
+            return Rewritten(is_pruned=True)
+        if after != seen.resource_version:
+            return Rewritten()
+        return Rewritten() if self._may_be_written and seen != self._first else Unchanged()
+
+    async def _replace(self, careful: Careful) -> dict[str, JSON]:
+        remover = self._remover
+        has_status = remover.definition.storage.has_status
+        in_status = [path for path in careful.removed if has_status and path[0] == "status"]
+        written = self._obj
+        if len(in_status) < len(careful.removed):
+            written = await remover.objects.replace(
+                remover.resource, careful.value, subresource=None
+            )
+            self._is_pruned = True
+        if not in_status:
+            return written
+        # The resource version chains both writes: nobody else has written in between.
+        rest = remover.pruner.prune(written)
+        if not set(rest.removed) <= set(in_status):
+            return written
+        return await remover.objects.replace(remover.resource, rest.value, subresource="status")
+
+    def _entry_of(self, careful: Careful) -> ArchiveEntry:
+        seen = identity_of(self._obj)
+        return ArchiveEntry(
+            api_version=self._remover.resource.api_version,
+            kind=self._remover.resource.kind,
+            key=self.key,
+            uid=seen.uid,
+            resource_version=seen.resource_version,
+            patch=invert(self._obj, careful.value, careful.removed),
+        )
+
+
+def key_of(obj: dict[str, JSON]) -> ObjectKey:
+    """
+    Read the namespace and the name of a whole object.
+    """
+    metadata = obj.get("metadata")
+    held = metadata if isinstance(metadata, dict) else {}
+    return ObjectKey(str(held.get("namespace") or ""), str(held.get("name", "")))

@@ -1,0 +1,219 @@
+"""
+Has the server store one object anew, by a patch that changes nothing.
+
+An object is done when such a patch was answered with the resource version unchanged, or when it is
+gone. A changed one says that the stored bytes were not right, and are now; the next pass proves it.
+"""
+
+from typing import NamedTuple, Protocol, TypeAlias
+
+from espalier.engine.pacing import Pacer
+from espalier.engine.ports import Clock, ObjectKey, Objects, Resource
+from espalier.engine.retrying import call_pause_seconds
+from espalier.engine.tallying import cause_of
+from espalier.errors import (
+    ClusterError,
+    ConflictError,
+    ForbiddenError,
+    NotFoundError,
+    RejectedError,
+    TransientError,
+)
+from espalier.paths import JSON
+
+MAX_ATTEMPTS = 8
+
+MAX_GUARDED_ATTEMPTS = 5
+"""After so many conflicts the resource version is left out; the uid stays."""
+
+UNPROCESSABLE = 422
+
+
+class Rewritten(NamedTuple):
+    """
+    The stored bytes were not right before.
+
+    Attributes:
+        is_pruned: Whether Espalier itself has removed something.
+    """
+
+    is_pruned: bool = False
+
+
+class Unchanged(NamedTuple):
+    """
+    The stored bytes were right already.
+    """
+
+
+class Gone(NamedTuple):
+    """
+    Nothing is stored any more.
+    """
+
+
+class Failed(NamedTuple):
+    """
+    The object was left as it is.
+
+    Attributes:
+        cause: Without any value of the object.
+        is_forbidden: Whether a right may be missing, and then for all objects.
+    """
+
+    cause: str
+    is_forbidden: bool = False
+
+
+Fate: TypeAlias = Rewritten | Unchanged | Gone | Failed
+
+
+class Wait(NamedTuple):
+    """
+    Make the same call again after a pause.
+    """
+
+    seconds: float
+
+
+class ReadAgain(NamedTuple):
+    """
+    Read the object, and try again with what it is now.
+    """
+
+
+class Identity(NamedTuple):
+    """
+    Which object, and which state of it.
+    """
+
+    uid: str
+    resource_version: str
+
+
+def after_failure(error: ClusterError, *, attempt: int) -> Gone | Wait | ReadAgain | Failed:
+    """
+    Decide what follows a write that failed.
+
+    Args:
+        attempt: How many calls were made for this object, from 1.
+    """
+    if isinstance(error, NotFoundError):
+        return Gone()
+    if attempt >= MAX_ATTEMPTS:
+        return Failed(cause_of(error), is_forbidden=isinstance(error, ForbiddenError))
+    match error:
+        case ConflictError():
+            return ReadAgain()
+        case RejectedError() if _is_another_object(error):
+            return ReadAgain()
+        case TransientError(retry_after_seconds=asked):
+            return Wait(call_pause_seconds(attempt, asked_seconds=asked))
+        case _:
+            return Failed(cause_of(error), is_forbidden=isinstance(error, ForbiddenError))
+
+
+def identity_of(obj: dict[str, JSON]) -> Identity:
+    """
+    Read the uid and the resource version of a whole object.
+    """
+    metadata = obj.get("metadata")
+    held = metadata if isinstance(metadata, dict) else {}
+    return Identity(str(held.get("uid", "")), str(held.get("resourceVersion", "")))
+
+
+class Attempt(Protocol):
+    """
+    What may have to be done several times for one object.
+    """
+
+    async def attempt(self) -> Fate:
+        """
+        Try once.
+
+        Raises:
+            ClusterError: It failed; what to do next is decided by ``after_failure``.
+        """
+
+    def note(self, error: ClusterError, *, reads_again: bool) -> None:
+        """
+        Take note of a failure before the next attempt; ``reads_again`` if what was seen is old.
+        """
+
+
+async def persist(what: Attempt, clock: Clock, pacer: Pacer) -> Fate:
+    """
+    Try until it is decided, with bounded retries; a cluster's errors never come out of it.
+    """
+    attempt = 0
+    while True:
+        attempt += 1
+        try:
+            async with pacer.turn():
+                fate = await what.attempt()
+        except ClusterError as error:
+            if isinstance(error, TransientError):
+                pacer.struggled(error)
+            decision = after_failure(error, attempt=attempt)
+            match decision:
+                case Gone() | Failed():
+                    return decision
+                case Wait(seconds):
+                    what.note(error, reads_again=False)
+                    await clock.sleep(seconds)
+                case ReadAgain():
+                    what.note(error, reads_again=True)
+        else:
+            pacer.succeeded(written=isinstance(fate, Rewritten))
+            return fate
+
+
+class Rewrite:
+    """
+    One object on its way: the patch that changes nothing.
+    """
+
+    def __init__(
+        self, objects: Objects, resource: Resource, key: ObjectKey, seen: Identity
+    ) -> None:
+        self._objects = objects
+        self._resource = resource
+        self._key = key
+        self._first = seen
+        self._seen = seen
+        self._conflicts = 0
+        self._is_stale = False
+        self._may_be_written = False
+
+    async def attempt(self) -> Fate:
+        """
+        Patch once, after reading anew if what was seen is old.
+        """
+        if self._is_stale:
+            self._seen = identity_of(await self._objects.get_object(self._resource, self._key))
+            self._is_stale = False
+        is_guarded = self._conflicts < MAX_GUARDED_ATTEMPTS
+        after = await self._objects.rewrite(
+            self._resource,
+            self._key,
+            uid=self._seen.uid,
+            resource_version=self._seen.resource_version if is_guarded else None,
+        )
+        if after != self._seen.resource_version:
+            return Rewritten()
+        # An earlier patch that nobody answered may be the one that put it right.
+        return Rewritten() if self._may_be_written and self._seen != self._first else Unchanged()
+
+    def note(self, error: ClusterError, *, reads_again: bool) -> None:
+        """
+        Remember whether to read anew, and whether something may have been written already.
+        """
+        self._is_stale = self._is_stale or reads_again
+        self._conflicts += reads_again
+        self._may_be_written = self._may_be_written or isinstance(error, TransientError)
+
+
+def _is_another_object(error: RejectedError) -> bool:
+    # The server says: metadata.uid: Invalid value: "...": field is immutable.
+    texts = (*error.causes, error.detail)
+    return error.status == UNPROCESSABLE and any("metadata.uid" in text for text in texts)

@@ -1,0 +1,102 @@
+"""
+Would admission change what a rewrite sends? A few objects are tried as a dry run.
+"""
+
+from collections.abc import Sequence
+
+import orjson
+
+from espalier import schema
+from espalier.engine.conditions import Reason, enumerated
+from espalier.engine.pacing import Pacer
+from espalier.engine.ports import ObjectKey, Objects, Resource
+from espalier.engine.rewriting import identity_of
+from espalier.errors import ClusterError, RejectedError, RunStoppedError
+from espalier.paths import JSON, Path, render_path
+
+SAMPLES = 3
+BAD_REQUEST = 400
+
+_SET_BY_EVERY_WRITE = frozenset({"resourceVersion", "managedFields", "generation"})
+
+
+async def sample(
+    objects: Objects, resource: Resource, keys: Sequence[ObjectKey], pacer: Pacer
+) -> None:
+    """
+    Try the rewrite of a few objects, and tell the pacer their sizes.
+
+    Objects that are gone, refused or changed meanwhile say nothing here: the pass meets them.
+
+    Raises:
+        RunStoppedError: Admission changes an object, or does not take dry runs.
+    """
+    sizes = []
+    for key in spread(keys):
+        try:
+            before = await objects.get_object(resource, key)
+            sizes.append(len(orjson.dumps(before)))
+            uid, resource_version = identity_of(before)
+            after = await objects.try_rewrite(
+                resource, key, uid=uid, resource_version=resource_version
+            )
+        except RejectedError as error:
+            if error.status == BAD_REQUEST:
+                raise RunStoppedError(
+                    Reason.ADMISSION_MUTATES,
+                    f"a rewrite of {key} cannot be tried as a dry run (400 {error.reason}):"
+                    " an admission webhook may not support it, so what it changes is not known",
+                ) from error
+            continue
+        except ClusterError:
+            continue
+        changed = differences(_comparable(before), _comparable(after))
+        if changed:
+            raise RunStoppedError(
+                Reason.ADMISSION_MUTATES,
+                f"a rewrite of {key} that changes nothing would be changed by admission at"
+                f" {enumerated(render_path(path) for path in changed)}; nothing was rewritten",
+            )
+    pacer.sampled(sizes)
+
+
+def spread(keys: Sequence[ObjectKey]) -> tuple[ObjectKey, ...]:
+    """
+    Choose the first, the last and one in the middle.
+    """
+    if len(keys) <= SAMPLES:
+        return tuple(keys)
+    return keys[0], keys[len(keys) // 2], keys[-1]
+
+
+def differences(before: JSON, after: JSON, path: Path = ()) -> list[Path]:
+    """
+    Find the topmost paths at which two values differ.
+    """
+    match before, after:
+        case dict(), dict():
+            return [
+                found
+                for key in {**before, **after}
+                for found in (
+                    differences(before[key], after[key], (*path, key))
+                    if key in before and key in after
+                    else [(*path, key)]
+                )
+            ]
+        case list(), list() if len(before) == len(after):
+            return [
+                found
+                for index, (left, right) in enumerate(zip(before, after, strict=True))
+                for found in differences(left, right, (*path, index))
+            ]
+        case _:
+            return [] if schema.equal_json(before, after) else [path]
+
+
+def _comparable(obj: dict[str, JSON]) -> JSON:
+    metadata = obj.get("metadata")
+    if not isinstance(metadata, dict):
+        return obj
+    kept = {key: value for key, value in metadata.items() if key not in _SET_BY_EVERY_WRITE}
+    return {**obj, "metadata": kept}

@@ -1,0 +1,53 @@
+"""
+What a run is given: its ports and its settings.
+"""
+
+from dataclasses import dataclass
+
+from espalier.engine.pacing import DEFAULT_BYTES_PER_SECOND
+from espalier.engine.ports import (
+    Archive,
+    Checkpoints,
+    Clock,
+    Definitions,
+    Leases,
+    Objects,
+    Rights,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ports:
+    """
+    The world as a run sees it.
+    """
+
+    objects: Objects
+    definitions: Definitions
+    rights: Rights
+    checkpoints: Checkpoints
+    archive: Archive
+    leases: Leases
+    clock: Clock
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunSettings:
+    """
+    How a run goes about its work.
+
+    Attributes:
+        settle_seconds: From the first sight of the run's key to the first verify pass.
+        page_size: The most objects in a page.
+        max_in_flight: The most writes at a time.
+        bytes_per_second: The most bytes that are written to etcd, from sampled sizes.
+        writes_per_second: The most writes; None for no bound.
+        is_read_only: Write neither objects nor stored versions.
+    """
+
+    settle_seconds: float = 30.0
+    page_size: int = 500
+    max_in_flight: int = 16
+    bytes_per_second: float = DEFAULT_BYTES_PER_SECOND
+    writes_per_second: float | None = None
+    is_read_only: bool = False
