@@ -1,0 +1,190 @@
+// Oracle answers, a JSON line for a JSON line, what the API server's own packages
+// make of a schema and an object. Espalier is compared with it.
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/objectmeta"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/pruning"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+const longestLine = 64 << 20
+
+type question struct {
+	Op      string          `json:"op"`
+	Schema  json.RawMessage `json:"schema"`
+	Input   json.RawMessage `json:"input"`
+	Options struct {
+		Path                  string `json:"path"`
+		ResourceRoot          *bool  `json:"resourceRoot"`
+		Metadata              string `json:"metadata"`
+		PreserveUnknownFields bool   `json:"preserveUnknownFields"`
+	} `json:"options"`
+}
+
+// answer has the members of a vector's "expected".
+type answer map[string]any
+
+func main() {
+	lines := bufio.NewReaderSize(os.Stdin, longestLine)
+	out := bufio.NewWriter(os.Stdout)
+	for {
+		line, err := lines.ReadBytes('\n')
+		if len(bytes.TrimSpace(line)) > 0 {
+			reply(out, line)
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+func reply(out *bufio.Writer, line []byte) {
+	encoded, err := json.Marshal(answerTo(line))
+	if err != nil {
+		encoded, _ = json.Marshal(answer{"failure": err.Error()})
+	}
+	out.Write(append(encoded, '\n'))
+	out.Flush()
+}
+
+func answerTo(line []byte) (result answer) {
+	defer func() {
+		if failure := recover(); failure != nil {
+			result = answer{"failure": fmt.Sprint(failure)}
+		}
+	}()
+	var asked question
+	if err := json.Unmarshal(line, &asked); err != nil {
+		return answer{"failure": err.Error()}
+	}
+	structural, err := parse(asked.Schema)
+	if err != nil {
+		return answer{"parse_error": err.Error()}
+	}
+	if asked.Op == "structural" {
+		return check(structural, asked.Options.Path)
+	}
+	var input any
+	if err := utiljson.Unmarshal(asked.Input, &input); err != nil {
+		return answer{"failure": err.Error()}
+	}
+	switch asked.Op {
+	case "prune":
+		root := asked.Options.ResourceRoot == nil || *asked.Options.ResourceRoot
+		unknown := pruning.PruneWithOptions(input, structural, root,
+			schema.UnknownFieldPathOptions{TrackUnknownFieldPaths: true})
+		if unknown == nil {
+			unknown = []string{}
+		}
+		return answer{"object": input, "unknown": unknown}
+	case "nulls":
+		defaulting.PruneNonNullableNullsWithoutDefaults(input, structural)
+		return answer{"object": input}
+	case "default":
+		defaulting.Default(input, structural)
+		return answer{"object": input}
+	case "normalize":
+		return normalize(input, structural, asked)
+	}
+	return answer{"failure": "unknown op " + asked.Op}
+}
+
+func parse(raw json.RawMessage) (*schema.Structural, error) {
+	if len(raw) == 0 || string(raw) == "null" {
+		return nil, nil
+	}
+	external := &apiextensionsv1.JSONSchemaProps{}
+	if err := json.Unmarshal(raw, external); err != nil {
+		return nil, err
+	}
+	internal := &apiextensions.JSONSchemaProps{}
+	if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(external, internal, nil); err != nil {
+		return nil, err
+	}
+	return schema.NewStructural(internal)
+}
+
+func check(structural *schema.Structural, path string) answer {
+	texts := []string{}
+	if structural != nil {
+		var at *field.Path
+		if path != "" {
+			at = field.NewPath(path)
+		}
+		for _, found := range schema.ValidateStructural(at, structural) {
+			texts = append(texts, found.Error())
+		}
+	}
+	return answer{"errors": texts}
+}
+
+// normalize does what the API server's decoder does with an object of its kind.
+func normalize(input any, structural *schema.Structural, asked question) answer {
+	object, ok := input.(map[string]any)
+	if !ok {
+		return answer{"failure": "the input is no object"}
+	}
+	if structural != nil && !asked.Options.PreserveUnknownFields {
+		structural = structural.DeepCopy()
+		if err := defaulting.PruneDefaults(structural); err != nil {
+			return answer{"error": err.Error()}
+		}
+	}
+	if err := coerce(object, structural, asked.Options.Metadata == "drop", asked.Options.PreserveUnknownFields); err != nil {
+		return answer{"error": err.Error()}
+	}
+	defaulting.Default(object, structural)
+	return answer{"object": object}
+}
+
+func coerce(object map[string]any, structural *schema.Structural, drop, preserve bool) error {
+	u := &unstructured.Unstructured{Object: object}
+	kind, hasKind, err := unstructured.NestedString(object, "kind")
+	if err != nil {
+		return err
+	}
+	apiVersion, hasAPIVersion, err := unstructured.NestedString(object, "apiVersion")
+	if err != nil {
+		return err
+	}
+	meta, hasMeta, _, err := objectmeta.GetObjectMetaWithOptions(object,
+		objectmeta.ObjectMetaOptions{DropMalformedFields: drop})
+	if err != nil {
+		return err
+	}
+	if _, err := runtimeschema.ParseGroupVersion(apiVersion); err != nil {
+		return err
+	}
+	if !preserve {
+		pruning.Prune(object, structural, true)
+		defaulting.PruneNonNullableNullsWithoutDefaults(object, structural)
+	}
+	if err, _ := objectmeta.CoerceWithOptions(nil, object, structural, false,
+		objectmeta.CoerceOptions{DropInvalidFields: drop}); err != nil {
+		return err
+	}
+	if hasKind {
+		u.SetKind(kind)
+	}
+	if hasAPIVersion {
+		u.SetAPIVersion(apiVersion)
+	}
+	if hasMeta {
+		return objectmeta.SetObjectMeta(object, meta)
+	}
+	return nil
+}
