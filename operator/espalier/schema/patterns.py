@@ -2,7 +2,8 @@ r"""
 Patterns as the API server compiles them: RE2 syntax, and errors in the words of Go's ``regexp``.
 
 The RE2 library and Go's package read the same language, but for ``\C``, and call the same errors
-by other names.
+by other names. Go since 1.25 knows more names of Unicode classes (``\p{Letter}``); they count as
+errors here, as in API servers built before.
 """
 
 import functools
@@ -21,7 +22,6 @@ _GO_NAMES = (
     ("invalid named capture", "invalid named capture group"),
     ("invalid or unsupported Perl syntax", "invalid perl operator"),
     ("invalid repeat count", "invalid repetition size"),
-    ("invalid UTF-8", "invalid UTF-8"),
     ("missing closing ]", "missing ]"),
     ("missing closing )", "missing )"),
     ("unexpected )", "unexpected )"),
@@ -39,6 +39,21 @@ def pattern_error(pattern: str) -> str | None:
     Source:
         Go, ``regexp/syntax/parse.go``, ``ErrorCode`` and ``Error.Error``.
     """
+    # A lone surrogate is no character to Go: it decodes such an escape to U+FFFD.
+    text = pattern.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    at = _find_syntax(text, "\\C")
+    if at is None:
+        return _error_of(text)
+    # Go reads no further than `\C`, so only what is wrong before it comes first.
+    earlier = _error_of(text[:at])
+    if earlier == _render("unexpected )", text[:at]):
+        return _render("unexpected )", text)
+    if earlier not in (None, _render("missing closing )", text[:at])):
+        return earlier
+    return _render("invalid escape sequence", "\\C")
+
+
+def _error_of(pattern: str) -> str | None:
     options = re2.Options()
     options.log_errors = False
     options.max_mem = _MAX_PROGRAM_BYTES
@@ -46,10 +61,7 @@ def pattern_error(pattern: str) -> str | None:
         re2.compile(pattern, options)
     except re2.error as error:
         return _in_words_of_go(pattern, _text_of(error))
-    except UnicodeEncodeError:
-        return _render("invalid UTF-8", pattern)
-    at = _find_syntax(pattern, "\\C")
-    return None if at is None else _render("invalid escape sequence", "\\C")
+    return None
 
 
 def _text_of(error: Exception) -> str:
@@ -62,9 +74,16 @@ def _in_words_of_go(pattern: str, told: str) -> str:
         return _render("trailing backslash at end of expression", "")
     if told.startswith("pattern too large"):
         return _render("expression too large", pattern)
+    if told.startswith("invalid UTF-8"):
+        # The pattern is valid UTF-8; the library stumbles over an escape that breaks off.
+        return _render("invalid escape sequence", pattern[pattern.rindex("\\") :])
+    if told in ("invalid escape sequence: \\p", "invalid escape sequence: \\P"):
+        return _render("invalid character class range", told[-2:])
     for go_name, re2_name in _GO_NAMES:
         found, _, rest = told.partition(f"{re2_name}: ")
         if rest and not found:
+            if rest == "(?<":
+                return _render("invalid or unsupported Perl syntax", rest)
             if rest.startswith("(?<"):
                 return _render("invalid named capture", _named_capture(pattern, rest))
             return _render(go_name, rest)

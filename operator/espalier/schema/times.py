@@ -5,28 +5,47 @@ Times as Go reads and writes RFC 3339: its errors, and UTC in whole seconds.
 import calendar
 import re
 from datetime import UTC, datetime, timedelta
+from typing import NamedTuple
 
 from espalier.errors import MalformedValueError
 from espalier.findings import quote
 
 _LAYOUT = "2006-01-02T15:04:05Z07:00"
 
-# The pieces of the layout, as Go names them in errors, and what each takes from the text.
+
+class _Piece(NamedTuple):
+    """
+    A piece of the layout, as Go names it in errors, what it takes from a text, and its range.
+    """
+
+    layout: str
+    pattern: re.Pattern[str]
+    name: str = ""
+    least: int = 0
+    limit: int = 0
+
+
+_TWO_DIGITS = re.compile(r"[0-9]{2}")
 _PIECES = (
-    ("2006", re.compile(r"[0-9]{4}")),
-    ("-", re.compile("-")),
-    ("01", re.compile(r"[0-9]{2}")),
-    ("-", re.compile("-")),
-    ("02", re.compile(r"[0-9]{2}")),
-    ("T", re.compile("T")),
-    ("15", re.compile(r"[0-9]{2}")),
-    (":", re.compile(":")),
-    ("04", re.compile(r"[0-9]{2}")),
-    (":", re.compile(":")),
+    _Piece("2006", re.compile(r"[0-9]{4}"), "year", limit=10_000),
+    _Piece("-", re.compile("-")),
+    _Piece("01", _TWO_DIGITS, "month", least=1, limit=13),
+    _Piece("-", re.compile("-")),
+    # Go looks at the day's range last: it depends on the month.
+    _Piece("02", _TWO_DIGITS, "day", limit=100),
+    _Piece("T", re.compile("T")),
+    _Piece("15", re.compile(r"[0-9]{1,2}"), "hour", limit=24),
+    _Piece(":", re.compile(":")),
+    _Piece("04", _TWO_DIGITS, "minute", limit=60),
+    _Piece(":", re.compile(":")),
     # The fraction is no piece of the layout: Go takes one after the seconds where there is one.
-    ("05", re.compile(r"[0-9]{2}(?:[.,][0-9]+)?")),
-    ("Z07:00", re.compile(r"Z|[+-][0-9]{2}:[0-9]{2}")),
+    _Piece("05", re.compile(r"[0-9]{2}(?:[.,][0-9]+)?"), "second", limit=60),
 )
+_ZONE = _Piece("Z07:00", re.compile(r"Z|[+-][0-9]{2}:[0-9]{2}"))
+_MAX_ZONE = (24, 60)
+
+# The calendar repeats after so many years; Python's begins with year 1, and Go's with year 0.
+_CYCLE_YEARS = 400
 
 
 def canonical_time(text: str) -> str:
@@ -39,49 +58,57 @@ def canonical_time(text: str) -> str:
     Source:
         Go, ``time/format.go``, ``parse``; apimachinery, ``pkg/apis/meta/v1/time.go``.
     """
-    parts, rest = [], text
-    for name, pattern in _PIECES:
-        match = pattern.match(rest)
-        if match is None:
-            detail = f"cannot parse {quote(rest)} as {quote(name)}"
-            raise MalformedValueError(f"parsing time {quote(text)} as {quote(_LAYOUT)}: {detail}")
-        parts.append(match.group())
+    rest = text
+    numbers: list[int] = []
+    for piece in _PIECES:
+        match = _match(piece, rest, text)
         rest = rest[match.end() :]
+        if piece.name:
+            number = int(match.group().split(".")[0].split(",")[0])
+            if not piece.least <= number < piece.limit:
+                raise _malformed(text, f"{piece.name} out of range")
+            numbers.append(number)
+    zone = _match(_ZONE, rest, text)
+    offset = _offset(text, zone.group())
+    rest = rest[zone.end() :]
     if rest:
         raise _malformed(text, f"extra text: {quote(rest)}")
-    year, month, day, hour, minute = (int(parts[index]) for index in (0, 2, 4, 6, 8))
-    second = int(parts[10][:2])
-    _check_ranges(text, year, month, day, (hour, minute, second))
-    offset = _offset(text, parts[11])
-    try:
-        moment = datetime(year, month, day, hour, minute, second, tzinfo=UTC) - offset
-    except (ValueError, OverflowError):
-        # Years that Python does not have; Go writes no JSON for them either after 9999.
-        raise _malformed(text, "year out of range") from None
-    return f"{moment.year:04d}-{moment:%m-%dT%H:%M:%SZ}"
-
-
-def _check_ranges(text: str, year: int, month: int, day: int, clock: tuple[int, int, int]) -> None:
-    if not 1 <= month <= 12:  # noqa: PLR2004 - months
-        raise _malformed(text, "month out of range")
-    for name, value, limit in zip(("hour", "minute", "second"), clock, (24, 60, 60), strict=True):
-        if value >= limit:
-            raise _malformed(text, f"{name} out of range")
-    days = calendar.monthrange(year or 4, month)[1]
-    if not 1 <= day <= days:
+    year, month, day, *clock = numbers
+    if not 1 <= day <= calendar.monthrange(year or _CYCLE_YEARS, month)[1]:
         raise _malformed(text, "day out of range")
+    return _shifted(text, (year, month, day, *clock), offset)
+
+
+def _match(piece: _Piece, rest: str, text: str) -> re.Match[str]:
+    match = piece.pattern.match(rest)
+    if match is None:
+        detail = f"cannot parse {quote(rest)} as {quote(piece.layout)}"
+        raise MalformedValueError(f"parsing time {quote(text)} as {quote(_LAYOUT)}: {detail}")
+    return match
 
 
 def _offset(text: str, zone: str) -> timedelta:
     if zone == "Z":
         return timedelta()
     hours, minutes = int(zone[1:3]), int(zone[4:6])
-    if hours > 24:  # noqa: PLR2004 - what Go allows
-        raise _malformed(text, "time zone offset hour out of range")
-    if minutes > 60:  # noqa: PLR2004 - what Go allows
-        raise _malformed(text, "time zone offset minute out of range")
+    for name, number, greatest in zip(("hour", "minute"), (hours, minutes), _MAX_ZONE, strict=True):
+        if number > greatest:
+            raise _malformed(text, f"time zone offset {name} out of range")
     offset = timedelta(hours=hours, minutes=minutes)
     return -offset if zone[0] == "-" else offset
+
+
+def _shifted(text: str, numbers: tuple[int, ...], offset: timedelta) -> str:
+    year, month, day, hour, minute, second = numbers
+    cycle = _CYCLE_YEARS if year <= 1 else 0
+    try:
+        moment = datetime(year + cycle, month, day, hour, minute, second, tzinfo=UTC) - offset
+    except OverflowError:
+        # Go reads it, but writes no JSON for a year that has not four digits.
+        raise _malformed(text, "year out of range") from None
+    if moment.year < cycle:
+        raise _malformed(text, "year out of range")
+    return f"{moment.year - cycle:04d}-{moment:%m-%dT%H:%M:%SZ}"
 
 
 def _malformed(text: str, detail: str) -> MalformedValueError:
