@@ -8,7 +8,7 @@ TOLD_BY_GO = {
     "(?=a)": "invalid or unsupported Perl syntax: `(?=`",
     "^(?>a)b$": "invalid or unsupported Perl syntax: `(?>`",
     "(?z)": "invalid or unsupported Perl syntax: `(?z`",
-    "(?P=name)": "invalid or unsupported Perl syntax: `(?P=`",
+    "(?P=name)": "invalid or unsupported Perl syntax: `(?P`",
     "(?<": "invalid or unsupported Perl syntax: `(?<`",
     "(?<=x)y": "invalid named capture: `(?<=x)y`",
     "(?<=a)b>c": "invalid named capture: `(?<=a)b>`",

@@ -51,6 +51,8 @@ def test_root_metadata_may_restrict_names(metadata: JSON) -> None:
         {"type": "object", "maxProperties": 0},
         {"type": "object", "nullable": True},
         {"type": "object", "example": 0},
+        {"type": "object", "example": False},
+        {"type": "object", "x-kubernetes-list-type": ""},
         {"type": "object", "externalDocs": {}},
         {"type": "object", "not": {}},
         {"type": "object", "additionalProperties": False},
@@ -110,8 +112,10 @@ def test_additional_properties_satisfy_a_named_property_in_the_proposals_only() 
 
     assert texts(raw, Profile.KEP) == []
     assert texts(raw, Profile.APISERVER) == [
-        "properties[m].properties[k]: Required value: because it is defined in"
-        " allOf[0].properties[m].properties[k]"
+        (
+            "properties[m].properties[k]: Required value: because it is defined in"
+            " allOf[0].properties[m].properties[k]"
+        )
     ]
 
 

@@ -97,7 +97,9 @@ class ValueValidation:
         """
         Tell whether nothing is set.
         """
-        return all(_is_unset(getattr(self, name)) for name in self.__slots__)
+        return all(
+            _same(getattr(self, name), getattr(NO_VALIDATION, name)) for name in self.__slots__
+        )
 
 
 NO_VALIDATION = ValueValidation()
@@ -151,17 +153,24 @@ class Structural:
         """
         Tell whether nothing is set but the named attributes.
         """
-        return all(_is_unset(getattr(self, name)) for name in self.__slots__ if name not in names)
+        return all(
+            _same(getattr(self, name), getattr(_NOTHING, name))
+            for name in self.__slots__
+            if name not in names
+        )
 
 
-def _is_unset(value: Any) -> bool:
-    # A zero counts as set, as a pointer to it does in Go.
-    match value:
-        case None | False | "" | ():
-            return True
+_NOTHING = Structural()
+
+
+def _same(value: Any, unset: Any) -> bool:
+    # A zero counts as set, as a pointer to it does in Go; so does an empty text that may be null.
+    match unset:
+        case None:
+            return value is None
         case ValueValidation():
-            return value.is_empty()
+            return isinstance(value, ValueValidation) and value.is_empty()
         case Mapping():
             return not value
         case _:
-            return False
+            return bool(value == unset)
