@@ -1,0 +1,96 @@
+"""
+Which resources are served: the built-in ones, and those of the established definitions.
+"""
+
+import functools
+from collections.abc import Iterator
+
+from espalier.crd import Definition, Version, read_definition
+from espalier.errors import DefinitionError
+from espalier.sandbox.codecs import BuiltinCodec, Codec, CustomCodec, versions_of
+from espalier.sandbox.kinds import BUILTINS, CRDS, Kind
+from espalier.sandbox.store import Store, Stored
+from espalier.sandbox.wire import Object, Refusal
+
+_CUSTOM_VERBS = (
+    "delete",
+    "deletecollection",
+    "get",
+    "list",
+    "patch",
+    "create",
+    "update",
+    "watch",
+)
+
+
+class Catalogue:
+    """
+    Finds codecs by group, version and plural.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._builtins: dict[tuple[str, str, str], Codec] = {
+            (kind.group, kind.version, kind.plural): BuiltinCodec(kind) for kind in BUILTINS
+        }
+        self.definitions = self._builtins[CRDS.group, CRDS.version, CRDS.plural]
+        self._read_cached = functools.lru_cache(maxsize=512)(self._read)
+
+    def find(self, group: str, version: str, plural: str) -> Codec | None:
+        """
+        Find what is served; None if nothing is.
+        """
+        builtin = self._builtins.get((group, version, plural))
+        if builtin is not None:
+            return builtin
+        stored = self._store.get(CRDS.key("", f"{plural}.{group}"))
+        return None if stored is None else self._read_cached(stored).get(version)
+
+    def codecs(self) -> Iterator[Codec]:
+        """
+        List everything that is served: built-in kinds first, then definitions by name.
+        """
+        yield from self._builtins.values()
+        for stored in self._store.scan(CRDS.prefix):
+            yield from self._read_cached(stored).values()
+
+    def definition(self, name: str) -> Object | None:
+        """
+        Read a definition; None if there is none.
+        """
+        stored = self._store.get(CRDS.key("", name))
+        return None if stored is None else self.definitions.read(stored)
+
+    def _read(self, stored: Stored) -> dict[str, Codec]:
+        try:
+            obj = self.definitions.read(stored)
+            definition = read_definition(obj)
+        except (Refusal, DefinitionError):
+            return {}
+        if not definition.established:
+            return {}
+        served = [version for version in definition.versions if version.served]
+        versions = versions_of(definition)
+        return {
+            version.name: CustomCodec(_kind(obj, definition, version), definition, versions)
+            for version in served
+        }
+
+
+def _kind(obj: Object, definition: Definition, version: Version) -> Kind:
+    names = obj["spec"]["names"]
+    return Kind(
+        group=definition.group,
+        version=version.name,
+        plural=definition.plural,
+        singular=names["singular"],
+        kind=definition.kind,
+        list_kind=names["listKind"],
+        namespaced=definition.namespaced,
+        has_status=version.has_status,
+        short_names=tuple(names.get("shortNames") or ()),
+        categories=tuple(names.get("categories") or ()),
+        verbs=_CUSTOM_VERBS,
+        typed=False,
+    )

@@ -1,0 +1,180 @@
+"""
+What the API server does to definitions by itself: names, ``NonStructuralSchema``, the end.
+
+One task follows the store. A definition gets its names accepted and is established at once; its
+``NonStructuralSchema`` is checked once per generation, after a delay that can be chosen; one that
+was deleted goes with its objects. Names never conflict here, unlike in an API server.
+"""
+
+import asyncio
+import time
+
+from espalier.crd import nonstructural_condition, read_definition
+from espalier.errors import DefinitionError
+from espalier.sandbox import ownership
+from espalier.sandbox.catalogue import Catalogue
+from espalier.sandbox.kinds import CRDS
+from espalier.sandbox.ownership import Writer
+from espalier.sandbox.store import Store, Stored
+from espalier.sandbox.wire import Object, Refusal
+from espalier.sandbox.writing import CLEANUP, utc_now
+
+_MANAGER = "kube-apiserver"
+_NONSTRUCTURAL = "NonStructuralSchema"
+
+
+class Controllers:
+    """
+    The API server's own controllers.
+
+    Args:
+        structural_delay_seconds: How long after a new generation ``NonStructuralSchema`` is
+            checked; None turns that off.
+    """
+
+    def __init__(
+        self, store: Store, catalogue: Catalogue, *, structural_delay_seconds: float | None
+    ) -> None:
+        self._store = store
+        self._catalogue = catalogue
+        self._delay_seconds = structural_delay_seconds
+        self._checked: dict[str, int] = {}
+        self._due: dict[str, tuple[int, float]] = {}
+        self._revisions: dict[str, int] = {}
+
+    async def run(self) -> None:
+        """
+        Follow the store until cancelled.
+        """
+        changed = self._store.watch()
+        try:
+            while True:
+                changed.clear()
+                self.settle()
+                await self._wait(changed)
+        finally:
+            self._store.unwatch(changed)
+
+    def settle(self) -> None:
+        """
+        Do all that is due now.
+        """
+        for stored in list(self._store.scan(CRDS.prefix)):
+            if self._revisions.get(stored.key) != stored.revision:
+                self._revisions[stored.key] = stored.revision
+                self._see(stored)
+        for key, (generation, due) in list(self._due.items()):
+            if due <= time.monotonic():
+                del self._due[key]
+                self._check(key, generation)
+
+    async def _wait(self, changed: asyncio.Event) -> None:
+        seconds = None
+        if self._due:
+            seconds = max(min(due for _, due in self._due.values()) - time.monotonic(), 0)
+        try:
+            await asyncio.wait_for(changed.wait(), seconds)
+        except TimeoutError:
+            return
+
+    def _see(self, stored: Stored) -> None:
+        obj = self._read(stored.key)
+        if obj is None:
+            return
+        if "deletionTimestamp" in obj["metadata"]:
+            self._remove(stored.key, obj)
+            return
+        conditions = (obj.get("status") or {}).get("conditions") or []
+        if not any(condition.get("type") == "Established" for condition in conditions):
+            self._write(stored.key, obj, _established(obj))
+        generation = obj["metadata"].get("generation", 0)
+        known = (self._checked.get(obj["metadata"]["uid"]), self._due.get(stored.key, (None,))[0])
+        if self._delay_seconds is not None and generation not in known:
+            self._due[stored.key] = generation, time.monotonic() + self._delay_seconds
+
+    def _check(self, key: str, generation: int) -> None:
+        obj = self._read(key)
+        if obj is None:
+            return
+        self._checked[obj["metadata"]["uid"]] = generation
+        try:
+            condition = nonstructural_condition(read_definition(obj))
+        except DefinitionError:
+            return
+        status = obj.get("status") or {}
+        conditions: list[Object] = list(status.get("conditions") or [])
+        old = next((c for c in conditions if c.get("type") == _NONSTRUCTURAL), None)
+        new = None
+        if condition is not None:
+            stays = old is not None and old["status"] == condition.status
+            new = {
+                "type": condition.type,
+                "status": condition.status,
+                "lastTransitionTime": old["lastTransitionTime"] if old and stays else utc_now(),
+                "reason": condition.reason,
+                "message": condition.message,
+            }
+        if new != old:
+            kept = [c for c in conditions if c is not old]
+            self._write(key, obj, {**status, "conditions": [*kept, *([new] if new else [])]})
+
+    def _read(self, key: str) -> Object | None:
+        stored = self._store.get(key)
+        if stored is None:
+            return None
+        try:
+            return self._catalogue.definitions.read(stored)
+        except (Refusal, KeyError, TypeError):
+            return None
+
+    def _write(self, key: str, live: Object, status: Object) -> None:
+        codec = self._catalogue.definitions
+        new = {**live, "status": status}
+        writer = Writer(
+            name=_MANAGER,
+            operation="Update",
+            api_version=codec.kind.api_version,
+            subresource="status",
+            now=utc_now(),
+        )
+        fields = ownership.track_update(live, new, codec.shape, writer)
+        if fields:
+            new["metadata"] = {**live["metadata"], "managedFields": fields}
+        self._store.put(key, codec.store(new))
+
+    def _remove(self, key: str, obj: Object) -> None:
+        spec = obj["spec"]
+        objects = f"/registry/{spec['group']}/{spec['names']['plural']}/"
+        for stored in list(self._store.scan(objects)):
+            self._store.delete(stored.key)
+        left = [name for name in obj["metadata"].get("finalizers", []) if name != CLEANUP]
+        if not left:
+            self._store.delete(key)
+            self._revisions.pop(key, None)
+            self._due.pop(key, None)
+
+
+def _established(obj: Object) -> Object:
+    status, now = obj.get("status") or {}, utc_now()
+    names = obj["spec"]["names"]
+    accepted = {
+        "type": "NamesAccepted",
+        "status": "True",
+        "lastTransitionTime": now,
+        "reason": "NoConflicts",
+        "message": "no conflicts found",
+    }
+    established = {
+        "type": "Established",
+        "status": "True",
+        "lastTransitionTime": now,
+        "reason": "InitialNamesAccepted",
+        "message": "the initial names have been accepted",
+    }
+    storage = [v["name"] for v in obj["spec"]["versions"] if v.get("storage")]
+    return {
+        **status,
+        "conditions": [accepted, established, *(status.get("conditions") or [])],
+        "acceptedNames": names,
+        "storedVersions": status.get("storedVersions") or storage,
+    }

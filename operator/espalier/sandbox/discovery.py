@@ -1,0 +1,111 @@
+"""
+What is served, as documents: ``/version``, ``/api``, ``/apis`` and below, in the classic form.
+"""
+
+from collections.abc import Iterable
+
+from espalier.sandbox.codecs import Codec
+from espalier.sandbox.kinds import Kind
+from espalier.sandbox.wire import Object
+
+_VERSION = {
+    "major": "1",
+    "minor": "37",
+    "gitVersion": "v1.37.2",
+    "gitCommit": "sandbox",
+    "gitTreeState": "clean",
+    "buildDate": "1970-01-01T00:00:00Z",
+    "goVersion": "none",
+    "compiler": "none",
+    "platform": "espalier/sandbox",
+}
+# A stable version before a beta before an alpha, the newer before the older.
+_RANKS = ("alpha", "beta", "")
+
+
+def document(path: str, codecs: Iterable[Codec]) -> Object | None:
+    """
+    Make a discovery document; None if there is none at this path.
+    """
+    kinds = [codec.kind for codec in codecs]
+    match [part for part in path.split("/") if part]:
+        case ["version"]:
+            return dict(_VERSION)
+        case ["api"]:
+            return {"kind": "APIVersions", "versions": ["v1"], "serverAddressByClientCIDRs": []}
+        case ["apis"]:
+            groups = [_group(name, kinds) for name in _names(kinds)]
+            return {"kind": "APIGroupList", "apiVersion": "v1", "groups": groups}
+        case ["apis", name] if name in _names(kinds):
+            return {"kind": "APIGroup", "apiVersion": "v1", **_group(name, kinds)}
+        case ["api", version]:
+            return _resources("", version, kinds)
+        case ["apis", name, version]:
+            return _resources(name, version, kinds)
+        case _:
+            return None
+
+
+def _names(kinds: list[Kind]) -> list[str]:
+    return list(dict.fromkeys(kind.group for kind in kinds if kind.group))
+
+
+def _group(name: str, kinds: list[Kind]) -> Object:
+    found = {kind.version for kind in kinds if kind.group == name}
+    versions = [
+        {"groupVersion": f"{name}/{version}", "version": version}
+        for version in sorted(found, key=_priority, reverse=True)
+    ]
+    return {"name": name, "versions": versions, "preferredVersion": versions[0]}
+
+
+def _priority(version: str) -> tuple[int, int, int, str]:
+    stem, rank = version.removeprefix("v"), len(_RANKS)
+    major, minor = stem, "0"
+    for index, name in enumerate(_RANKS):
+        if name and name in stem:
+            major, _, minor = stem.partition(name)
+            rank = index
+    if not (major.isdigit() and minor.isdigit()):
+        return -1, 0, 0, version
+    return rank, int(major), int(minor), version
+
+
+def _resources(group: str, version: str, kinds: list[Kind]) -> Object | None:
+    resources: list[Object] = []
+    for kind in kinds:
+        if (kind.group, kind.version) != (group, version):
+            continue
+        resources.append(_resource(kind))
+        if kind.has_status:
+            resources.append(_status(kind))
+    if not resources:
+        return None
+    head: Object = {"kind": "APIResourceList", "apiVersion": "v1"}
+    name = f"{group}/{version}" if group else version
+    return {**head, "groupVersion": name, "resources": resources}
+
+
+def _resource(kind: Kind) -> Object:
+    made: Object = {
+        "name": kind.plural,
+        "singularName": kind.singular,
+        "namespaced": kind.namespaced,
+        "kind": kind.kind,
+        "verbs": list(kind.verbs),
+    }
+    if kind.short_names:
+        made["shortNames"] = list(kind.short_names)
+    if kind.categories:
+        made["categories"] = list(kind.categories)
+    return made
+
+
+def _status(kind: Kind) -> Object:
+    return {
+        "name": f"{kind.plural}/status",
+        "singularName": "",
+        "namespaced": kind.namespaced,
+        "kind": kind.kind,
+        "verbs": ["get", "patch", "update"],
+    }

@@ -1,0 +1,158 @@
+"""
+What goes wrong on purpose: scripted answers, rights that are denied, watches that stall.
+"""
+
+import asyncio
+import re
+from dataclasses import dataclass
+
+from espalier.sandbox.wire import Refusal, qualified
+
+
+@dataclass(slots=True, kw_only=True)
+class Fault:
+    """
+    What happens to some requests.
+
+    Attributes:
+        method: Of the requests meant; empty for all.
+        path: A regular expression that is searched for in the path.
+        verb: As RBAC names it; empty for all.
+        skip: How many such requests pass first.
+        times: How many are hit then; None for all.
+        status: Is answered; 0 closes the connection without an answer.
+        retry_after_seconds: Goes into the ``Retry-After`` header.
+        after_write: Carry the request out, and fail only then: the client does not know.
+    """
+
+    method: str = ""
+    path: str = ""
+    verb: str = ""
+    skip: int = 0
+    times: int | None = 1
+    status: int = 503
+    reason: str = ""
+    message: str = "scripted"
+    retry_after_seconds: int | None = None
+    after_write: bool = False
+
+    def hits(self, method: str, path: str, verb: str) -> bool:
+        """
+        Tell whether a request is hit, and count it.
+        """
+        if self.method not in ("", method) or self.verb not in ("", verb):
+            return False
+        if not re.search(self.path, path) or self.times == 0:
+            return False
+        if self.skip:
+            self.skip -= 1
+            return False
+        if self.times is not None:
+            self.times -= 1
+        return True
+
+    def refusal(self) -> Refusal:
+        """
+        Make the answer.
+        """
+        details = None
+        if self.retry_after_seconds is not None:
+            details = {"retryAfterSeconds": self.retry_after_seconds}
+        return Refusal(
+            status=self.status, reason=self.reason, message=self.message, details=details
+        )
+
+
+class Faults:
+    """
+    The faults in force.
+    """
+
+    def __init__(self) -> None:
+        self._faults: list[Fault] = []
+        self._denied: set[tuple[str, str, str]] = set()
+        self._flowing = asyncio.Event()
+        self._flowing.set()
+        self.watch_epoch = 0
+
+    def add(self, fault: Fault) -> Fault:
+        """
+        Put a fault in force.
+        """
+        self._faults.append(fault)
+        return fault
+
+    def clear(self) -> None:
+        """
+        Let everything go right again.
+        """
+        self._faults.clear()
+        self._denied.clear()
+        self.resume_watches()
+
+    def find(self, method: str, path: str, verb: str) -> Fault | None:
+        """
+        Find the fault that hits a request, and count it.
+        """
+        return next((fault for fault in self._faults if fault.hits(method, path, verb)), None)
+
+    def deny(self, verb: str, group: str, resource: str) -> None:
+        """
+        Deny a right; ``resource`` may be ``widgets/status``.
+        """
+        self._denied.add((verb, group, resource))
+
+    def allow(self, verb: str, group: str, resource: str) -> None:
+        """
+        Grant a denied right again.
+        """
+        self._denied.discard((verb, group, resource))
+
+    def is_denied(self, verb: str, group: str, resource: str) -> bool:
+        """
+        Tell whether a right is denied.
+        """
+        return (verb, group, resource) in self._denied
+
+    def check(self, verb: str, group: str, resource: str, namespace: str) -> None:
+        """
+        Refuse a request whose right is denied.
+
+        Raises:
+            Refusal: 403.
+        """
+        if not self.is_denied(verb, group, resource):
+            return
+        where = f'in the namespace "{namespace}"' if namespace else "at the cluster scope"
+        plural = resource.partition("/")[0]
+        raise Refusal(
+            status=403,
+            reason="Forbidden",
+            message=f'{qualified(group, plural)} is forbidden: User "sandbox" cannot {verb} '
+            f'resource "{resource}" in API group "{group}" {where}',
+            details={"group": group, "kind": plural},
+        )
+
+    def stall_watches(self) -> None:
+        """
+        Hold all watch events back; connections stay open.
+        """
+        self._flowing.clear()
+
+    def resume_watches(self) -> None:
+        """
+        Let watch events through again.
+        """
+        self._flowing.set()
+
+    def close_watches(self) -> None:
+        """
+        End all watches that are open; they notice with the next change or bookmark.
+        """
+        self.watch_epoch += 1
+
+    async def flow(self) -> None:
+        """
+        Wait until watches are not stalled.
+        """
+        await self._flowing.wait()

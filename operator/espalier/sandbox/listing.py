@@ -1,0 +1,213 @@
+"""
+Lists: pages, tokens, views.
+"""
+
+import base64
+import binascii
+from typing import NamedTuple
+
+import orjson
+
+from espalier.sandbox.calls import Call, View, limit_of, revision_of
+from espalier.sandbox.codecs import Codec
+from espalier.sandbox.kinds import Kind
+from espalier.sandbox.selecting import selector
+from espalier.sandbox.store import CompactedError, Store
+from espalier.sandbox.wire import Object, Refusal, bad_request, details_of, qualified
+
+_META = "meta.k8s.io/v1"
+_EXPIRED = (
+    "The provided continue parameter is too old to display a consistent list result. You can start "
+    "a new list without the continue parameter, or use the continue token in this response to "
+    "retrieve the remainder of the results. Continuing with the provided token results in an "
+    "inconsistent list - objects that were created, modified, or deleted between the time the "
+    "first chunk was returned and now may show up in the list."
+)
+
+
+class _Start(NamedTuple):
+    """
+    Where a page begins: a revision, None for the newest, and the last key of the page before.
+    """
+
+    revision: int | None
+    after: str
+
+
+class _Page(NamedTuple):
+    objects: list[Object]
+    last: str
+    remaining: int
+
+
+def viewed(obj: Object, view: View) -> Object:
+    """
+    Show an object as asked for.
+    """
+    if view is View.WHOLE:
+        return obj
+    return {"kind": "PartialObjectMetadata", "apiVersion": _META, "metadata": obj["metadata"]}
+
+
+def collection_prefix(kind: Kind, namespace: str) -> str:
+    """
+    Name what the keys of a collection begin with.
+    """
+    return f"{kind.prefix}{namespace}/" if namespace else kind.prefix
+
+
+class Listing:
+    """
+    Lists objects of a store.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def list(self, codec: Codec, call: Call) -> Object:
+        """
+        List a page.
+
+        Raises:
+            Refusal: 400; 410 with a fresh token; 500 for an object that cannot be decoded; 504 for
+                a resource version that is yet to come.
+        """
+        start = self._start(call)
+        prefix = collection_prefix(codec.kind, call.target.namespace)
+        revision = self._store.revision if start.revision is None else start.revision
+        try:
+            page = self._page(codec, call, prefix, start)
+        except CompactedError as error:
+            raise self._expired(start) from error
+        metadata: Object = {"resourceVersion": str(revision)}
+        if page.last:
+            metadata["continue"] = _token(start.revision or revision, page.last)
+            if selector(call.options) is None:
+                metadata["remainingItemCount"] = page.remaining
+        return _listed(codec.kind, page.objects, metadata, call.view)
+
+    def get(self, codec: Codec, namespace: str, name: str) -> Object | None:
+        """
+        Read one object; None if there is none.
+
+        Raises:
+            Refusal: 500, it cannot be decoded.
+        """
+        stored = self._store.get(codec.kind.key(namespace, name))
+        return None if stored is None else codec.read(stored)
+
+    def _start(self, call: Call) -> _Start:
+        token, revision = call.options.get("continue"), call.options.get("resourceVersion", "")
+        if token:
+            if revision not in ("", "0"):
+                text = "specifying resource version is not allowed when using continue"
+                raise bad_request(text)
+            return _read_token(token)
+        if revision in ("", "0"):
+            return _Start(None, "")
+        wanted = revision_of(revision)
+        if wanted > self._store.revision:
+            raise self._too_large(wanted)
+        exact = call.options.get("resourceVersionMatch") == "Exact"
+        return _Start(wanted if exact else None, "")
+
+    def _page(self, codec: Codec, call: Call, prefix: str, start: _Start) -> _Page:
+        limit, matches = limit_of(call.options), selector(call.options)
+        objects: list[Object] = []
+        corrupt: list[tuple[str, Refusal]] = []
+        last, remaining = "", 0
+        for stored in self._store.scan(prefix, after=start.after, revision=start.revision):
+            if limit and len(objects) >= limit:
+                remaining += 1
+                continue
+            try:
+                obj = codec.read(stored)
+            except Refusal as error:
+                corrupt.append((stored.key, error))
+                continue
+            if matches is None or matches(obj):
+                objects.append(obj)
+                last = stored.key
+        if corrupt:
+            raise _unreadable(codec.kind, corrupt)
+        return _Page(objects, last if remaining else "", remaining)
+
+    def _expired(self, start: _Start) -> Refusal:
+        if not start.after:
+            text = "The resourceVersion for the provided list is too old."
+            return Refusal(status=410, reason="Expired", message=text)
+        fresh = _token(-1, start.after)
+        return Refusal(status=410, reason="Expired", message=_EXPIRED, metadata={"continue": fresh})
+
+    def _too_large(self, wanted: int) -> Refusal:
+        text = "Too large resource version"
+        return Refusal(
+            status=504,
+            reason="Timeout",
+            message=f"Timeout: {text}: {wanted}, current: {self._store.revision}",
+            details={
+                "causes": [{"reason": "ResourceVersionTooLarge", "message": text}],
+                "retryAfterSeconds": 1,
+            },
+        )
+
+
+def _unreadable(kind: Kind, corrupt: list[tuple[str, Refusal]]) -> Refusal:
+    causes = []
+    for key, error in corrupt:
+        _, _, detail = error.message.partition("AdditionalErrorMsg: ")
+        text = (
+            f"StorageError: corrupt object, Code: 7, Key: {key}, ResourceVersion: 0, "
+            f"AdditionalErrorMsg: {detail}"
+        )
+        causes.append({"reason": "UnexpectedServerResponse", "message": text, "field": key})
+    resource = qualified(kind.group, kind.plural)
+    message = f"failed to read one or more {resource} from the storage: {causes[0]['message']}"
+    if len(causes) > 1:
+        message = f"{message} (and {len(causes) - 1} more)"
+    details = details_of(kind.group, kind.plural, kind.prefix.removesuffix("/"))
+    return Refusal(
+        status=500,
+        reason="StorageReadError",
+        message=message,
+        details={**details, "causes": causes},
+    )
+
+
+def _listed(kind: Kind, objects: list[Object], metadata: Object, view: View) -> Object:
+    if view is View.METADATA:
+        return {
+            "kind": "PartialObjectMetadataList",
+            "apiVersion": _META,
+            "metadata": metadata,
+            "items": [viewed(obj, view) for obj in objects],
+        }
+    if kind.typed:
+        # Go's lists say once what their items are.
+        objects = [
+            {key: value for key, value in obj.items() if key not in ("kind", "apiVersion")}
+            for obj in objects
+        ]
+    else:
+        metadata = {"continue": "", **metadata}
+    return {
+        "kind": kind.list_kind,
+        "apiVersion": kind.api_version,
+        "metadata": metadata,
+        "items": objects,
+    }
+
+
+def _token(revision: int, last: str) -> str:
+    content = orjson.dumps({"v": _META, "rv": revision, "start": last})
+    return base64.urlsafe_b64encode(content).decode().rstrip("=")
+
+
+def _read_token(token: str) -> _Start:
+    try:
+        padded = token + "=" * (-len(token) % 4)
+        content = orjson.loads(base64.urlsafe_b64decode(padded))
+        revision, start = content["rv"], content["start"]
+    except (binascii.Error, ValueError, KeyError, TypeError) as error:
+        raise bad_request(f"invalid continue token: continue key is not valid: {error}") from error
+    return _Start(None if revision < 0 else revision, start)

@@ -1,0 +1,185 @@
+"""
+What goes over the wire: objects, their bytes, and Status objects for what fails.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import orjson
+
+Object: TypeAlias = dict[str, Any]
+"""
+A decoded Kubernetes object. Its members are what any client sent, so their types are open.
+"""
+
+
+def encode(value: Any) -> bytes:
+    """
+    Write JSON as the API server stores it: compact, sorted keys, ``<``, ``>`` and ``&`` escaped.
+    """
+    text = orjson.dumps(value, option=orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE)
+    # Outside of strings these three are no JSON at all, so that a plain replacement is right.
+    for char in b"<>&":
+        if char in text:
+            text = text.replace(bytes((char,)), b"\\u%04x" % char)
+    return text
+
+
+def decode(data: bytes) -> Any:
+    """
+    Read JSON.
+
+    Raises:
+        orjson.JSONDecodeError: It is none.
+    """
+    return orjson.loads(data)
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """
+    One field error of a Status: its reason, its text without the path, its path.
+    """
+
+    reason: str
+    message: str
+    field: str
+
+    def __str__(self) -> str:
+        return f"{self.field}: {self.message}"
+
+
+@dataclass(unsafe_hash=True, kw_only=True)
+class Refusal(Exception):  # noqa: N818 - an answer of the server, not a fault of ours
+    """
+    A request is answered with a Status object, or with plain text where there is no message.
+
+    Attributes:
+        details: The Status's ``details``; None leaves them out.
+        metadata: The Status's ``metadata``: a fresh continue token.
+    """
+
+    status: int
+    message: str
+    reason: str = ""
+    details: Object | None = field(default=None, hash=False)
+    metadata: Object = field(default_factory=dict, hash=False)
+
+    def body(self) -> Object:
+        """
+        Make the Status object.
+        """
+        body: Object = {
+            "kind": "Status",
+            "apiVersion": "v1",
+            "metadata": self.metadata,
+            "status": "Failure",
+            "message": self.message,
+        }
+        if self.reason:
+            body["reason"] = self.reason
+        if self.details is not None:
+            body["details"] = self.details
+        body["code"] = self.status
+        return body
+
+
+def details_of(group: str, kind: str, name: str = "") -> Object:
+    """
+    Make a Status's details; empty parts are left out.
+    """
+    parts = {"name": name, "group": group, "kind": kind}
+    return {key: value for key, value in parts.items() if value}
+
+
+def qualified(group: str, kind: str) -> str:
+    """
+    Write a resource or a kind with its group: ``widgets.example.com``.
+    """
+    return f"{kind}.{group}" if group else kind
+
+
+def not_found(group: str, plural: str, name: str) -> Refusal:
+    """
+    Say that an object does not exist.
+    """
+    return Refusal(
+        status=404,
+        reason="NotFound",
+        message=f'{qualified(group, plural)} "{name}" not found',
+        details=details_of(group, plural, name),
+    )
+
+
+def already_exists(group: str, plural: str, name: str) -> Refusal:
+    """
+    Say that there is an object of this name.
+    """
+    return Refusal(
+        status=409,
+        reason="AlreadyExists",
+        message=f'{qualified(group, plural)} "{name}" already exists',
+        details=details_of(group, plural, name),
+    )
+
+
+MODIFIED = (
+    "the object has been modified; please apply your changes to the latest version and try again"
+)
+
+
+def conflict(group: str, plural: str, name: str, text: str = MODIFIED) -> Refusal:
+    """
+    Say that a precondition does not hold.
+    """
+    return Refusal(
+        status=409,
+        reason="Conflict",
+        message=f'Operation cannot be fulfilled on {qualified(group, plural)} "{name}": {text}',
+        details=details_of(group, plural, name),
+    )
+
+
+def invalid(group: str, kind: str, name: str, causes: list[Cause]) -> Refusal:
+    """
+    Say what is wrong with an object; equal errors are said once, and listed as often as found.
+    """
+    texts = list(dict.fromkeys(str(cause) for cause in causes))
+    text = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
+    listed = [{"reason": c.reason, "message": c.message, "field": c.field} for c in causes]
+    return Refusal(
+        status=422,
+        reason="Invalid",
+        message=f'{qualified(group, kind)} "{name}" is invalid: {text}',
+        details={**details_of(group, kind, name), "causes": listed},
+    )
+
+
+def bad_request(message: str) -> Refusal:
+    """
+    Say that a request makes no sense.
+    """
+    return Refusal(status=400, reason="BadRequest", message=message)
+
+
+def server_error(message: str) -> Refusal:
+    """
+    Say what the API server lets slip as an internal error without a reason.
+    """
+    return Refusal(status=500, message=message)
+
+
+def corrupt(key: str, revision: int, text: str) -> Refusal:
+    """
+    Say that stored bytes cannot be read.
+    """
+    message = (
+        f"StorageError: corrupt object, Code: 7, Key: {key}, ResourceVersion: 0, "
+        f"AdditionalErrorMsg: object not decodable revision={revision}: {text}"
+    )
+    return Refusal(
+        status=500,
+        reason="InternalError",
+        message=f"Internal error occurred: {message}",
+        details={"causes": [{"message": message}]},
+    )
