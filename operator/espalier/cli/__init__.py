@@ -2,19 +2,50 @@
 The command line: reads, calls, renders; nothing is decided here.
 """
 
+import importlib
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 import click
 
-from espalier.cli.checking import check
 from espalier.cli.exits import exit_of
 from espalier.errors import EspalierError
+
+# In the order in which somebody new meets them: module and command.
+_COMMANDS: Mapping[str, str] = MappingProxyType(
+    {
+        "demo": "espalier.cli.demo.command",
+        "check": "espalier.cli.checking",
+        "operator": "espalier.cli.operating",
+        "restore": "espalier.cli.restoring",
+    }
+)
 
 
 class _Commands(click.Group):
     """
-    Commands whose errors are one line each.
+    Commands that are loaded when they are asked for, and whose errors are one line each.
+
+    Kopf and the Kubernetes client take longer to load than ``check`` takes for most files.
     """
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """
+        Name all commands.
+        """
+        del ctx
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """
+        Load a command.
+        """
+        del ctx
+        if cmd_name not in _COMMANDS:
+            return None
+        command = getattr(importlib.import_module(_COMMANDS[cmd_name]), cmd_name)
+        return command if isinstance(command, click.Command) else None
 
     def invoke(self, ctx: click.Context) -> Any:
         """
@@ -44,6 +75,3 @@ def main() -> None:
       2  usage          3  the cluster or a file could not be read
       4  incomplete
     """
-
-
-main.add_command(check)

@@ -8,7 +8,7 @@ from typing import Protocol
 
 import orjson
 
-from espalier.cluster import Call, Client
+from espalier.cluster.requests import Call, Client
 from espalier.crd import Definition, read_definition
 from espalier.engine.ports import Archive, ArchiveEntry
 from espalier.errors import ConflictError, NotFoundError
@@ -86,6 +86,12 @@ class Stage:
         path = f"{CRDS}/{name}"
         call = Call(verb="get", resource=f"crd {name}", method="GET", path=path, is_read=True)
         return read_definition(orjson.loads(await self._client.send(call)))
+
+    async def has_definition(self, name: str) -> bool:
+        """
+        Tell whether there is a definition of this name.
+        """
+        return await self.has(f"{CRDS}/{name}")
 
     async def create(self, path: str, body: Mapping[str, JSON]) -> None:
         """

@@ -1,0 +1,85 @@
+"""
+The real operator, in a thread with an event loop of its own.
+
+Kopf takes the tasks of its loop for its own and cancels them at its end, so nothing else may live
+there.
+"""
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from espalier import cluster
+from espalier.handlers.running import run_operator
+from espalier.handlers.settings import Settings
+
+
+class _Signal:
+    """
+    Stops the operator from another thread, whether it has begun already or not.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._is_set = False
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._flag: asyncio.Event | None = None
+
+    def bind(self) -> asyncio.Event:
+        """
+        Give the flag of the loop that calls this.
+        """
+        flag = asyncio.Event()
+        with self._lock:
+            self._loop, self._flag = asyncio.get_running_loop(), flag
+            if self._is_set:
+                flag.set()
+        return flag
+
+    def unbind(self) -> None:
+        """
+        Forget the loop, which is about to end.
+        """
+        with self._lock:
+            self._loop = self._flag = None
+
+    def set(self) -> None:
+        """
+        Stop it.
+        """
+        with self._lock:
+            self._is_set = True
+            if self._loop is not None and self._flag is not None:
+                self._loop.call_soon_threadsafe(self._flag.set)
+
+
+@asynccontextmanager
+async def operator_at_work(
+    kubeconfig: Path, settings: Settings
+) -> AsyncIterator["asyncio.Task[None]"]:
+    """
+    Run the operator for as long as the block lasts.
+
+    Yields:
+        The task of its thread; it ends early only if the operator failed.
+    """
+    signal = _Signal()
+    task = asyncio.create_task(
+        asyncio.to_thread(asyncio.run, _operate(kubeconfig, settings, signal))
+    )
+    try:
+        yield task
+    finally:
+        signal.set()
+        await asyncio.wait([task])
+
+
+async def _operate(kubeconfig: Path, settings: Settings, signal: _Signal) -> None:
+    stop_flag = signal.bind()
+    try:
+        async with cluster.connect(kubeconfig) as connected:
+            await run_operator(settings, connected, stop_flag=stop_flag)
+    finally:
+        signal.unbind()
