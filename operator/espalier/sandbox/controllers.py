@@ -2,8 +2,9 @@
 What the API server does to definitions by itself: names, ``NonStructuralSchema``, the end.
 
 One task follows the store. A definition gets its names accepted and is established at once; its
-``NonStructuralSchema`` is checked once per generation, after a delay that can be chosen; one that
-was deleted goes with its objects. Names never conflict here, unlike in an API server.
+``NonStructuralSchema`` is brought up to date with every change, after a delay that can be chosen,
+until it was written once for a generation; one that was deleted goes with its objects. Names never
+conflict here, unlike in an API server.
 """
 
 import asyncio
@@ -28,8 +29,8 @@ class Controllers:
     The API server's own controllers.
 
     Args:
-        structural_delay_seconds: How long after a new generation ``NonStructuralSchema`` is
-            checked; None turns that off.
+        structural_delay_seconds: How long after a change ``NonStructuralSchema`` is checked; None
+            turns that off.
     """
 
     def __init__(
@@ -38,8 +39,8 @@ class Controllers:
         self._store = store
         self._catalogue = catalogue
         self._delay_seconds = structural_delay_seconds
-        self._checked: dict[str, int] = {}
-        self._due: dict[str, tuple[int, float]] = {}
+        self._written: dict[str, int] = {}
+        self._due: dict[str, float] = {}
         self._revisions: dict[str, int] = {}
 
     async def run(self) -> None:
@@ -63,15 +64,15 @@ class Controllers:
             if self._revisions.get(stored.key) != stored.revision:
                 self._revisions[stored.key] = stored.revision
                 self._see(stored)
-        for key, (generation, due) in list(self._due.items()):
+        for key, due in list(self._due.items()):
             if due <= time.monotonic():
                 del self._due[key]
-                self._check(key, generation)
+                self._check(key)
 
     async def _wait(self, changed: asyncio.Event) -> None:
         seconds = None
         if self._due:
-            seconds = max(min(due for _, due in self._due.values()) - time.monotonic(), 0)
+            seconds = max(min(self._due.values()) - time.monotonic(), 0)
         try:
             await asyncio.wait_for(changed.wait(), seconds)
         except TimeoutError:
@@ -88,15 +89,14 @@ class Controllers:
         if not any(condition.get("type") == "Established" for condition in conditions):
             self._write(stored.key, obj, _established(obj))
         generation = obj["metadata"].get("generation", 0)
-        known = (self._checked.get(obj["metadata"]["uid"]), self._due.get(stored.key, (None,))[0])
-        if self._delay_seconds is not None and generation not in known:
-            self._due[stored.key] = generation, time.monotonic() + self._delay_seconds
+        is_open = generation > self._written.get(stored.key, 0)
+        if self._delay_seconds is not None and is_open and stored.key not in self._due:
+            self._due[stored.key] = time.monotonic() + self._delay_seconds
 
-    def _check(self, key: str, generation: int) -> None:
+    def _check(self, key: str) -> None:
         obj = self._read(key)
         if obj is None:
             return
-        self._checked[obj["metadata"]["uid"]] = generation
         try:
             condition = nonstructural_condition(read_definition(obj))
         except DefinitionError:
@@ -115,6 +115,7 @@ class Controllers:
                 "message": condition.message,
             }
         if new != old:
+            self._written[key] = obj["metadata"].get("generation", 0)
             kept = [c for c in conditions if c is not old]
             self._write(key, obj, {**status, "conditions": [*kept, *([new] if new else [])]})
 
@@ -152,6 +153,7 @@ class Controllers:
             self._store.delete(key)
             self._revisions.pop(key, None)
             self._due.pop(key, None)
+            self._written.pop(key, None)
 
 
 def _established(obj: Object) -> Object:

@@ -35,7 +35,7 @@ class Kind:
     short_names: tuple[str, ...] = ()
     categories: tuple[str, ...] = ()
     verbs: tuple[str, ...] = VERBS
-    scaffold: Mapping[str, Object] = field(default=_NOTHING, hash=False)
+    scaffold: Mapping[str, Object] = field(default_factory=lambda: _NOTHING, hash=False)
     typed: bool = True
 
     @property

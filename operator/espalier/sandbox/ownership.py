@@ -87,9 +87,9 @@ def tracked(obj: Mapping[str, Any]) -> Object:
     Take out what nobody can own.
     """
     kept = {key: value for key, value in obj.items() if key not in _STRIPPED}
-    metadata = obj.get("metadata")
-    if isinstance(metadata, dict):
-        kept["metadata"] = {k: v for k, v in metadata.items() if k not in _STRIPPED_METADATA}
+    # Metadata is always there to Go, if only empty, and so nobody has set it.
+    metadata = obj.get("metadata") or {}
+    kept["metadata"] = {k: v for k, v in metadata.items() if k not in _STRIPPED_METADATA}
     return kept
 
 
@@ -280,6 +280,8 @@ def apply(
     others = [entry for entry in entries if entry is not own]
     wanted = tracked(config)
     fields = applied_set(wanted, shape)
+    if not fields.get("f:metadata"):
+        fields.pop("f:metadata", None)
     merged: Object = _merge(base, {**config, "metadata": _metadata_of(config)}, shape)
     changed = compare(tracked(base), tracked(merged), shape).written
     conflicts = [(e, hit) for e in others if (hit := intersection(e["fieldsV1"], changed))]

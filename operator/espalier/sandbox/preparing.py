@@ -101,7 +101,7 @@ def _content(codec: Codec, obj: Object) -> Object:
 
 def _first_status(new: Object) -> Object:
     return {
-        "conditions": None,
+        "conditions": [],
         "acceptedNames": {"plural": "", "kind": ""},
         "storedVersions": [definitions.storage_name(new)],
     }

@@ -33,7 +33,7 @@ class Shape:
     atomic: bool = False
     keys: tuple[str, ...] = ()
     is_set: bool = False
-    fields: Mapping[str, "Shape"] = field(default=_NOTHING, hash=False)
+    fields: Mapping[str, "Shape"] = field(default_factory=lambda: _NOTHING, hash=False)
     rest: "Shape | None" = None
 
     def member(self, key: str) -> "Shape":

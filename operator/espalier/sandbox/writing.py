@@ -254,7 +254,10 @@ class Writing:
         new = prepare_update(codec, live, new, call.target.subresource)
         if tracks:
             writer = _writer(codec, call)
-            before = codec.default(live)
+            before = dict(codec.default(live))
+            if codec.kind.has_status and not call.target.subresource:
+                # What happens to the status here is the server's doing, not the client's.
+                before["status"] = new.get("status")
             fields = ownership.track_update(before, new, codec.shape, writer)
             new["metadata"] = _with_fields(new["metadata"], fields)
         value = codec.store(new)
