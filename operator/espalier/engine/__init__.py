@@ -1,5 +1,56 @@
 """
 Decides what happens to stored objects, and drives it through ``espalier.engine.ports``.
 
-No HTTP, no Kopf, no clock of its own.
+No HTTP, no Kopf, no clock of its own. A run is: plan, prove that nothing is lost, rewrite, settle,
+verify, trim. ``run`` does it once, ``tend`` keeps the objects of a legacy definition in form
+afterwards, and ``restore`` brings back what pruning removed.
 """
+
+from espalier.engine.conditions import (
+    NOT_CHECKED,
+    STORED_OBJECTS_CURRENT,
+    STORED_OBJECTS_VALID,
+    Reason,
+)
+from espalier.engine.guarding import purpose_of
+from espalier.engine.planning import (
+    Legacy,
+    Mode,
+    Policy,
+    ServerPruned,
+    Stop,
+    plan,
+    read_policy,
+    run_key,
+)
+from espalier.engine.restoring import Refusal, RestoreReport, restore
+from espalier.engine.retrying import FORBIDDEN_PAUSE_SECONDS, run_pause_seconds
+from espalier.engine.running import Outcome, run
+from espalier.engine.settings import Ports, RunSettings
+from espalier.engine.tending import tend
+
+__all__ = [
+    "FORBIDDEN_PAUSE_SECONDS",
+    "NOT_CHECKED",
+    "STORED_OBJECTS_CURRENT",
+    "STORED_OBJECTS_VALID",
+    "Legacy",
+    "Mode",
+    "Outcome",
+    "Policy",
+    "Ports",
+    "Reason",
+    "Refusal",
+    "RestoreReport",
+    "RunSettings",
+    "ServerPruned",
+    "Stop",
+    "plan",
+    "purpose_of",
+    "read_policy",
+    "restore",
+    "run",
+    "run_key",
+    "run_pause_seconds",
+    "tend",
+]

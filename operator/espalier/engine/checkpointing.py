@@ -32,8 +32,7 @@ class Progress:
         phase: ``rewrite`` or ``verify``; empty before the first write and after the proof.
         token: Where the rewrite pass goes on; empty at its start. A verify pass starts anew.
         seen: How many objects the rewrite pass has seen up to the token.
-        rewritten: How many of them were rewritten.
-        is_proved: Whether the run for this key was finished with a proof.
+        proved_generation: For which generation the run for this key was proved; 0 if for none.
         proved_objects: How many objects its last pass has seen.
         record: What was known at the last proof, and since; None without one.
     """
@@ -44,8 +43,7 @@ class Progress:
     phase: str = ""
     token: str = ""
     seen: int = 0
-    rewritten: int = 0
-    is_proved: bool = False
+    proved_generation: int = 0
     proved_objects: int = 0
     record: Record | None = None
 
@@ -102,7 +100,11 @@ async def open_ledger(
     if found is None:
         found = Progress(key=key, generation=definition.generation, first_seen=now)
     progress = found.for_key(key, generation=definition.generation, now=now)
-    return Ledger(checkpoints, clock, definition, progress)
+    ledger = Ledger(checkpoints, clock, definition, progress)
+    if key != found.key or document is None:
+        # At once: an earlier proof does not hold any more, whatever becomes of this run.
+        await ledger.save(progress)
+    return ledger
 
 
 def read_progress(document: Mapping[str, JSON] | None) -> Progress | None:
@@ -112,13 +114,15 @@ def read_progress(document: Mapping[str, JSON] | None) -> Progress | None:
     if document is None or document.get("format") != FORMAT:
         return None
     texts = [document.get(name) for name in ("key", "firstSeen", "phase", "token")]
-    numbers = [document.get(name) for name in ("generation", "seen", "rewritten", "provedObjects")]
+    numbers = [
+        document.get(name) for name in ("generation", "seen", "provedGeneration", "provedObjects")
+    ]
     if not all(isinstance(text, str) for text in texts):
         return None
-    if not all(isinstance(number, int) for number in numbers):
+    if not all(type(number) is int for number in numbers):
         return None
     key, first_seen, phase, token = (str(text) for text in texts)
-    generation, seen, rewritten, proved_objects = (int(str(number)) for number in numbers)
+    generation, seen, proved_generation, proved_objects = (int(str(n)) for n in numbers)
     return Progress(
         key=key,
         generation=generation,
@@ -126,8 +130,7 @@ def read_progress(document: Mapping[str, JSON] | None) -> Progress | None:
         phase=phase,
         token=token,
         seen=seen,
-        rewritten=rewritten,
-        is_proved=document.get("proved") is True,
+        proved_generation=proved_generation,
         proved_objects=proved_objects,
         record=_read_record(document.get("record")),
     )
@@ -151,8 +154,7 @@ def render_progress(progress: Progress) -> dict[str, JSON]:
         "phase": progress.phase,
         "token": progress.token,
         "seen": progress.seen,
-        "rewritten": progress.rewritten,
-        "proved": progress.is_proved,
+        "provedGeneration": progress.proved_generation,
         "provedObjects": progress.proved_objects,
         "record": record,
     }

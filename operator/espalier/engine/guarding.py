@@ -13,7 +13,6 @@ from espalier.errors import (
     DefinitionChangedError,
     LeaseLostError,
     NotFoundError,
-    TransientError,
 )
 
 CHECK_SECONDS = 2.0
@@ -72,14 +71,11 @@ class Sentry:
 
         Raises:
             DefinitionChangedError: As ``check``.
+            TransientError: It cannot be read for long; what is not known must not be acted upon.
         """
         while True:
             await self._clock.sleep(CHECK_SECONDS)
-            try:
-                await self.check()
-            except TransientError:
-                # The writes meet the same server; the next page is not begun without an answer.
-                continue
+            await self.check()
 
 
 class Holder:

@@ -100,7 +100,7 @@ class Migration:
                 self._ledger.progress,
                 phase="",
                 token="",
-                is_proved=True,
+                proved_generation=trimmed.generation,
                 proved_objects=tally.seen,
                 record=record,
             )
@@ -147,7 +147,7 @@ class Migration:
         if record is not None:
             record = record.with_schema(crd.structural_of(planned.definition.storage))
         # Durable before anything is written, so that the settle time and the record hold.
-        await self._ledger.save(replace(progress, record=record, is_proved=False))
+        await self._ledger.save(replace(progress, record=record, proved_generation=0))
         self._what = "reading"
         if isinstance(planned, ServerPruned):
             history = await prove_harmless(planned, self._ports, self._settings, self, record)

@@ -132,7 +132,17 @@ async def _run_with_lease(
             sentry.watch(),
         )
     finally:
+        await _release(definition, ports)
+
+
+async def _release(definition: Definition, ports: Ports) -> None:
+    try:
         await ports.leases.release(definition)
+    except ClusterError as error:
+        # It runs out by itself; how the run ended is not changed by that.
+        logger.warning(
+            "Could not release a lease.", extra={"crd": definition.name, "error": str(error)}
+        )
 
 
 async def _run_alone(
@@ -151,7 +161,11 @@ async def _run_alone(
 
 
 def _is_done(definition: Definition, ledger: Ledger) -> bool:
-    return ledger.progress.is_proved and definition.stored_versions == (definition.storage.name,)
+    # A schema that came and went meanwhile has left another generation behind.
+    return (
+        ledger.progress.proved_generation == definition.generation
+        and definition.stored_versions == (definition.storage.name,)
+    )
 
 
 async def _look_only(planned: Plan, ports: Ports, reporter: Reporter) -> Outcome:
