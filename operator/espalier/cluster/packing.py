@@ -5,12 +5,12 @@ Documents as bytes: gzip JSON, unpacked within bounds.
 import gzip
 import zlib
 from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 import orjson
 
 from espalier.engine.ports import ArchiveEntry, ObjectKey
-from espalier.paths import JSON
 
 MAX_UNPACKED_BYTES = 128 * 1024 * 1024
 """More than any page holds; a crafted archive must not fill the memory."""
@@ -29,7 +29,7 @@ class _Entry(msgspec.Struct, rename="camel"):
     reference: _Reference
     uid: str
     resource_version: str
-    patch: list[dict[str, JSON]]
+    patch: list[dict[str, Any]]  # decoded JSON; msgspec follows no recursive type
 
 
 _entry = msgspec.json.Decoder(_Entry)
