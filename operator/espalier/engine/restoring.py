@@ -217,7 +217,7 @@ def _overlap(left: Pointer, right: Pointer) -> bool:
     return left[:length] == right[:length]
 
 
-def _is_equal(found: JSON | Missing, expected: JSON | Missing) -> bool:
+def _is_equal(found: "JSON | Missing", expected: "JSON | Missing") -> bool:
     if isinstance(found, Missing) or isinstance(expected, Missing):
         return found is MISSING and expected is MISSING
     return schema.equal_json(found, expected)
