@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 import yaml
 
-from espalier.sandbox.wire import Cause, Object, bad_request, invalid, server_error
+from espalier.sandbox.wire import Cause, Object, Refusal, bad_request, invalid, server_error
 
 MERGE = "application/merge-patch+json"
 JSON_PATCH = "application/json-patch+json"
@@ -140,6 +140,22 @@ def view_of(accept: str) -> View:
         if offer.strip() in ("application/json", "*/*"):
             return View.WHOLE
     return View.WHOLE
+
+
+def check_media_type(call: Call) -> None:
+    """
+    Refuse bodies that are no JSON; clients that prefer protobuf then send JSON.
+
+    Raises:
+        Refusal: 415.
+    """
+    if call.verb in ("create", "update") and call.content_type not in ("", "application/json"):
+        raise Refusal(
+            status=415,
+            reason="UnsupportedMediaType",
+            message="the body of the request was in an unknown format - accepted media types "
+            "include: application/json",
+        )
 
 
 def json_body(body: bytes, kind: str) -> Object:

@@ -9,7 +9,16 @@ import orjson
 from aiohttp import web
 
 from espalier.sandbox import discovery
-from espalier.sandbox.calls import Call, Target, check_options, target_of, verb_of, view_of
+from espalier.sandbox.calls import (
+    Call,
+    Target,
+    check_media_type,
+    check_options,
+    json_body,
+    target_of,
+    verb_of,
+    view_of,
+)
 from espalier.sandbox.catalogue import Catalogue
 from espalier.sandbox.codecs import Codec
 from espalier.sandbox.faults import Fault, Faults
@@ -133,6 +142,7 @@ class Server:
         kind = codec.kind
         resource = "/".join(part for part in (kind.plural, target.subresource) if part)
         self._faults.check(verb, kind.group, resource, target.namespace)
+        check_media_type(call)
         if verb == "watch":
             return await self._watch(request, codec, call)
         if kind is REVIEWS and verb == "create":
@@ -195,8 +205,8 @@ class Server:
         return listed
 
     def _review(self, call: Call) -> Object:
-        review: Object = orjson.loads(call.body)
-        asked = review["spec"].get("resourceAttributes") or {}
+        review = json_body(call.body, REVIEWS.kind)
+        asked = (review.get("spec") or {}).get("resourceAttributes") or {}
         resource = "/".join(
             part for part in (asked.get("resource", ""), asked.get("subresource", "")) if part
         )
