@@ -79,7 +79,7 @@ class Script:
         self.replies = deque(replies)
         self.seen: list[Seen] = []
 
-    async def __call__(self, request: web.Request) -> web.StreamResponse:
+    async def answer(self, request: web.Request) -> web.StreamResponse:
         raw = await request.read()
         self.seen.append(
             Seen(
@@ -136,7 +136,7 @@ class Shelf:
         self.lost_answers: set[str] = set()
         self._versions = itertools.count(1)
 
-    async def __call__(self, request: web.Request) -> web.StreamResponse:
+    async def answer(self, request: web.Request) -> web.StreamResponse:
         if self.refusals and self.refusals[0][0] == request.method:
             return await _play(request, self.refusals.popleft()[1])
         raw = await request.read()
@@ -189,7 +189,7 @@ class Shelf:
 async def serving(handler: Script | Shelf) -> AsyncIterator[str]:
     app = web.Application()
     app[CLOSING] = asyncio.Event()
-    app.router.add_route("*", "/{path:.*}", handler)
+    app.router.add_route("*", "/{path:.*}", handler.answer)
     server = TestServer(app)
     await server.start_server()
     try:

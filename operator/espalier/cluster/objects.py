@@ -224,14 +224,17 @@ def read_object(
     Decode an object; its apiVersion and kind are filled in where a list leaves them out.
 
     Raises:
-        RejectedError: It is no object, or its metadata is none.
+        RejectedError: It is no object, or has no name.
     """
     try:
         obj = decode_json(text)
     except ValueError as error:
         raise answers.malformed(attempt, "an object is not JSON, or nested too deeply") from error
-    if not isinstance(obj, dict) or not isinstance(obj.get("metadata"), dict):
+    metadata = obj.get("metadata") if isinstance(obj, dict) else None
+    if not isinstance(obj, dict) or not isinstance(metadata, dict):
         raise answers.malformed(attempt, "an object has no metadata")
+    if not isinstance(metadata.get("name"), str):
+        raise answers.malformed(attempt, "an object has no name")
     obj.setdefault("apiVersion", resource.api_version)
     obj.setdefault("kind", resource.kind)
     return obj

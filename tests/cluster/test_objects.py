@@ -1,0 +1,374 @@
+import pytest
+
+from espalier.cluster import Cluster
+from espalier.cluster.objects import HttpObjects
+from espalier.cluster.places import name_of
+from espalier.cluster.requests import Client
+from espalier.cluster.session import open_session
+from espalier.engine.ports import ObjectKey, Resource, StoredMetadata
+from espalier.errors import (
+    ClusterError,
+    ConflictError,
+    ExpiredTokenError,
+    RejectedError,
+    TransientError,
+)
+from espalier.paths import JSON
+from tests.cluster.scripted import (
+    WIDGETS,
+    ManualClock,
+    Reply,
+    Script,
+    connected,
+    status_of,
+)
+
+A = ObjectKey("default", "a")
+TOKEN = "a+/=&b"  # noqa: S105 - no password
+
+
+async def test_a_metadata_page_is_a_quorum_read_of_metadata_only() -> None:
+    fields: list[JSON] = [{"manager": "kubectl", "fieldsV1": {"f:spec": {}}}]
+    metadata = {"name": "a", "namespace": "default", "uid": "u", "resourceVersion": "3"}
+    page = {
+        "metadata": {"continue": "next", "remainingItemCount": 4, "resourceVersion": "9"},
+        "items": [{"metadata": metadata | {"managedFields": fields}}],
+    }
+    script = Script(Reply(body=page))
+
+    async with connected(script) as cluster:
+        read = await cluster.objects.list_metadata(WIDGETS, page_size=2, continue_token=TOKEN)
+
+    (seen,) = script.seen
+    assert seen.path == "/apis/example.com/v1/widgets"
+    assert seen.query == {"limit": "2", "continue": TOKEN}
+    assert seen.headers["Accept"] == (
+        "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
+    )
+    assert seen.headers["User-Agent"].startswith("espalier/")
+    assert seen.headers["Authorization"] == "Bearer sesame"
+    assert read.objects == (
+        StoredMetadata(key=A, uid="u", resource_version="3", managed_fields=tuple(fields)),
+    )
+    assert (read.continue_token, read.remaining, read.resource_version) == ("next", 4, "9")
+
+
+async def test_the_last_page_has_no_token_and_may_have_null_for_items() -> None:
+    script = Script(Reply(body={"metadata": {"resourceVersion": "9"}, "items": None}))
+
+    async with connected(script) as cluster:
+        read = await cluster.objects.list_metadata(WIDGETS, page_size=2, continue_token=None)
+
+    assert (read.objects, read.continue_token, read.remaining) == ((), None, None)
+    assert script.seen[0].query == {"limit": "2"}
+
+
+async def test_whole_objects_are_decoded_one_at_a_time() -> None:
+    items = b'[{"metadata": {"name": "a"}, "spec": {"n": 3}}, {"metadata": 3}]'
+    script = Script(Reply(body=b'{"metadata": {}, "items": ' + items + b"}"))
+
+    async with connected(script) as cluster:
+        page = await cluster.objects.list_objects(WIDGETS, page_size=2, continue_token=None)
+
+    assert len(page.objects) == 2
+    assert page.objects[0] == {
+        "apiVersion": "example.com/v1",
+        "kind": "Widget",
+        "metadata": {"name": "a"},
+        "spec": {"n": 3},
+    }
+    with pytest.raises(RejectedError, match="no metadata"):
+        list(page.objects[1:])
+
+
+async def test_integers_outside_of_64_bits_are_floats_as_in_the_server() -> None:
+    body = (
+        b'{"metadata": {"name": "a"}, "n": [9223372036854775807, 9223372036854775808,'
+        b" -9223372036854775808, -9223372036854775809, 18446744073709551616, true],"
+        b' "deep": {"x": 18446744073709551615}}'
+    )
+    script = Script(Reply(body=body))
+
+    async with connected(script) as cluster:
+        obj = await cluster.objects.get_object(WIDGETS, A)
+
+    read = [(type(n), n) for n in obj["n"]]  # type: ignore[union-attr]
+    assert read == [
+        (int, 2**63 - 1),
+        (float, 2.0**63),
+        (int, -(2**63)),
+        (float, -(2.0**63)),
+        (float, 2.0**64),
+        (bool, True),
+    ]
+    assert obj["deep"] == {"x": 2.0**64}
+
+
+async def test_a_rewrite_changes_nothing_and_is_guarded() -> None:
+    script = Script(Reply(body={"metadata": {"resourceVersion": "4"}}))
+
+    async with connected(script) as cluster:
+        version = await cluster.objects.rewrite(WIDGETS, A, uid="u", resource_version="3")
+
+    (seen,) = script.seen
+    assert version == "4"
+    assert (seen.method, seen.path) == (
+        "PATCH",
+        "/apis/example.com/v1/namespaces/default/widgets/a",
+    )
+    assert seen.query == {"fieldManager": "espalier"}
+    assert seen.body == {"metadata": {"uid": "u", "resourceVersion": "3"}}
+    assert seen.headers["Content-Type"] == "application/merge-patch+json"
+    assert seen.headers["Accept"] == "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
+
+
+async def test_a_rewrite_may_leave_the_resource_version_out_and_never_the_uid() -> None:
+    script = Script(Reply(body={"metadata": {"resourceVersion": "4"}}))
+
+    async with connected(script) as cluster:
+        await cluster.objects.rewrite(WIDGETS, A, uid="u", resource_version=None)
+
+    assert script.seen[0].body == {"metadata": {"uid": "u"}}
+
+
+async def test_a_tried_rewrite_is_a_dry_run_that_gives_the_whole_object() -> None:
+    script = Script(Reply(body={"metadata": {"name": "a"}, "spec": {}}))
+
+    async with connected(script) as cluster:
+        obj = await cluster.objects.try_rewrite(WIDGETS, A, uid="u", resource_version="3")
+
+    assert script.seen[0].query == {"fieldManager": "espalier", "dryRun": "All"}
+    assert script.seen[0].headers["Accept"] == "application/json"
+    assert obj["spec"] == {}
+
+
+@pytest.mark.parametrize(("subresource", "end"), [(None, ""), ("status", "/status")])
+async def test_a_replacement_is_a_guarded_put(subresource: str | None, end: str) -> None:
+    metadata: JSON = {"name": "a", "namespace": "default", "uid": "u", "resourceVersion": "3"}
+    obj: dict[str, JSON] = {"metadata": metadata}
+    script = Script(Reply(body=obj))
+
+    async with connected(script) as cluster:
+        await cluster.objects.replace(WIDGETS, obj, subresource=subresource)
+
+    (seen,) = script.seen
+    assert (seen.method, seen.body) == ("PUT", obj)
+    assert seen.path == f"/apis/example.com/v1/namespaces/default/widgets/a{end}"
+
+
+@pytest.mark.parametrize(
+    "metadata",
+    [
+        None,
+        [],
+        {"name": "a", "uid": "u"},
+        {"name": "a", "resourceVersion": "3"},
+        {"uid": "u", "resourceVersion": "3"},
+        {"name": "a", "uid": "", "resourceVersion": "3"},
+        {"name": "a", "uid": "u", "resourceVersion": 3},
+        {"name": "a", "namespace": 3, "uid": "u", "resourceVersion": "3"},
+        {"name": "..", "uid": "u", "resourceVersion": "3"},
+    ],
+)
+async def test_an_unguarded_replacement_is_never_sent(metadata: object) -> None:
+    script = Script()
+
+    async with connected(script) as cluster:
+        with pytest.raises(ValueError, match=r"must not be replaced|is no name"):
+            await cluster.objects.replace(WIDGETS, {"metadata": metadata}, subresource=None)  # type: ignore[dict-item]
+
+    assert script.seen == []
+
+
+async def test_reads_are_tried_again_and_wait_as_long_as_they_are_asked_to() -> None:
+    clock = ManualClock()
+    script = Script(
+        Reply(429, status_of(429, "TooManyRequests"), {"Retry-After": "7"}),
+        Reply(503, "busy"),
+        Reply(body={"metadata": {"name": "a"}}),
+    )
+
+    async with connected(script, clock=clock) as cluster:
+        await cluster.objects.get_object(WIDGETS, A)
+
+    assert len(script.seen) == 3
+    assert clock.slept_seconds[0] == 7
+    assert 0.5 <= clock.slept_seconds[1] <= 1.5
+
+
+async def test_reads_are_given_up_in_the_end() -> None:
+    clock = ManualClock()
+    script = Script(*[Reply(503, "busy")] * 9)
+
+    async with connected(script, clock=clock) as cluster:
+        with pytest.raises(TransientError) as raised:
+            await cluster.objects.get_object(WIDGETS, A)
+
+    assert raised.value.status == 503
+    assert (len(script.seen), len(clock.slept_seconds)) == (4, 3)
+
+
+async def test_nobody_waits_for_minutes() -> None:
+    clock = ManualClock()
+    script = Script(Reply(429, "", {"Retry-After": "600"}))
+
+    async with connected(script, clock=clock) as cluster:
+        with pytest.raises(TransientError) as raised:
+            await cluster.objects.get_object(WIDGETS, A)
+
+    assert raised.value.retry_after_seconds == 600
+    assert clock.slept_seconds == []
+
+
+async def test_writes_are_sent_once() -> None:
+    clock = ManualClock()
+    script = Script(Reply(429, "", {"Retry-After": "1"}), Reply(409, ""))
+
+    async with connected(script, clock=clock) as cluster:
+        with pytest.raises(TransientError) as raised:
+            await cluster.objects.rewrite(WIDGETS, A, uid="u", resource_version="3")
+        with pytest.raises(ConflictError):
+            await cluster.objects.rewrite(WIDGETS, A, uid="u", resource_version="3")
+
+    assert raised.value.retry_after_seconds == 1
+    assert (len(script.seen), clock.slept_seconds) == (2, [])
+
+
+async def test_a_date_to_come_again_is_one_of_the_servers_clock() -> None:
+    headers = {
+        "Date": "Fri, 02 Jan 2020 03:04:05 GMT",
+        "Retry-After": "Thu, 02 Jan 2020 03:04:08 GMT",
+    }
+    script = Script(Reply(503, "", headers))
+
+    async with connected(script) as cluster:
+        with pytest.raises(TransientError) as raised:
+            await cluster.objects.rewrite(WIDGETS, A, uid="u", resource_version=None)
+
+    assert raised.value.retry_after_seconds == 3
+
+
+async def test_an_expired_token_is_handed_on_with_the_fresh_one() -> None:
+    said = status_of(410, "Expired", metadata={"continue": "fresh"})
+    script = Script(Reply(410, said))
+
+    async with connected(script) as cluster:
+        with pytest.raises(ExpiredTokenError) as raised:
+            await cluster.objects.list_metadata(WIDGETS, page_size=1, continue_token=TOKEN)
+
+    assert raised.value.fresh_token == "fresh"  # noqa: S105 - no password
+
+
+async def test_a_redirect_is_not_followed() -> None:
+    script = Script(Reply(307, "", {"Location": "http://127.0.0.1:9/elsewhere"}))
+
+    async with connected(script) as cluster:
+        with pytest.raises(RejectedError) as raised:
+            await cluster.objects.rewrite(WIDGETS, A, uid="u", resource_version=None)
+
+    assert raised.value.status == 307
+
+
+HOSTILE = [
+    b"",
+    b"<html>",
+    b"null",
+    b"[]",
+    b"17",
+    b'"text"',
+    b"{",
+    b"{}",
+    b'{"metadata": null, "items": []}',
+    b'{"metadata": {}, "items": {}}',
+    b'{"metadata": {}, "items": [null]}',
+    b'{"metadata": {"continue": 3}, "items": []}',
+    b'{"metadata": {"remainingItemCount": "3"}, "items": []}',
+    b'{"metadata": {"resourceVersion": 3}, "items": []}',
+    b'{"metadata": {}, "items": [{"metadata": {"name": 3}}]}',
+    b'{"metadata": {}, "items": [[]]}',
+    b"\xff\xfe\x00",
+    b"[" * 100_000,
+    b'{"metadata": {}, "items": [' + b"[" * 5000 + b"]" * 5000 + b"]}",
+    b'{"metadata": {"name": "\\ud800"}, "items": [{"metadata": {"name": "\\ud800"}}]}',
+]
+
+
+async def read_whole_page(cluster: Cluster) -> list[dict[str, JSON]]:
+    page = await cluster.objects.list_objects(WIDGETS, page_size=1, continue_token=None)
+    return list(page.objects)
+
+
+@pytest.mark.parametrize("body", HOSTILE)
+async def test_whatever_a_server_says_is_a_cluster_error(body: bytes) -> None:
+    script = Script(*[Reply(body=body)] * 4)
+
+    async with connected(script) as cluster:
+        with pytest.raises(ClusterError):
+            await cluster.objects.list_metadata(WIDGETS, page_size=1, continue_token=None)
+        with pytest.raises(ClusterError):
+            await read_whole_page(cluster)
+        with pytest.raises(ClusterError):
+            await cluster.objects.rewrite(WIDGETS, A, uid="u", resource_version=None)
+
+
+async def test_a_page_that_is_too_large_is_read_in_smaller_pieces() -> None:
+    small = {"metadata": {"resourceVersion": "9"}, "items": []}
+    script = Script(Reply(body=b" " * 2000), Reply(body=b" " * 2000), Reply(body=small))
+
+    async with connected(script) as cluster, open_session(cluster.connection) as session:
+        client = Client(session, cluster.connection, ManualClock(), max_answer_bytes=1000)
+        objects = HttpObjects(client, client)
+        await objects.list_metadata(WIDGETS, page_size=500, continue_token=None)
+
+    assert [seen.query["limit"] for seen in script.seen] == ["500", "125", "31"]
+
+
+async def test_an_object_that_is_too_large_alone_is_an_error() -> None:
+    script = Script(*[Reply(body=b" " * 2000)] * 2)
+
+    async with connected(script) as cluster, open_session(cluster.connection) as session:
+        client = Client(session, cluster.connection, ManualClock(), max_answer_bytes=1000)
+        with pytest.raises(RejectedError, match="more than 1000 bytes"):
+            await HttpObjects(client, client).list_metadata(
+                WIDGETS, page_size=1, continue_token=None
+            )
+
+
+async def test_a_cut_answer_and_a_closed_port_are_transient() -> None:
+    script = Script(*[Reply(pieces=(b'{"metadata"',), cut=True)] * 4)
+
+    async with connected(script) as cluster:
+        with pytest.raises(TransientError, match="ConnectionFailed"):
+            await cluster.objects.get_object(WIDGETS, A)
+        closed = cluster.connection
+    async with open_session(closed) as session:
+        client = Client(session, closed, ManualClock())
+        with pytest.raises(TransientError, match="ConnectionFailed"):
+            await HttpObjects(client, client).get_object(WIDGETS, A)
+
+    assert len(script.seen) == 4
+
+
+async def test_names_cannot_lead_to_another_path() -> None:
+    odd = Resource(group="example.com", version="v1", plural="widgets", kind="W", namespaced=True)
+    script = Script(Reply(404, status_of(404, "NotFound")))
+
+    async with connected(script) as cluster:
+        with pytest.raises(ClusterError):
+            await cluster.objects.get_object(odd, ObjectKey("default", "a/../b?c#d%"))
+        with pytest.raises(ValueError, match="is no name"):
+            await cluster.objects.get_object(odd, ObjectKey("default", ".."))
+
+    (seen,) = script.seen
+    assert seen.path.endswith("/widgets/a%2F..%2Fb%3Fc%23d%25")
+
+
+@pytest.mark.parametrize(
+    "crd", ["widgets.example.com", "a." * 126 + "x", "w." + "b" * 63 + "." + "c" * 180]
+)
+def test_objects_of_ours_are_named_safely(crd: str) -> None:
+    name = name_of("checkpoint", crd)
+
+    assert len(name) <= 200
+    assert name.startswith("checkpoint-")
+    assert all(part and part[0] != "-" and part[-1] != "-" for part in name.split("."))
