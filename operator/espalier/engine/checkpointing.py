@@ -8,6 +8,7 @@ the proof against loss is the stricter one.
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from espalier import crd
 from espalier.crd import Definition
 from espalier.engine.calling import patiently
 from espalier.engine.losing import Record
@@ -93,6 +94,12 @@ async def open_ledger(
 ) -> Ledger:
     """
     Load what is known of a definition, and begin or go on with the work for a key.
+
+    The schema of its storage version is added to the record.
+
+    Raises:
+        NoStorageVersionError: Not exactly one version is marked.
+        SchemaParseError: Its schema cannot be read.
     """
     document = await patiently(lambda: checkpoints.load(definition), clock)
     now = clock.utc_timestamp()
@@ -100,9 +107,13 @@ async def open_ledger(
     if found is None:
         found = Progress(key=key, generation=definition.generation, first_seen=now)
     progress = found.for_key(key, generation=definition.generation, now=now)
+    if progress.record is not None:
+        structural = crd.structural_of(definition.storage)
+        progress = replace(progress, record=progress.record.with_schema(structural))
     ledger = Ledger(checkpoints, clock, definition, progress)
-    if key != found.key or document is None:
-        # At once: an earlier proof does not hold any more, whatever becomes of this run.
+    if document is None or (progress.key, progress.record) != (found.key, found.record):
+        # At once: an earlier proof does not hold any more, and objects may be written under this
+        # schema from now on, whatever becomes of this run.
         await ledger.save(progress)
     return ledger
 

@@ -140,17 +140,15 @@ class Migration:
 
     async def _prepare(self) -> tuple[Rewriting | Removing, History]:
         """
-        Take note of the schema, then prove by reading that nothing is lost.
+        Prove by reading that nothing is lost.
         """
         progress, planned = self._ledger.progress, self._planned
-        record = progress.record
-        if record is not None:
-            record = record.with_schema(crd.structural_of(planned.definition.storage))
-        # Durable before anything is written, so that the settle time and the record hold.
-        await self._ledger.save(replace(progress, record=record, proved_generation=0))
+        await self._ledger.save(replace(progress, proved_generation=0))
         self._what = "reading"
         if isinstance(planned, ServerPruned):
-            history = await prove_harmless(planned, self._ports, self._settings, self, record)
+            history = await prove_harmless(
+                planned, self._ports, self._settings, self, progress.record
+            )
             return Rewriting(planned, self._ports, self._settings, self._pacer), history
         removing = Removing(planned, self._ports, self._settings, self._pacer)
         await examine_all(planned, self._ports, removing, self)

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from espalier.crd import Condition, Definition
 from espalier.engine import conditions
 from espalier.engine.calling import accompanied, patiently
-from espalier.engine.checkpointing import Ledger, open_ledger
+from espalier.engine.checkpointing import Ledger, open_ledger, read_progress
 from espalier.engine.conditions import Reason, counted, forbidden_message
 from espalier.engine.guarding import Holder, Sentry
 from espalier.engine.migrating import Migration
-from espalier.engine.planning import Legacy, Mode, Plan, Stop, plan, read_policy
+from espalier.engine.planning import Legacy, Mode, Plan, Policy, Stop, plan, read_policy, run_key
 from espalier.engine.ports import Reporter
 from espalier.engine.settings import Ports, RunSettings
 from espalier.engine.tallying import cause_of
@@ -104,6 +104,7 @@ async def _run_on(
         return Outcome(definition=definition)
     planned = plan(definition, policy)
     if isinstance(planned, Stop):
+        await _remember(definition, policy, ports)
         words = conditions.not_current(planned.reason, planned.message)
         return await _end(definition, reporter, words, retries=planned.reason in _PASSING)
     try:
@@ -131,6 +132,30 @@ async def _run_with_lease(
             holder.expire(),
             sentry.watch(),
         )
+    finally:
+        await _release(definition, ports)
+
+
+async def _remember(definition: Definition, policy: Policy, ports: Ports) -> None:
+    """
+    Add the schema to the record of the last proof, though nothing else is done with it.
+
+    Without the lease it is left to whoever holds it.
+    """
+    name = definition.name
+    try:
+        found = read_progress(await ports.checkpoints.load(definition))
+        if found is None or found.record is None:
+            return
+        await ports.leases.acquire(definition)
+    except EspalierError as error:
+        logger.info("Could not take note of a schema.", extra={"crd": name, "error": str(error)})
+        return
+    key = run_key(definition, policy)
+    try:
+        await open_ledger(ports.checkpoints, ports.clock, definition, key=key)
+    except EspalierError as error:
+        logger.info("Could not take note of a schema.", extra={"crd": name, "error": str(error)})
     finally:
         await _release(definition, ports)
 

@@ -1,0 +1,219 @@
+"""
+Nothing is lost: the proof before the first rewrite, as a table and as stories.
+"""
+
+from dataclasses import replace
+
+import pytest
+
+from espalier import crd
+from espalier.crd import Definition, Version
+from espalier.engine import Outcome, Reason, RunSettings, run
+from espalier.engine.losing import MAX_PATHS, Historian, History, Record, judge
+from espalier.engine.ports import ObjectKey, StoredMetadata
+from espalier.paths import JSON
+from tests.fakes.clock import play
+from tests.fakes.cluster import V1_SCHEMA, V1ALPHA1_SCHEMA, FakeCluster, widgets
+
+SETTINGS = RunSettings(settle_seconds=0, page_size=4)
+
+
+def one_version(schema: dict[str, JSON], **changes: object) -> Definition:
+    version = Version(name="v1", served=True, storage=True, schema=schema, has_status=True)
+    return widgets(**({"versions": (version,), "stored_versions": ("v1",)} | changes))
+
+
+WITHOUT_COLOR = one_version(V1ALPHA1_SCHEMA)
+WITH_COLOR = one_version(V1_SCHEMA)
+FLIPPED_BACK = widgets(
+    versions=(
+        Version(name="v1alpha1", served=True, storage=True, schema=V1ALPHA1_SCHEMA),
+        Version(name="v1", served=False, storage=False, schema=V1_SCHEMA),
+    ),
+)
+STORED_WITHOUT_SCHEMA = replace(
+    FLIPPED_BACK,
+    versions=(FLIPPED_BACK.versions[0], replace(FLIPPED_BACK.versions[1], schema=None)),
+)
+STORED_UNKNOWN = replace(WITHOUT_COLOR, stored_versions=("v0", "v1"))
+STORED_UNREADABLE = replace(
+    FLIPPED_BACK,
+    versions=(
+        FLIPPED_BACK.versions[0],
+        replace(FLIPPED_BACK.versions[1], schema={"$ref": "#/definitions/x"}),
+    ),
+)
+
+SEEN = History(objects=3)
+NO_HISTORY = History(objects=3, without_history=1)
+NAMED = History(objects=3, unspecified={".spec.color": 2})
+COLOR = Record(specified=frozenset({".spec", ".spec.size", ".spec.color"}))
+SIZE = Record(specified=frozenset({".spec", ".spec.size"}))
+DROPPED = replace(SIZE, dropped=frozenset({".spec.color"}))
+
+
+@pytest.mark.parametrize(
+    ("definition", "record", "history", "paths", "unprovable"),
+    [
+        pytest.param(WITHOUT_COLOR, COLOR, History(), [], 0, id="no objects, no loss"),
+        pytest.param(WITHOUT_COLOR, None, SEEN, [], 0, id="nothing tells of a loss"),
+        pytest.param(WITHOUT_COLOR, None, NO_HISTORY, [], 0, id="one version, nothing to compare"),
+        pytest.param(WITHOUT_COLOR, COLOR, SEEN, [".spec.color"], 0, id="specified before"),
+        pytest.param(WITHOUT_COLOR, SIZE, SEEN, [], 0, id="all that was specified still is"),
+        pytest.param(WITH_COLOR, SIZE, SEEN, [], 0, id="a field was added"),
+        pytest.param(WITHOUT_COLOR, None, NAMED, [".spec.color"], 0, id="named"),
+        pytest.param(WITHOUT_COLOR, SIZE, NAMED, [".spec.color"], 0, id="named, with a record"),
+        pytest.param(WITHOUT_COLOR, DROPPED, NAMED, [], 0, id="named, but gone since the proof"),
+        pytest.param(FLIPPED_BACK, None, SEEN, [], 0, id="flip: managedFields tell"),
+        pytest.param(FLIPPED_BACK, None, NO_HISTORY, [".spec.color"], 0, id="flip: schemas tell"),
+        pytest.param(FLIPPED_BACK, SIZE, NO_HISTORY, [".spec.color"], 0, id="flip after a proof"),
+        pytest.param(STORED_WITHOUT_SCHEMA, None, SEEN, [], 1, id="stored without a schema"),
+        pytest.param(STORED_UNKNOWN, None, SEEN, [], 1, id="stored at an unknown version"),
+        pytest.param(STORED_UNREADABLE, None, SEEN, [], 1, id="stored at an unreadable schema"),
+        pytest.param(STORED_UNKNOWN, None, History(), [], 0, id="unknown, but no objects"),
+    ],
+)
+def test_what_a_rewrite_would_lose(
+    definition: Definition,
+    record: Record | None,
+    history: History,
+    paths: list[str],
+    unprovable: int,
+) -> None:
+    structural = crd.structural_of(definition.storage)
+    loss = judge(definition, structural, record, history)
+    assert (sorted(loss.paths), len(loss.unprovable)) == (paths, unprovable)
+    assert loss.is_nothing is not (paths or unprovable)
+
+
+def test_a_field_that_is_specified_again_is_no_longer_known_to_be_gone() -> None:
+    record = DROPPED.with_schema(crd.structural_of(WITH_COLOR.storage))
+    assert record.dropped == frozenset()
+    assert ".spec.color" in record.specified
+
+
+def test_a_survey_keeps_a_bounded_number_of_paths() -> None:
+    historian = Historian(crd.structural_of(WITHOUT_COLOR.storage))
+    for number in range(MAX_PATHS + 5):
+        fields: JSON = {"fieldsV1": {"f:spec": {f"f:x{number}": {}}}}
+        historian.add(
+            StoredMetadata(
+                key=ObjectKey("", "a"), uid="u", resource_version="1", managed_fields=(fields,)
+            )
+        )
+    history = historian.history()
+    assert len(history.unspecified) == MAX_PATHS
+    assert history.is_cut
+
+
+async def run_on(cluster: FakeCluster) -> Outcome:
+    assert cluster.definition is not None
+    return await run(cluster.definition, cluster.ports, SETTINGS, cluster)
+
+
+def a_cluster(definition: Definition = WITH_COLOR) -> FakeCluster:
+    cluster = FakeCluster(definition)
+    for name in ("a", "b"):
+        spec: JSON = {"size": 1, "color": "blue"}
+        cluster.put(name, {"spec": spec}, version="v1", managed=("size", "color"))
+    return cluster
+
+
+def accept(cluster: FakeCluster) -> None:
+    cluster.change(labels={**widgets().labels, "espalier.dev/loss": "accept"})
+
+
+def test_a_field_dropped_from_the_schema_stays_in_etcd_until_it_is_accepted() -> None:
+    async def story() -> None:
+        cluster = a_cluster()
+        assert (await run_on(cluster)).is_proved
+
+        cluster.change(versions=WITHOUT_COLOR.versions)
+        cluster.calls.clear()
+        outcome = await run_on(cluster)
+        assert outcome.reason == Reason.WOULD_LOSE_DATA
+        assert ".spec.color (named by managedFields of 2 objects)" in outcome.conditions[0].message
+        assert "blue" not in outcome.conditions[0].message
+        assert cluster.count("rewrite", "try_rewrite") == 0
+        assert cluster.raw("a")["spec"] == {"size": 1, "color": "blue"}
+
+        cluster.change(versions=WITH_COLOR.versions)
+        assert (await run_on(cluster)).is_proved
+        assert cluster.raw("a")["spec"] == {"size": 1, "color": "blue"}
+
+        cluster.change(versions=WITHOUT_COLOR.versions)
+        accept(cluster)
+        assert (await run_on(cluster)).is_proved
+        assert cluster.raw("a")["spec"] == {"size": 1}
+
+    play(story())
+
+
+def test_a_default_that_no_manager_names_is_lost_data_too() -> None:
+    async def story() -> None:
+        cluster = FakeCluster(WITH_COLOR)
+        cluster.put("a", {"spec": {"size": 1}}, version="v1")
+        assert (await run_on(cluster)).is_proved
+        cluster.change(versions=WITHOUT_COLOR.versions)
+        outcome = await run_on(cluster)
+        assert outcome.reason == Reason.WOULD_LOSE_DATA
+        assert ".spec.color (specified before)" in outcome.conditions[0].message
+
+    play(story())
+
+
+def test_what_was_accepted_once_is_not_asked_again() -> None:
+    async def story() -> None:
+        cluster = a_cluster(WITHOUT_COLOR)
+        accept(cluster)
+        assert (await run_on(cluster)).is_proved
+        cluster.change(versions=WITHOUT_COLOR.versions, labels=widgets().labels)
+        assert (await run_on(cluster)).is_proved
+
+    play(story())
+
+
+def test_a_field_that_came_and_went_between_proofs_is_known() -> None:
+    async def story() -> None:
+        cluster = FakeCluster(WITHOUT_COLOR)
+        cluster.put("a", {"spec": {"size": 1}}, version="v1", managed=None)
+        assert (await run_on(cluster)).is_proved
+        # Its run is stopped right away, but the schema was seen.
+        cluster.change(versions=WITH_COLOR.versions)
+        cluster.missing = ("patch widgets",)
+        assert (await run_on(cluster)).reason == Reason.FORBIDDEN
+        cluster.missing = ()
+        cluster.put("a", {"spec": {"size": 1, "color": "blue"}}, version="v1", managed=None)
+        cluster.change(versions=WITHOUT_COLOR.versions)
+        assert (await run_on(cluster)).reason == Reason.WOULD_LOSE_DATA
+        assert cluster.raw("a")["spec"] == {"size": 1, "color": "blue"}
+
+    play(story())
+
+
+def test_a_schema_seen_while_nothing_may_be_done_is_known_too() -> None:
+    async def story() -> None:
+        cluster = FakeCluster(WITHOUT_COLOR)
+        cluster.put("a", {"spec": {"size": 1}}, version="v1", managed=None)
+        assert (await run_on(cluster)).is_proved
+        cluster.change(versions=WITH_COLOR.versions, labels={"espalier.dev/mode": "observe"})
+        assert (await run_on(cluster)).reason == Reason.OBSERVED
+        cluster.put("a", {"spec": {"size": 1, "color": "blue"}}, version="v1", managed=None)
+        cluster.change(versions=WITHOUT_COLOR.versions, labels=widgets().labels)
+        assert (await run_on(cluster)).reason == Reason.WOULD_LOSE_DATA
+
+    play(story())
+
+
+def test_an_acceptance_that_is_taken_back_stops_a_run_that_goes_on() -> None:
+    cluster = a_cluster(WITHOUT_COLOR)
+    accept(cluster)
+
+    def take_back(call: str, _: str) -> None:
+        if call == "get_object":
+            cluster.change(labels=widgets().labels)
+            cluster.hooks.clear()
+
+    cluster.hooks.append(take_back)
+    cluster.put("c", {"spec": {"color": "blue"}}, version="v1", managed=("color",))
+    assert play(run_on(cluster)).reason == Reason.WOULD_LOSE_DATA

@@ -1,0 +1,572 @@
+"""
+Stories of whole runs on a definition whose objects the server prunes.
+"""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from espalier.crd import Definition
+from espalier.engine import Outcome, Ports, Reason, RunSettings, run
+from espalier.engine.ports import Reporter
+from espalier.errors import (
+    ForbiddenError,
+    LeaseLostError,
+    UndecodableError,
+)
+from espalier.paths import JSON
+from tests.fakes.clock import play
+from tests.fakes.cluster import (
+    WIDGETS,
+    FakeCluster,
+    Killed,
+    busy,
+    conflict,
+    expired,
+    rejected,
+    widgets,
+)
+
+SETTINGS = RunSettings(settle_seconds=30, page_size=4, max_in_flight=4)
+
+
+def a_cluster(objects: int = 10, definition: Definition | None = None) -> FakeCluster:
+    cluster = FakeCluster(definition or widgets())
+    cluster.fill(objects)
+    return cluster
+
+
+async def run_on(cluster: FakeCluster, settings: RunSettings = SETTINGS) -> Outcome:
+    ports: Ports = cluster.ports
+    reporter: Reporter = cluster
+    assert cluster.definition is not None
+    return await run(cluster.definition, ports, settings, reporter)
+
+
+def all_are_current(cluster: FakeCluster) -> bool:
+    return all(
+        stored.raw["apiVersion"] == "example.com/v1"
+        and stored.raw["spec"] == {"size": int(key.name[1:]), "color": "red"}
+        for key, stored in cluster.etcd.items()
+    )
+
+
+def stored_versions(cluster: FakeCluster) -> tuple[str, ...]:
+    assert cluster.definition is not None
+    return cluster.definition.stored_versions
+
+
+def test_a_run_rewrites_proves_trims_and_says_so() -> None:
+    cluster = a_cluster()
+
+    outcome = play(run_on(cluster))
+
+    assert outcome.is_proved
+    assert not outcome.tends
+    assert all_are_current(cluster)
+    assert stored_versions(cluster) == ("v1",)
+    assert cluster.reasons == ["Rewriting", "Pending", "Rewriting", "Verified"]
+    assert outcome.conditions[0].message == (
+        "all 10 stored objects are in normal form at the storage version v1,"
+        " for generation 1; storedVersions: v1"
+    )
+    assert outcome.conditions[1].reason == "NotChecked"
+    assert cluster.holder == ""
+
+
+def test_the_verify_pass_waits_for_the_settle_time_and_the_rewrite_does_not() -> None:
+    async def story() -> tuple[float, float]:
+        cluster = a_cluster(1)
+        rewrites: list[float] = []
+
+        def note(call: str, _: str) -> None:
+            if call == "rewrite":
+                rewrites.append(cluster.clock.monotonic_seconds())
+
+        cluster.hooks.append(note)
+        await run_on(cluster)
+        first, last = rewrites
+        return first, last
+
+    first, last = play(story())
+    assert first == 0.0
+    assert last >= 30.0
+
+
+def test_a_run_that_was_proved_is_not_run_again() -> None:
+    async def story() -> FakeCluster:
+        cluster = a_cluster()
+        await run_on(cluster)
+        cluster.calls.clear()
+        assert (await run_on(cluster)).is_proved
+        return cluster
+
+    assert play(story()).count("rewrite", "list_metadata") == 0
+
+
+def test_no_objects_are_proved_too() -> None:
+    cluster = a_cluster(0)
+    assert play(run_on(cluster)).is_proved
+    assert stored_versions(cluster) == ("v1",)
+
+
+def test_one_bad_object_stops_the_trim_and_nothing_else() -> None:
+    cluster = a_cluster()
+    text = 'spec.size: Invalid value: "hunter2": must be odd'
+    cluster.fail("rewrite", rejected(text, text), name="w003", times=99)
+
+    outcome = play(run_on(cluster))
+
+    assert outcome.reason == Reason.FAILED
+    assert outcome.retries
+    assert stored_versions(cluster) == ("v1alpha1", "v1")
+    others = {key.name: s.raw["apiVersion"] for key, s in cluster.etcd.items()}
+    assert others.pop("w003") == "example.com/v1alpha1"
+    assert set(others.values()) == {"example.com/v1"}
+    message = outcome.conditions[0].message
+    assert "1 object: 422 Invalid, spec.size: Invalid value (default/w003)" in message
+    assert "hunter2" not in message
+
+
+def test_conflicts_end_with_the_uid_alone() -> None:
+    cluster = a_cluster(3)
+    # Whoever writes it right before each of our patches makes all of them stale.
+    writes = iter(range(6))
+
+    def write_it(call: str, name: str) -> None:
+        if (call, name) == ("rewrite", "w001") and next(writes, None) is not None:
+            cluster.touch("w001")
+
+    cluster.hooks.append(write_it)
+    assert play(run_on(cluster)).is_proved
+    assert all_are_current(cluster)
+
+
+def test_a_deleted_object_is_never_created_again() -> None:
+    cluster = a_cluster(5)
+
+    def delete(call: str, name: str) -> None:
+        if (call, name) == ("rewrite", "w002"):
+            cluster.delete("w002")
+            cluster.hooks.clear()
+
+    cluster.hooks.append(delete)
+    assert play(run_on(cluster)).is_proved
+    assert len(cluster.etcd) == 4
+
+
+def test_an_object_of_the_same_name_is_read_anew() -> None:
+    cluster = a_cluster(2)
+
+    def swap(call: str, name: str) -> None:
+        if (call, name) == ("rewrite", "w001"):
+            version = cluster.etcd[cluster.put("w001", {"spec": {"size": 1}}, uid="new")].version
+            assert version
+            cluster.hooks.clear()
+
+    cluster.hooks.append(swap)
+    assert play(run_on(cluster)).is_proved
+    assert all_are_current(cluster)
+
+
+@pytest.mark.parametrize("fresh", ["w003", None])
+def test_an_expired_token_ends_nothing(fresh: str | None) -> None:
+    async def story() -> FakeCluster:
+        cluster = a_cluster()
+        lists = iter(range(100))
+
+        def expire(call: str, _: str) -> None:
+            # The third page of each pass.
+            if call == "list_metadata" and next(lists) % 4 == 2:
+                raise expired(fresh)
+
+        cluster.hooks.append(expire)
+        assert (await run_on(cluster)).is_proved
+        return cluster
+
+    assert all_are_current(play(story()))
+
+
+def test_a_patch_that_nobody_answered_counts_as_a_rewrite() -> None:
+    cluster = a_cluster(1)
+    verifies = {"pass": 0}
+
+    def fail_once(call: str, _: str) -> None:
+        if call == "list_metadata":
+            verifies["pass"] += 1
+            if verifies["pass"] == 3:
+                # The first verify pass finds it out of form, and the answer is lost.
+                cluster.put("w000", {"spec": {"size": 0}})
+                cluster.fail_after("rewrite", busy())
+
+    cluster.hooks.append(fail_once)
+    assert play(run_on(cluster)).is_proved
+    # survey, rewrite, a verify pass that does not count, one that does
+    assert verifies["pass"] == 4
+
+
+def test_a_server_that_keeps_storing_the_old_version_is_never_trimmed_over() -> None:
+    cluster = a_cluster(3)
+
+    def store_old(call: str, _: str) -> None:
+        if call == "list_metadata":
+            cluster.put("w001", {"spec": {"size": 1}})
+
+    cluster.hooks.append(store_old)
+    outcome = play(run_on(cluster))
+    assert outcome.reason == Reason.FAILED
+    assert "older version" in outcome.conditions[0].message
+    assert stored_versions(cluster) == ("v1alpha1", "v1")
+
+
+@pytest.mark.parametrize(
+    ("call", "page"),
+    [(call, n) for call in ("list_metadata", "rewrite", "get_definition") for n in (1, 2, 3)]
+    + [("rewrite", 5), ("rewrite", 8), ("set_stored_versions", 1), ("save", 1), ("save", 3)],
+)
+def test_a_schema_changed_at_any_time_is_the_one_that_is_proved(call: str, page: int) -> None:
+    cluster = a_cluster(4)
+    alpha, v1 = widgets().versions
+    blue: dict[str, JSON] = {
+        "type": "object",
+        "properties": {
+            "spec": {
+                "type": "object",
+                "properties": {
+                    "size": {"type": "integer"},
+                    "color": {"type": "string", "default": "red"},
+                    "shape": {"type": "string", "default": "round"},
+                },
+            },
+            "status": {"type": "object", "properties": {"ready": {"type": "boolean"}}},
+        },
+    }
+    seen = iter(range(1, 1000))
+
+    def change(name: str, _: str) -> None:
+        if name == call and next(seen) == page:
+            cluster.change(versions=(alpha, replace(v1, schema=blue)))
+
+    cluster.hooks.append(change)
+    assert play(run_on(cluster)).is_proved
+    shapes = [stored.raw["spec"] for stored in cluster.etcd.values()]
+    assert all(isinstance(spec, dict) and spec["shape"] == "round" for spec in shapes)
+
+
+def test_a_storage_version_flipped_back_before_the_trim_is_not_trimmed_away() -> None:
+    cluster = a_cluster(2)
+    alpha, v1 = widgets().versions
+
+    def flip(call: str, _: str) -> None:
+        if call == "set_stored_versions":
+            cluster.change(
+                versions=(replace(alpha, storage=True), replace(v1, storage=False)),
+                labels={**widgets().labels, "espalier.dev/loss": "accept"},
+            )
+            cluster.hooks.clear()
+
+    cluster.hooks.append(flip)
+    assert play(run_on(cluster)).is_proved
+    assert stored_versions(cluster) == ("v1alpha1",)
+    assert {s.raw["apiVersion"] for s in cluster.etcd.values()} == {"example.com/v1alpha1"}
+
+
+def test_stored_versions_that_change_during_the_verify_pass_start_it_over() -> None:
+    cluster = a_cluster(2)
+
+    def add_name(call: str, _: str) -> None:
+        if call == "get_definition" and cluster.count("rewrite") == 4:
+            cluster.change(stored_versions=("v1alpha1", "v1beta1", "v1"))
+            cluster.hooks.clear()
+
+    cluster.hooks.append(add_name)
+    outcome = play(run_on(cluster))
+    assert not outcome.is_proved
+    assert stored_versions(cluster) == ("v1alpha1", "v1beta1", "v1")
+
+
+def test_a_condition_written_meanwhile_only_delays_the_trim() -> None:
+    cluster = a_cluster(1)
+    cluster.fail("set_stored_versions", conflict())
+    assert play(run_on(cluster)).is_proved
+    assert cluster.count("set_stored_versions") == 2
+
+
+def test_a_trim_that_nobody_answered_is_found_done() -> None:
+    cluster = a_cluster(1)
+    cluster.fail_after("set_stored_versions", busy())
+    assert play(run_on(cluster)).is_proved
+    assert cluster.count("set_stored_versions") == 1
+
+
+def test_the_label_taken_off_in_the_middle_ends_the_run() -> None:
+    cluster = a_cluster()
+
+    def off(call: str, name: str) -> None:
+        if (call, name) == ("rewrite", "w005"):
+            cluster.change(labels={})
+
+    cluster.hooks.append(off)
+    outcome = play(run_on(cluster))
+    assert outcome.conditions == ()
+    assert not outcome.is_proved
+    assert stored_versions(cluster) == ("v1alpha1", "v1")
+
+
+def test_a_definition_that_is_gone_ends_the_run() -> None:
+    cluster = a_cluster()
+
+    def remove(call: str, name: str) -> None:
+        if (call, name) == ("rewrite", "w005"):
+            cluster.definition = None
+
+    cluster.hooks.append(remove)
+    assert play(run_on(cluster)) == Outcome(definition=None)
+
+
+def test_a_lost_lease_stops_the_run_before_the_next_page() -> None:
+    cluster = a_cluster()
+    cluster.hooks.append(_slow(cluster))
+    calls = iter(range(100))
+
+    def lose(call: str, _: str) -> None:
+        if call == "acquire" and next(calls) == 1:
+            raise LeaseLostError(WIDGETS, "somebody-else")
+
+    cluster.hooks.append(lose)
+    outcome = play(run_on(cluster))
+    assert outcome.reason == Reason.PENDING
+    assert "somebody-else" in outcome.conditions[0].message
+    assert stored_versions(cluster) == ("v1alpha1", "v1")
+
+
+def test_a_lease_that_cannot_be_renewed_stops_the_run_before_it_runs_out() -> None:
+    async def story() -> float:
+        cluster = a_cluster()
+        acquires = iter(range(100))
+
+        def refuse(call: str, _: str) -> None:
+            if call == "acquire" and next(acquires) > 0:
+                raise busy()
+
+        cluster.hooks.append(refuse)
+        outcome = await run_on(cluster)
+        assert outcome.reason == Reason.PENDING
+        assert stored_versions(cluster) == ("v1alpha1", "v1")
+        return cluster.clock.monotonic_seconds()
+
+    assert play(story()) < 15.0
+
+
+def _slow(cluster: FakeCluster) -> Callable[[str, str], None]:
+    # The server is busy often enough for leases to be renewed in between.
+    def slow(call: str, _: str) -> None:
+        if call == "list_metadata" and cluster.count("list_metadata") % 2:
+            raise busy(retry_after_seconds=6)
+
+    return slow
+
+
+def test_missing_rights_stop_a_run_before_it_writes() -> None:
+    cluster = a_cluster()
+    cluster.missing = ("patch widgets",)
+
+    outcome = play(run_on(cluster))
+
+    assert outcome.reason == Reason.FORBIDDEN
+    assert outcome.retries
+    assert outcome.conditions[0].message == (
+        "the operator may not patch widgets.example.com. Grant it:"
+        " kubectl create clusterrole espalier-widgets.example.com"
+        " --verb=get,list,watch,patch,update"
+        " --resource=widgets.example.com,widgets.example.com/status"
+        " && kubectl label clusterrole espalier-widgets.example.com"
+        " rbac.espalier.dev/aggregate-to-operator=true"
+    )
+    assert cluster.count("rewrite", "try_rewrite", "list_metadata") == 0
+
+
+def test_the_right_to_trim_is_asked_for_before_anything_is_written() -> None:
+    cluster = a_cluster()
+    cluster.missing = ("patch/status customresourcedefinitions",)
+    assert play(run_on(cluster)).reason == Reason.FORBIDDEN
+    assert cluster.count("rewrite") == 0
+
+
+def test_a_right_taken_away_meanwhile_stops_after_the_page() -> None:
+    cluster = a_cluster()
+
+    def revoke(call: str, _: str) -> None:
+        if call == "rewrite":
+            cluster.missing = ("patch widgets",)
+            raise ForbiddenError(verb="patch", resource=WIDGETS, status=403, reason="Forbidden")
+
+    cluster.hooks.append(revoke)
+    assert play(run_on(cluster)).reason == Reason.FORBIDDEN
+    assert cluster.count("rewrite") == 4
+
+
+def test_admission_that_changes_objects_stops_before_the_first_write() -> None:
+    cluster = a_cluster()
+
+    def mutate(obj: object) -> None:
+        assert isinstance(obj, dict)
+        obj["spec"]["color"] = "green"
+
+    cluster.admission = mutate
+    outcome = play(run_on(cluster))
+    assert outcome.reason == Reason.ADMISSION_MUTATES
+    assert "spec.color" in outcome.conditions[0].message
+    assert "green" not in outcome.conditions[0].message
+    assert cluster.count("rewrite") == 0
+
+
+def test_admission_that_takes_no_dry_runs_stops_too() -> None:
+    cluster = a_cluster()
+    cluster.fail("try_rewrite", rejected("does not support dry run", status=400))
+    assert play(run_on(cluster)).reason == Reason.ADMISSION_MUTATES
+
+
+def test_undecodable_objects_stop_and_are_named() -> None:
+    cluster = a_cluster()
+    keys = ("/example.com/widgets/default/w001",)
+    cluster.fail(
+        "list_metadata",
+        UndecodableError(verb="list", resource=WIDGETS, status=500, keys=keys),
+        times=99,
+    )
+    outcome = play(run_on(cluster))
+    assert outcome.reason == Reason.UNDECODABLE
+    assert keys[0] in outcome.conditions[0].message
+
+
+def test_a_server_that_stays_away_fails_the_run_which_is_tried_again() -> None:
+    cluster = a_cluster()
+    cluster.fail("list_metadata", busy(), times=99)
+    outcome = play(run_on(cluster))
+    assert (outcome.reason, outcome.retries) == (Reason.FAILED, True)
+
+
+def test_read_only_writes_nothing() -> None:
+    cluster = a_cluster()
+    outcome = play(run_on(cluster, replace(SETTINGS, is_read_only=True)))
+    assert outcome.reason == Reason.OBSERVED
+    assert "10 objects" in outcome.conditions[0].message
+    assert {call for call, _ in cluster.calls} == {"get_definition", "list_metadata"}
+
+
+async def until_done(cluster: FakeCluster) -> None:
+    cluster.kill_at = None
+    assert (await run_on(cluster)).is_proved
+    assert all_are_current(cluster)
+    assert stored_versions(cluster) == ("v1",)
+
+
+@pytest.mark.parametrize("after_effect", [False, True])
+def test_a_process_killed_at_any_call_loses_nothing_and_finishes_later(
+    *, after_effect: bool
+) -> None:
+    async def story(kill_at: int) -> bool:
+        cluster = a_cluster(6)
+        cluster.kill_at, cluster.is_killed_after_effect = kill_at, after_effect
+        try:
+            await run_on(cluster)
+        except Killed:
+            assert len(cluster.etcd) == 6
+            trimmed = stored_versions(cluster) == ("v1",)
+            assert all_are_current(cluster) or not trimmed
+            await until_done(cluster)
+            return True
+        return False
+
+    kills = 0
+    while play(story(kills + 1)):
+        kills += 1
+    assert kills > 20
+
+
+def test_a_run_cancelled_at_any_call_gives_the_lease_back_and_finishes_later() -> None:
+    async def story(cancel_at: int) -> bool:
+        cluster = a_cluster(6)
+        task = asyncio.create_task(run_on(cluster))
+        calls = iter(range(1, 10_000))
+
+        def cancel(_: str, __: str) -> None:
+            if next(calls) == cancel_at:
+                task.cancel()
+
+        cluster.hooks.append(cancel)
+        await asyncio.wait({task})
+        cluster.hooks.clear()
+        if not task.cancelled():
+            return False
+        assert cluster.holder == ""
+        await until_done(cluster)
+        return True
+
+    cancelled = 0
+    while play(story(cancelled + 1)):
+        cancelled += 1
+    assert cancelled > 20
+
+
+def test_a_killed_run_goes_on_where_it_was() -> None:
+    slow = replace(SETTINGS, writes_per_second=2)
+
+    async def story() -> list[str]:
+        cluster = a_cluster(40)
+
+        def stop(call: str, _: str) -> None:
+            if call == "list_metadata" and cluster.count("rewrite") >= 20:
+                raise Killed
+
+        cluster.hooks.append(stop)
+        with pytest.raises(Killed):
+            await run_on(cluster, slow)
+        cluster.hooks.clear()
+        cluster.calls.clear()
+        await until_done(cluster)
+        return [name for call, name in cluster.calls if call == "rewrite"]
+
+    again = play(story())
+    # What is left of the rewrite pass, from the page that was saved last; then a verify pass.
+    assert again[0] >= "w008"
+    assert len(again) <= 32 + 40
+
+
+def test_the_settle_time_goes_on_while_the_process_is_away() -> None:
+    async def story() -> float:
+        cluster = a_cluster(1)
+        cluster.fail("rewrite", rejected(), times=99)
+
+        def stop(call: str, _: str) -> None:
+            if call == "rewrite":
+                raise Killed
+
+        cluster.hooks.append(stop)
+        with pytest.raises(Killed):
+            await run_on(cluster)
+        cluster.hooks.clear()
+        cluster.faults.clear()
+        cluster.clock.wall_offset_seconds = 20
+        await until_done(cluster)
+        return cluster.clock.monotonic_seconds()
+
+    assert 10 <= play(story()) <= 12
+
+
+def test_a_wall_clock_that_went_back_never_shortens_the_settle_time() -> None:
+    async def story() -> float:
+        cluster = a_cluster(1)
+
+        def go_back(call: str, _: str) -> None:
+            if call == "missing_verbs":
+                cluster.clock.wall_offset_seconds = -3600
+
+        cluster.hooks.append(go_back)
+        await until_done(cluster)
+        return cluster.clock.monotonic_seconds()
+
+    assert play(story()) >= 30

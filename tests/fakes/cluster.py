@@ -1,0 +1,594 @@
+# ruff: noqa: ARG002 - the ports name more arguments than a cluster in memory needs
+"""
+A cluster in memory behind the engine's ports, with a call log and scripted faults.
+
+It keeps what etcd would hold: an object's bytes at the version at which they were stored, with
+whatever no schema specifies. What is read is normalised as the API server does it.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from espalier import crd, schema
+from espalier.crd import Condition, Definition, Version
+from espalier.engine import Ports
+from espalier.engine.ports import (
+    ArchiveEntry,
+    MetadataPage,
+    ObjectKey,
+    ObjectPage,
+    Resource,
+    StoredMetadata,
+    WatchEvent,
+)
+from espalier.errors import (
+    ConflictError,
+    ExpiredTokenError,
+    NotFoundError,
+    RejectedError,
+    TransientError,
+)
+from espalier.paths import JSON
+from espalier.schema import Profile
+from tests.fakes.clock import FakeClock
+
+WIDGETS = "widgets.example.com"
+
+V1ALPHA1_SCHEMA: dict[str, JSON] = {
+    "type": "object",
+    "properties": {
+        "spec": {"type": "object", "properties": {"size": {"type": "integer"}}},
+        "status": {"type": "object", "properties": {"ready": {"type": "boolean"}}},
+    },
+}
+V1_SCHEMA: dict[str, JSON] = {
+    "type": "object",
+    "properties": {
+        "spec": {
+            "type": "object",
+            "properties": {
+                "size": {"type": "integer"},
+                "color": {"type": "string", "default": "red"},
+            },
+        },
+        "status": {"type": "object", "properties": {"ready": {"type": "boolean"}}},
+    },
+}
+ENFORCE = {"espalier.dev/mode": "enforce"}
+
+
+def widgets(**changes: object) -> Definition:
+    """
+    Make a definition that has just moved its storage version from v1alpha1 to v1.
+    """
+    made = Definition(
+        name=WIDGETS,
+        uid="crd-1",
+        resource_version="1",
+        generation=1,
+        group="example.com",
+        kind="Widget",
+        plural="widgets",
+        namespaced=True,
+        versions=(
+            Version(name="v1alpha1", served=True, storage=False, schema=V1ALPHA1_SCHEMA),
+            Version(name="v1", served=True, storage=True, schema=V1_SCHEMA, has_status=True),
+        ),
+        stored_versions=("v1alpha1", "v1"),
+        preserve_unknown_fields=False,
+        conversion="None",
+        established=True,
+        deleting=False,
+        labels=ENFORCE,
+    )
+    return replace(made, **changes)  # type: ignore[arg-type]  # a test knows the fields
+
+
+def legacy_widgets(**changes: object) -> Definition:
+    """
+    Make a definition whose objects the server does not prune, at one version.
+    """
+    plain: dict[str, JSON] = {
+        "type": "object",
+        "properties": {
+            "spec": {
+                "type": "object",
+                "properties": {
+                    "size": {"type": "integer"},
+                    "ports": {
+                        "type": "array",
+                        "items": {
+                            "type": "object",
+                            "properties": {"port": {"type": "integer"}},
+                        },
+                    },
+                },
+            },
+            "status": {"type": "object", "properties": {"ready": {"type": "boolean"}}},
+        },
+    }
+    version = Version(name="v1", served=True, storage=True, schema=plain, has_status=True)
+    defaults: dict[str, object] = {
+        "versions": (version,),
+        "stored_versions": ("v1",),
+        "preserve_unknown_fields": True,
+    }
+    return widgets(**(defaults | changes))
+
+
+class Killed(BaseException):
+    """
+    The process is no more.
+    """
+
+
+@dataclass(slots=True)
+class Stored:
+    """
+    One object in etcd.
+    """
+
+    uid: str
+    version: int
+    raw: dict[str, JSON]
+    managed_fields: list[JSON] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Fault:
+    """
+    What some calls are answered with.
+    """
+
+    call: str
+    error: Exception
+    name: str = ""
+    times: int = 1
+    is_after_effect: bool = False
+
+
+class FakeCluster:
+    """
+    All of the engine's ports, and its reporter.
+    """
+
+    def __init__(self, definition: Definition) -> None:
+        self.definition: Definition | None = definition
+        self.clock = FakeClock()
+        self.etcd: dict[ObjectKey, Stored] = {}
+        self.calls: list[tuple[str, str]] = []
+        self.faults: list[Fault] = []
+        self.hooks: list[Callable[[str, str], None]] = []
+        self.missing: tuple[str, ...] = ()
+        self.documents: dict[str, dict[str, JSON]] = {}
+        self.archived: list[ArchiveEntry] = []
+        self.reports: list[tuple[Condition, ...]] = []
+        self.holder: str = ""
+        self.admission: Callable[[dict[str, JSON]], None] | None = None
+        self.kill_at: int | None = None
+        self.is_killed_after_effect = False
+        self.duration_seconds = 15.0
+        self._version = 100
+        self._watchers: list[asyncio.Queue[WatchEvent | None]] = []
+
+    @property
+    def ports(self) -> Ports:
+        return Ports(
+            objects=self,
+            definitions=self,
+            rights=self,
+            checkpoints=self,
+            archive=self,
+            leases=self,
+            clock=self.clock,
+        )
+
+    # What a test does.
+
+    def put(
+        self,
+        name: str,
+        content: Mapping[str, JSON],
+        *,
+        version: str = "v1alpha1",
+        managed: Sequence[str] | None = ("size",),
+        uid: str = "",
+    ) -> ObjectKey:
+        """
+        Write an object straight into etcd; ``managed`` names fields of its spec.
+        """
+        key = ObjectKey("default", name)
+        fields: JSON = {"f:spec": {f"f:{path}": {} for path in managed or ()}}
+        self.etcd[key] = Stored(
+            uid=uid or f"uid-{name}",
+            version=self._next_version(),
+            raw={"apiVersion": f"example.com/{version}", "kind": "Widget", **content},
+            managed_fields=[] if managed is None else [{"manager": "kubectl", "fieldsV1": fields}],
+        )
+        self._publish("ADDED", key)
+        return key
+
+    def fill(self, count: int) -> None:
+        """
+        Store objects at v1alpha1, which lack v1's default.
+        """
+        for number in range(count):
+            self.put(f"w{number:03d}", {"spec": {"size": number}})
+
+    def change(self, **changes: object) -> None:
+        """
+        Change the definition; its generation rises with its versions.
+        """
+        assert self.definition is not None
+        bump = {"resource_version": str(self._next_version())}
+        if "versions" in changes:
+            changes = {"generation": self.definition.generation + 1, **changes}
+        self.definition = replace(self.definition, **(bump | changes))  # type: ignore[arg-type]
+
+    def raw(self, name: str) -> dict[str, JSON]:
+        return self.etcd[ObjectKey("default", name)].raw
+
+    def fail(self, call: str, error: Exception, *, name: str = "", times: int = 1) -> None:
+        self.faults.append(Fault(call, error, name, times))
+
+    def fail_after(self, call: str, error: Exception, *, name: str = "", times: int = 1) -> None:
+        """
+        Carry out the call, and answer with an error all the same.
+        """
+        self.faults.append(Fault(call, error, name, times, is_after_effect=True))
+
+    def count(self, *names: str) -> int:
+        return sum(1 for call, _ in self.calls if call in names)
+
+    @property
+    def reasons(self) -> list[str]:
+        """
+        The reasons that were reported, each once in a row.
+        """
+        said: list[str] = []
+        for conditions in self.reports:
+            if not said or said[-1] != conditions[0].reason:
+                said.append(conditions[0].reason)
+        return said
+
+    # The ports.
+
+    async def list_metadata(
+        self, resource: Resource, *, page_size: int, continue_token: str | None
+    ) -> MetadataPage:
+        await self._enter("list_metadata", "")
+        keys, token, remaining = self._page(page_size, continue_token)
+        await self._leave("list_metadata", "")
+        return MetadataPage(
+            objects=tuple(
+                StoredMetadata(
+                    key=key,
+                    uid=self.etcd[key].uid,
+                    resource_version=str(self.etcd[key].version),
+                    managed_fields=tuple(self.etcd[key].managed_fields),
+                )
+                for key in keys
+            ),
+            continue_token=token,
+            remaining=remaining,
+            resource_version=str(self._version),
+        )
+
+    async def list_objects(
+        self, resource: Resource, *, page_size: int, continue_token: str | None
+    ) -> ObjectPage:
+        await self._enter("list_objects", "")
+        keys, token, remaining = self._page(page_size, continue_token)
+        await self._leave("list_objects", "")
+        return ObjectPage(
+            objects=[self._read(key) for key in keys],
+            continue_token=token,
+            remaining=remaining,
+            resource_version=str(self._version),
+        )
+
+    async def get_object(self, resource: Resource, key: ObjectKey) -> dict[str, JSON]:
+        await self._enter("get_object", key.name)
+        obj = self._read(key)
+        await self._leave("get_object", key.name)
+        return obj
+
+    async def rewrite(
+        self, resource: Resource, key: ObjectKey, *, uid: str, resource_version: str | None
+    ) -> str:
+        await self._enter("rewrite", key.name)
+        stored = self._check(key, uid, resource_version)
+        self._store(key, self._admitted(self._normal(stored.raw)))
+        after = str(stored.version)
+        await self._leave("rewrite", key.name)
+        return after
+
+    async def try_rewrite(
+        self, resource: Resource, key: ObjectKey, *, uid: str, resource_version: str
+    ) -> dict[str, JSON]:
+        await self._enter("try_rewrite", key.name)
+        self._check(key, uid, resource_version)
+        return self._admitted(self._read(key))
+
+    async def replace(
+        self, resource: Resource, obj: dict[str, JSON], *, subresource: str | None
+    ) -> dict[str, JSON]:
+        metadata = obj["metadata"]
+        assert isinstance(metadata, dict)
+        key = ObjectKey(str(metadata["namespace"]), str(metadata["name"]))
+        call = "replace" if subresource is None else f"replace/{subresource}"
+        await self._enter(call, key.name)
+        stored = self._check(key, str(metadata["uid"]), str(metadata["resourceVersion"]))
+        sent = {name: value for name, value in obj.items() if name != "metadata"}
+        assert self.definition is not None
+        if self.definition.storage.has_status:
+            old, new = stored.raw, sent
+            if subresource is not None:
+                old, new = sent, {k: v for k, v in stored.raw.items() if k != "status"}
+            sent = {k: v for k, v in new.items() if k != "status"}
+            if "status" in old:
+                sent["status"] = old["status"]
+        self._store(key, self._admitted(self._normal(sent)))
+        answer = self._read(key)
+        await self._leave(call, key.name)
+        return answer
+
+    async def watch_objects(
+        self, resource: Resource, *, resource_version: str
+    ) -> AsyncIterator[WatchEvent]:
+        await self._enter("watch_objects", "")
+        queue: asyncio.Queue[WatchEvent | None] = asyncio.Queue()
+        for key, stored in self.etcd.items():
+            if stored.version > int(resource_version):
+                queue.put_nowait(
+                    WatchEvent(
+                        type="MODIFIED",
+                        object=self._read(key),
+                        resource_version=str(stored.version),
+                    )
+                )
+        self._watchers.append(queue)
+        try:
+            while (event := await queue.get()) is not None:
+                yield event
+        finally:
+            self._watchers.remove(queue)
+
+    async def get_definition(self, name: str) -> Definition:
+        await self._enter("get_definition", name)
+        if self.definition is None:
+            raise NotFoundError(verb="get", resource=name, status=404, reason="NotFound")
+        return self.definition
+
+    async def set_stored_versions(
+        self, definition: Definition, versions: Sequence[str]
+    ) -> Definition:
+        await self._enter("set_stored_versions", definition.name)
+        assert self.definition is not None
+        if definition.resource_version != self.definition.resource_version:
+            raise ConflictError(verb="patch", resource=WIDGETS, status=409, reason="Conflict")
+        self.change(stored_versions=tuple(versions))
+        await self._leave("set_stored_versions", definition.name)
+        return self.definition
+
+    async def apply_conditions(
+        self, definition: Definition, conditions: Sequence[Condition], *, field_manager: str
+    ) -> None:
+        raise AssertionError("the reporter's business, not the engine's")
+
+    async def missing_verbs(self, resource: Resource, verbs: Sequence[str]) -> tuple[str, ...]:
+        await self._enter("missing_verbs", resource.plural)
+        return tuple(verb for verb in verbs if f"{verb} {resource.plural}" in self.missing)
+
+    async def load(self, definition: Definition) -> dict[str, JSON] | None:
+        await self._enter("load", definition.name)
+        return self.documents.get(definition.uid)
+
+    async def save(self, definition: Definition, document: Mapping[str, JSON]) -> None:
+        await self._enter("save", definition.name)
+        self.documents[definition.uid] = dict(document)
+        await self._leave("save", definition.name)
+
+    async def store(self, definition: Definition, entries: Sequence[ArchiveEntry]) -> str:
+        await self._enter("archive", "+".join(entry.key.name for entry in entries))
+        self.archived += entries
+        await self._leave("archive", "")
+        return f"archive-{len(self.archived)}"
+
+    async def entries(self, definition: Definition) -> AsyncIterator[ArchiveEntry]:
+        for entry in reversed(self.archived):
+            yield entry
+
+    async def acquire(self, definition: Definition) -> None:
+        await self._enter("acquire", definition.name)
+        self.holder = "us"
+
+    async def release(self, definition: Definition) -> None:
+        await self._enter("release", definition.name)
+        self.holder = ""
+
+    async def report(self, definition: Definition, conditions: Sequence[Condition]) -> None:
+        self.reports.append(tuple(conditions))
+
+    # What the server does.
+
+    async def _enter(self, call: str, name: str) -> None:
+        await asyncio.sleep(0)
+        if self.kill_at is not None and not self.is_killed_after_effect:
+            self._count_down()
+        self.calls.append((call, name))
+        for hook in [*self.hooks]:
+            hook(call, name)
+        self._raise_fault(call, name, is_after_effect=False)
+
+    async def _leave(self, call: str, name: str) -> None:
+        if self.kill_at is not None and self.is_killed_after_effect:
+            self._count_down()
+        self._raise_fault(call, name, is_after_effect=True)
+
+    def _count_down(self) -> None:
+        assert self.kill_at is not None
+        self.kill_at -= 1
+        if self.kill_at <= 0:
+            self.kill_at = 0
+            raise Killed
+
+    def _raise_fault(self, call: str, name: str, *, is_after_effect: bool) -> None:
+        for fault in self.faults:
+            if (
+                fault.call == call
+                and fault.name in ("", name)
+                and fault.times > 0
+                and fault.is_after_effect is is_after_effect
+            ):
+                fault.times -= 1
+                raise fault.error
+
+    def _next_version(self) -> int:
+        self._version += 1
+        return self._version
+
+    def _page(
+        self, page_size: int, token: str | None
+    ) -> tuple[list[ObjectKey], str | None, int | None]:
+        keys = [key for key in sorted(self.etcd) if token is None or key.name > token]
+        page, rest = keys[:page_size], keys[page_size:]
+        return page, page[-1].name if rest else None, len(rest) if rest else None
+
+    def _normal(self, raw: Mapping[str, JSON]) -> dict[str, JSON]:
+        assert self.definition is not None
+        storage = self.definition.storage
+        obj: dict[str, JSON] = {**raw, "apiVersion": f"example.com/{storage.name}"}
+        normal = schema.normalize(
+            obj,
+            crd.structural_of(storage),
+            profile=Profile.APISERVER,
+            preserve_unknown_fields=self.definition.preserve_unknown_fields,
+        ).value
+        assert isinstance(normal, dict)
+        return normal
+
+    def _read(self, key: ObjectKey) -> dict[str, JSON]:
+        stored = self._found(key)
+        return {
+            **self._normal(stored.raw),
+            "metadata": {
+                "namespace": key.namespace,
+                "name": key.name,
+                "uid": stored.uid,
+                "resourceVersion": str(stored.version),
+            },
+        }
+
+    def _found(self, key: ObjectKey) -> Stored:
+        if self.definition is None or key not in self.etcd:
+            raise NotFoundError(verb="get", resource=str(key), status=404, reason="NotFound")
+        return self.etcd[key]
+
+    def _check(self, key: ObjectKey, uid: str, resource_version: str | None) -> Stored:
+        stored = self._found(key)
+        if resource_version is not None and resource_version != str(stored.version):
+            raise ConflictError(verb="patch", resource=str(key), status=409, reason="Conflict")
+        if uid != stored.uid:
+            raise RejectedError(
+                verb="patch",
+                resource=str(key),
+                status=422,
+                reason="Invalid",
+                detail='metadata.uid: Invalid value: "x": field is immutable',
+            )
+        return stored
+
+    def _admitted(self, obj: dict[str, JSON]) -> dict[str, JSON]:
+        if self.admission is None:
+            return obj
+        copied = schema.copy_json(obj)
+        assert isinstance(copied, dict)
+        self.admission(copied)
+        return copied
+
+    def _store(self, key: ObjectKey, raw: dict[str, JSON]) -> None:
+        stored = self.etcd[key]
+        if schema.equal_json(raw, stored.raw):
+            return
+        stored.raw = raw
+        stored.version = self._next_version()
+        self._publish("MODIFIED", key)
+
+    def _publish(self, type_: str, key: ObjectKey) -> None:
+        for queue in self._watchers:
+            queue.put_nowait(
+                WatchEvent(
+                    type=type_,
+                    object=self._read(key),
+                    resource_version=str(self.etcd[key].version),
+                )
+            )
+
+    def touch(self, name: str, content: Mapping[str, JSON] | None = None) -> None:
+        """
+        Have somebody else write an object: the same bytes, or others, at another version.
+        """
+        key = ObjectKey("default", name)
+        stored = self.etcd[key]
+        if content is not None:
+            stored.raw = {**stored.raw, **content}
+        stored.version = self._next_version()
+        self._publish("MODIFIED", key)
+
+    def delete(self, name: str) -> None:
+        key = ObjectKey("default", name)
+        gone = self._read(key)
+        del self.etcd[key]
+        for queue in self._watchers:
+            queue.put_nowait(
+                WatchEvent(type="DELETED", object=gone, resource_version=str(self._next_version()))
+            )
+
+    def close_watches(self) -> None:
+        for queue in self._watchers:
+            queue.put_nowait(None)
+
+
+def busy(*, retry_after_seconds: float | None = None) -> TransientError:
+    """
+    Make a 429.
+    """
+    return TransientError(
+        verb="patch",
+        resource=WIDGETS,
+        status=429,
+        reason="TooManyRequests",
+        retry_after_seconds=retry_after_seconds,
+    )
+
+
+def expired(fresh_token: str | None = None) -> ExpiredTokenError:
+    """
+    Make a 410.
+    """
+    return ExpiredTokenError(
+        verb="list", resource=WIDGETS, status=410, reason="Expired", fresh_token=fresh_token
+    )
+
+
+def conflict() -> ConflictError:
+    """
+    Make a 409.
+    """
+    return ConflictError(verb="patch", resource=WIDGETS, status=409, reason="Conflict")
+
+
+def rejected(detail: str = "", *causes: str, status: int = 422) -> RejectedError:
+    """
+    Make a 4xx that no retry helps.
+    """
+    return RejectedError(
+        verb="patch",
+        resource=WIDGETS,
+        status=status,
+        reason="Invalid",
+        detail=detail,
+        causes=causes,
+    )
