@@ -115,18 +115,6 @@ class Change(NamedTuple):
     on_null: OnNull = OnNull.KEEP
     filling: JSON = None
 
-    def of_field(self, value: JSON, journal: Journal) -> "JSON | Gone":
-        """
-        Change the value of a field, or tell that it goes.
-        """
-        if value is not None or self.on_null is OnNull.KEEP:
-            return self.within(value, journal)
-        if self.on_null is OnNull.DROP:
-            journal.append((Act.NULL_DROPPED, []))
-            return Gone.GONE
-        journal.append((Act.FILLED, []))
-        return copy_json(self.filling)
-
     def within(self, value: JSON, journal: Journal) -> JSON:
         """
         Change what lies within a value.
@@ -250,13 +238,12 @@ class Compiler:
         here, below, of_items = self._modes(node, pruning)
         children = {name: self._node(child, below) for name, child in node.properties.items()}
         additional = node.additional_properties
-        rest: OnField | None = None
         if isinstance(additional, Structural):
-            rest = _unless_idle(self._node(additional, below))
+            rest: Change | None = self._node(additional, below)
         elif additional is not None:
-            rest = _unless_idle(_of_unspecified(below))
-        elif here is Pruning.PRUNE:
-            rest = _prune
+            rest = _of_unspecified(below)
+        else:
+            rest = None if here is Pruning.PRUNE else IDLE
         if is_resource and pruning is not Pruning.OFF:
             children |= self._resource_fields(node)
         fillings = {
@@ -311,44 +298,73 @@ def _of_unspecified(pruning: Pruning) -> Change:
 
 
 def _unless_idle(change: Change) -> OnField | None:
-    return None if change.is_idle() else change.of_field
+    return None if change.is_idle() else _field_closure(change)
+
+
+def _field_closure(change: Change) -> OnField:
+    # Unpacked once: this is the most frequent call of all.
+    on_object, on_list, on_null, filling = change
+
+    def of_field(value: JSON, journal: Journal) -> "JSON | Gone":
+        if isinstance(value, dict):
+            return value if on_object is None else on_object(value, journal)
+        if isinstance(value, list):
+            return value if on_list is None else on_list(value, journal)
+        if value is not None or on_null is OnNull.KEEP:
+            return value
+        if on_null is OnNull.DROP:
+            journal.append((Act.NULL_DROPPED, []))
+            return Gone.GONE
+        journal.append((Act.FILLED, []))
+        return copy_json(filling)
+
+    return of_field
 
 
 def _object_closure(
-    children: Mapping[str, Change], rest: OnField | None, fillings: Mapping[str, JSON]
+    children: Mapping[str, Change], rest: Change | None, fillings: Mapping[str, JSON]
 ) -> OnObject | None:
-    # `rest` is for the fields that are not among the children.
-    on_fields: dict[str, OnField | None] = {
-        name: _unless_idle(change) for name, change in children.items()
-    }
-    if rest is None:
-        on_fields = {name: on_field for name, on_field in on_fields.items() if on_field}
-        if not on_fields and not fillings:
-            return None
-    filled = fillings.keys()
+    # `rest` is for the fields that are not among the children; None prunes them. Objects have a
+    # table of their own and scalars none, which spares most of the calls.
+    busy = [change for change in children.values() if not change.is_idle()]
+    if rest is not None and rest.is_idle() and not busy and not fillings:
+        return None
+    on_objects = {name: change.on_object for name, change in children.items()}
+    on_others = {name: _unless_idle(change) for name, change in children.items()}
+    of_rest = _prune if rest is None else rest.on_object
+    of_other_rest = _prune if rest is None else _unless_idle(rest)
+    prunes, filled = rest is None, fillings.keys()
 
     def change(fields: dict[str, JSON], journal: Journal) -> JSON:
         changed = fields
         mark = len(journal)
         for name, old in fields.items():
-            on_field = on_fields.get(name, rest)
-            if on_field is None or (old.__class__ in SCALARS and on_field is not _prune):
-                continue
-            new = on_field(old, journal)
-            if new is old:
-                continue
-            if changed is fields:
-                changed = fields.copy()
-            if isinstance(new, Gone):
-                del changed[name]
+            if old.__class__ in SCALARS:
+                if not prunes or name in on_others:
+                    continue
+                new = _prune(old, journal)
+            elif isinstance(old, dict):
+                on_object = on_objects.get(name, of_rest)
+                new = old if on_object is None else on_object(old, journal)
             else:
-                changed[name] = new
-            mark = _prefix(journal, mark, name)
-        if filled <= fields.keys():
-            return changed
-        return _fill(fields.copy() if changed is fields else changed, fillings, journal)
+                on_other = on_others.get(name, of_other_rest)
+                new = old if on_other is None else on_other(old, journal)
+            if new is not old:
+                changed = _put(fields.copy() if changed is fields else changed, name, new)
+                mark = _prefix(journal, mark, name)
+        if filled and not filled <= fields.keys():
+            return _fill(fields.copy() if changed is fields else changed, fillings, journal)
+        return changed
 
     return change
+
+
+def _put(changed: dict[str, JSON], name: str, new: "JSON | Gone") -> dict[str, JSON]:
+    if isinstance(new, Gone):
+        del changed[name]
+    else:
+        changed[name] = new
+    return changed
 
 
 def _fill(
@@ -364,9 +380,10 @@ def _fill(
 def _list_closure(item: Change) -> OnList | None:
     # No item is ever removed, so that the indexes of paths stay true.
     on_null = OnNull.KEEP if item.on_null is OnNull.DROP else item.on_null
-    on_item = item._replace(on_null=on_null)
-    if on_item.is_idle():
+    on_other = _unless_idle(item._replace(on_null=on_null))
+    if on_other is None:
         return None
+    on_object = item.on_object
 
     def change(items: list[JSON], journal: Journal) -> JSON:
         changed = items
@@ -374,7 +391,10 @@ def _list_closure(item: Change) -> OnList | None:
         for index, old in enumerate(items):
             if old.__class__ in SCALARS:
                 continue
-            new = on_item.of_field(old, journal)
+            if isinstance(old, dict) and on_object is not None:
+                new: JSON | Gone = on_object(old, journal)
+            else:
+                new = on_other(old, journal)
             if new is old or isinstance(new, Gone):
                 continue
             if changed is items:

@@ -44,6 +44,12 @@ _PIECES = (
 _ZONE = _Piece("Z07:00", re.compile(r"Z|[+-][0-9]{2}:[0-9]{2}"))
 _MAX_ZONE = (24, 60)
 
+# What API servers write, on a day that every month has.
+_CANONICAL = re.compile(
+    r"[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1[0-9]|2[0-8])"
+    r"T(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]Z"
+)
+
 # The calendar repeats after so many years; Python's begins with year 1, and Go's with year 0.
 _CYCLE_YEARS = 400
 
@@ -58,6 +64,8 @@ def canonical_time(text: str) -> str:
     Source:
         Go, ``time/format.go``, ``parse``; apimachinery, ``pkg/apis/meta/v1/time.go``.
     """
+    if _CANONICAL.fullmatch(text):
+        return text
     rest = text
     numbers: list[int] = []
     for piece in _PIECES:
