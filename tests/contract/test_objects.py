@@ -133,8 +133,8 @@ async def test_metadata_alone_can_be_asked_for(widgets: Widgets) -> None:
                 400,
                 "BadRequest",
                 (
-                    "the API version in the data ({group}/v1) does not match the expected API version "
-                    "({group}/v1alpha1)"
+                    "the API version in the data ({group}/v1) does not match the expected API "
+                    "version ({group}/v1alpha1)"
                 ),
             ),
         ),
@@ -145,8 +145,8 @@ async def test_metadata_alone_can_be_asked_for(widgets: Widgets) -> None:
                 422,
                 "Invalid",
                 (
-                    'Widget.{group} "" is invalid: metadata.name: Required value: name or generateName '
-                    "is required"
+                    'Widget.{group} "" is invalid: metadata.name: Required value: name or '
+                    "generateName is required"
                 ),
             ),
         ),
@@ -231,8 +231,8 @@ async def test_put_refusals(widgets: Widgets) -> None:
             422,
             "Invalid",
             (
-                f"{widget} is invalid: metadata.resourceVersion: Invalid value: 0: must be specified "
-                "for an update"
+                f"{widget} is invalid: metadata.resourceVersion: Invalid value: 0: must be "
+                "specified for an update"
             ),
         ),
         (409, "Conflict", f"Operation cannot be fulfilled on {widget}: {MODIFIED}"),
@@ -240,9 +240,9 @@ async def test_put_refusals(widgets: Widgets) -> None:
             409,
             "Conflict",
             (
-                f"Operation cannot be fulfilled on {widget}: StorageError: invalid object, Code: 4, "
-                f"Key: {widgets.key('a')}, ResourceVersion: 0, AdditionalErrorMsg: Precondition "
-                f"failed: UID in precondition: {OTHER_UID}, UID in object meta: "
+                f"Operation cannot be fulfilled on {widget}: StorageError: invalid object, "
+                f"Code: 4, Key: {widgets.key('a')}, ResourceVersion: 0, AdditionalErrorMsg: "
+                f"Precondition failed: UID in precondition: {OTHER_UID}, UID in object meta: "
                 f"{made['metadata']['uid']}"
             ),
         ),
@@ -317,7 +317,8 @@ async def test_an_unknown_kind_of_patch(widgets: Widgets) -> None:
         "UnsupportedMediaType",
         (
             "the body of the request was in an unknown format - accepted media types include: "
-            "application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml"
+            "application/json-patch+json, application/merge-patch+json, "
+            "application/apply-patch+yaml"
         ),
     )
 
@@ -455,8 +456,8 @@ async def test_apply_refusals(widgets: Widgets) -> None:
             422,
             "Invalid",
             (
-                f'Widget.{group} "a" is invalid: metadata.uid: Invalid value: "{OTHER_UID}": field is '
-                "immutable"
+                f'Widget.{group} "a" is invalid: metadata.uid: Invalid value: "{OTHER_UID}": field '
+                "is immutable"
             ),
         ),
         (

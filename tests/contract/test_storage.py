@@ -220,7 +220,8 @@ async def test_without_a_status_subresource_the_status_is_content(widgets: Widge
     assert made["status"] == {"phase": "p"}
     assert patched["status"] == {"phase": "q"}
     assert patched["metadata"]["generation"] == 2
-    assert await server.call("GET", f"{path}/a/status") == (404, "404 page not found\n")
+    missing = await server.call("GET", f"{path}/a/status")
+    assert missing.failure == (404, "NotFound", f'widgets.plain.{server.group} "a" not found')
 
 
 async def test_updates_move_fields_between_managers(widgets: Widgets) -> None:

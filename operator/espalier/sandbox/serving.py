@@ -116,8 +116,6 @@ class Server:
             return None
         if target.name and codec.kind.namespaced and not target.namespace:
             return None
-        if target.subresource and not (target.subresource == "status" and codec.kind.has_status):
-            return None
         return codec
 
     async def _answer(
@@ -140,6 +138,8 @@ class Server:
             body=body,
         )
         kind = codec.kind
+        if target.subresource and not (target.subresource == "status" and kind.has_status):
+            raise not_found(kind.group, kind.plural, target.name)
         resource = "/".join(part for part in (kind.plural, target.subresource) if part)
         self._faults.check(verb, kind.group, resource, target.namespace)
         check_media_type(call)

@@ -1,0 +1,406 @@
+"""
+Definitions: what is accepted, what the server keeps, what it refuses.
+"""
+
+import json
+from copy import deepcopy
+
+import pytest
+
+from tests.contract.server import CRDS, MERGE, Answer, Object, Server, eventually
+from tests.contract.widgets import NEW, OLD, Widgets, definition, served, version
+
+UNTYPED: Object = {"spec": {"type": "object", "properties": {"x": {}}}}
+
+
+def _without_schema(name: str, *, storage: bool) -> Object:
+    return {"name": name, "served": True, "storage": storage}
+
+
+async def _put(widgets: Widgets, change: Object) -> Answer:
+    crd = await widgets.server.get(widgets.crd)
+    crd["spec"] |= deepcopy(change)
+    return await widgets.server.call("PUT", widgets.crd, crd)
+
+
+async def test_a_definition_is_defaulted_and_established(widgets: Widgets) -> None:
+    crd = await widgets.server.get(widgets.crd)
+
+    assert crd["metadata"]["generation"] == 1
+    assert crd["spec"]["names"] == {
+        "plural": "widgets",
+        "singular": "widget",
+        "kind": "Widget",
+        "listKind": "WidgetList",
+    }
+    assert crd["spec"]["conversion"] == {"strategy": "None"}
+    assert "preserveUnknownFields" not in crd["spec"]
+    assert crd["status"]["acceptedNames"] == crd["spec"]["names"]
+    assert crd["status"]["storedVersions"] == ["v1alpha1"]
+    assert [
+        (c["type"], c["status"], c["reason"], c["message"]) for c in crd["status"]["conditions"]
+    ] == [
+        ("NamesAccepted", "True", "NoConflicts", "no conflicts found"),
+        ("Established", "True", "InitialNamesAccepted", "the initial names have been accepted"),
+    ]
+    managers = {entry["manager"]: entry for entry in crd["metadata"]["managedFields"]}
+    assert managers["author"]["fieldsV1"] == {
+        "f:spec": {
+            "f:conversion": {".": {}, "f:strategy": {}},
+            "f:group": {},
+            "f:names": {"f:kind": {}, "f:listKind": {}, "f:plural": {}, "f:singular": {}},
+            "f:scope": {},
+            "f:versions": {},
+        }
+    }
+    assert managers["kube-apiserver"]["subresource"] == "status"
+
+
+async def test_discovery(widgets: Widgets) -> None:
+    server, group = widgets.server, widgets.group
+
+    versions = [{"groupVersion": f"{group}/{v}", "version": v} for v in ("v1", "v1alpha1")]
+    assert await server.get(f"/apis/{group}") == {
+        "kind": "APIGroup",
+        "apiVersion": "v1",
+        "name": group,
+        "versions": versions,
+        "preferredVersion": versions[0],
+    }
+    resources = (await server.get(f"/apis/{group}/v1"))["resources"]
+    assert {key: value for key, value in resources[0].items() if key != "storageVersionHash"} == {
+        "name": "widgets",
+        "singularName": "widget",
+        "namespaced": True,
+        "kind": "Widget",
+        "verbs": [
+            "delete",
+            "deletecollection",
+            "get",
+            "list",
+            "patch",
+            "create",
+            "update",
+            "watch",
+        ],
+    }
+    assert resources[1] == {
+        "name": "widgets/status",
+        "singularName": "",
+        "namespaced": True,
+        "kind": "Widget",
+        "verbs": ["get", "patch", "update"],
+    }
+    assert (await server.get("/version"))["gitVersion"] == "v1.37.2"
+    names = [entry["name"] for entry in (await server.get("/apis"))["groups"]]
+    assert {"apiextensions.k8s.io", "coordination.k8s.io", group} <= set(names)
+    assert await server.call("GET", "/apis/nowhere.example.com/v1") == (
+        404,
+        "404 page not found\n",
+    )
+
+
+async def test_a_flip_of_the_storage_version_is_remembered(widgets: Widgets) -> None:
+    versions = [version("v1alpha1", OLD), version("v1", NEW, storage=True)]
+
+    flipped = (await _put(widgets, {"versions": versions})).body
+    labelled = await widgets.server.merge(widgets.crd, {"metadata": {"labels": {"a": "b"}}})
+
+    assert flipped["status"]["storedVersions"] == ["v1alpha1", "v1"]
+    assert flipped["metadata"]["generation"] == 2
+    assert labelled["metadata"]["generation"] == 2
+
+
+async def test_stored_versions_are_trimmed_at_the_status_endpoint_only(widgets: Widgets) -> None:
+    server = widgets.server
+    versions = [version("v1alpha1", OLD), version("v1", NEW, storage=True)]
+    flipped = (await _put(widgets, {"versions": versions})).body
+    trim = {"status": {"storedVersions": ["v1"]}}
+    status = f"{widgets.crd}/status"
+
+    stale = await server.call(
+        "PATCH", status, {"metadata": {"resourceVersion": "1"}, **trim}, content_type=MERGE
+    )
+    ignored = await server.merge(widgets.crd, trim)
+    guards = {
+        "uid": flipped["metadata"]["uid"],
+        "resourceVersion": ignored["metadata"]["resourceVersion"],
+    }
+    trimmed = await server.merge(status, {"metadata": guards, **trim}, fieldManager="espalier")
+    again = await server.merge(widgets.crd, {"metadata": {"labels": {"a": "b"}}})
+
+    assert stale.status == 409
+    assert ignored["status"]["storedVersions"] == ["v1alpha1", "v1"]
+    assert trimmed["status"]["storedVersions"] == ["v1"]
+    assert trimmed["metadata"]["generation"] == 2
+    assert [c["type"] for c in trimmed["status"]["conditions"]] == ["NamesAccepted", "Established"]
+    assert again["status"]["storedVersions"] == ["v1"]
+
+
+STORED = (
+    'status.storedVersions[0]: Invalid value: "v1alpha1": missing from spec.versions; v1alpha1 was '
+    "previously a storage version, and must remain in spec.versions until a storage migration "
+    "ensures no data remains persisted in v1alpha1 and removes v1alpha1 from status.storedVersions"
+)
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        ({"versions": [version("v1", NEW, storage=True)]}, STORED),
+        ({"group": "e.com"}, 'spec.group: Invalid value: "e.com": field is immutable'),
+        (
+            {"versions": [version("v1alpha1", UNTYPED, storage=True)]},
+            (
+                "spec.validation.openAPIV3Schema.properties[spec].properties[x].type: Required value: "
+                "must not be empty for specified object fields"
+            ),
+        ),
+        (
+            {"versions": [version("v1alpha1", OLD, storage=True), version("v1", UNTYPED)]},
+            (
+                "spec.versions[1].schema.openAPIV3Schema.properties[spec].properties[x].type: "
+                "Required value: must not be empty for specified object fields"
+            ),
+        ),
+        (
+            {"versions": [_without_schema("v1alpha1", storage=True)]},
+            "spec.versions[0].schema.openAPIV3Schema: Required value",
+        ),
+        (
+            {"preserveUnknownFields": True},
+            (
+                "[spec.preserveUnknownFields: Invalid value: true: must be false in order to use "
+                "defaults in the schema, spec.preserveUnknownFields: Invalid value: true: cannot set "
+                "to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema "
+                "instead]"
+            ),
+        ),
+    ],
+    ids=["stored", "group", "untyped", "untyped-second", "no-schema", "preserve"],
+)
+async def test_an_update_is_refused(widgets: Widgets, change: Object, text: str) -> None:
+    answer = await _put(widgets, change)
+
+    assert answer.failure == (
+        422,
+        "Invalid",
+        f'CustomResourceDefinition.apiextensions.k8s.io "{widgets.name}" is invalid: {text}',
+    )
+
+
+async def test_exactly_one_version_is_stored(widgets: Widgets) -> None:
+    answer = await _put(widgets, {"versions": [version("v1alpha1", OLD)]})
+
+    assert answer.status == 422
+    cause = answer.body["details"]["causes"][0]
+    assert cause["field"] == "spec.versions"
+    assert cause["message"].endswith("must have exactly one version marked as storage version")
+
+
+async def test_creates_are_refused(server: Server) -> None:
+    good = definition(server.group, version("v1", NEW, storage=True))
+    named = {**good, "metadata": {"name": "foo"}}
+    untyped = definition(server.group, version("v1", UNTYPED, storage=True))
+    bare = definition(server.group, _without_schema("v1", storage=True))
+
+    answers = [await server.call("POST", CRDS, crd) for crd in (named, untyped, bare)]
+
+    kind = "CustomResourceDefinition.apiextensions.k8s.io"
+    name = f"widgets.{server.group}"
+    assert [answer.failure for answer in answers] == [
+        (
+            422,
+            "Invalid",
+            (
+                f'{kind} "foo" is invalid: metadata.name: Invalid value: "foo": '
+                'must be spec.names.plural+"."+spec.group'
+            ),
+        ),
+        (
+            422,
+            "Invalid",
+            (
+                f'{kind} "{name}" is invalid: spec.validation.openAPIV3Schema.properties[spec]'
+                ".properties[x].type: Required value: must not be empty for specified object fields"
+            ),
+        ),
+        (
+            422,
+            "Invalid",
+            f'{kind} "{name}" is invalid: spec.versions[0].schema.openAPIV3Schema: Required value',
+        ),
+    ]
+
+
+async def test_a_definition_goes_with_its_objects(widgets: Widgets) -> None:
+    server = widgets.server
+    await widgets.create("a")
+
+    marked = (await server.call("DELETE", widgets.crd)).body
+
+    assert marked["metadata"]["deletionTimestamp"]
+    assert marked["metadata"]["finalizers"] == ["customresourcecleanup.apiextensions.k8s.io"]
+    assert marked["status"]["conditions"][-1]["type"] == "Terminating"
+
+    async def gone() -> bool:
+        return (await server.call("GET", widgets.crd)).status == 404
+
+    await eventually(gone)
+    assert server.raw.raw_get(widgets.key("a")) is None
+
+
+def legacy(group: str, schema: Object | None, *, preserve: bool) -> Object:
+    """
+    Make a definition as a cluster that was upgraded from v1beta1 holds it.
+    """
+    names = {"plural": "widgets", "singular": "widget", "kind": "Widget", "listKind": "WidgetList"}
+    spec: Object = {
+        "group": group,
+        "version": "v1",
+        "scope": "Namespaced",
+        "names": names,
+        "versions": [{"name": "v1", "served": True, "storage": True}],
+        "preserveUnknownFields": preserve,
+        "conversion": {"strategy": "None"},
+    }
+    if schema is not None:
+        spec["validation"] = {"openAPIV3Schema": schema}
+    long_ago = {"status": "True", "lastTransitionTime": "2019-01-01T00:00:00Z"}
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1beta1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {
+            "name": f"widgets.{group}",
+            "uid": "11111111-1111-4111-8111-111111111111",
+            "creationTimestamp": "2019-01-01T00:00:00Z",
+            "generation": 1,
+        },
+        "spec": spec,
+        "status": {
+            "conditions": [
+                {"type": "NamesAccepted", "reason": "NoConflicts", "message": "", **long_ago},
+                {"type": "Established", "reason": "Accepted", "message": "", **long_ago},
+            ],
+            "acceptedNames": names,
+            "storedVersions": ["v1"],
+        },
+    }
+
+
+async def _put_raw(server: Server, crd: Object) -> Widgets:
+    name = crd["metadata"]["name"]
+    server.created.append(name)
+    key = f"/registry/apiextensions.k8s.io/customresourcedefinitions/{name}"
+    server.raw.raw_put(key, json.dumps(crd).encode())
+    await served(server, crd)
+    return Widgets(server=server)
+
+
+async def _nonstructural(widgets: Widgets) -> Object:
+    async def probe() -> Object | None:
+        crd = await widgets.server.get(widgets.crd)
+        conditions = crd["status"]["conditions"]
+        return next((c for c in conditions if c["type"] == "NonStructuralSchema"), None)
+
+    return await eventually(probe)
+
+
+SIZED: Object = {
+    "type": "object",
+    "properties": {"spec": {"type": "object", "properties": {"size": {"type": "integer"}}}},
+}
+
+
+async def test_objects_of_a_legacy_definition_keep_what_nobody_specified(server: Server) -> None:
+    widgets = await _put_raw(server, legacy(server.group, SIZED, preserve=True))
+    content: Object = {
+        "spec": {"size": 1, "junk": None, "deep": {"x": 1}},
+        "other": 1,
+        "status": {"a": 1},
+    }
+
+    made = await widgets.create("a", version="v1", **content)
+    condition = await _nonstructural(widgets)
+    noop = await server.merge(
+        widgets.path("a", version="v1"), {"metadata": {"uid": made["metadata"]["uid"]}}
+    )
+    pruned = {key: value for key, value in made.items() if key != "other"}
+    pruned["spec"] = {"size": 1, "junk": None}
+    put = await server.call("PUT", widgets.path("a", version="v1"), pruned, fieldManager="espalier")
+    labelled = await server.merge(widgets.crd, {"metadata": {"labels": {"a": "b"}}})
+
+    assert {key: made[key] for key in content} == content
+    assert (condition["status"], condition["reason"], condition["message"]) == (
+        "True",
+        "Violations",
+        "spec.preserveUnknownFields: Invalid value: true: must be false",
+    )
+    assert noop["metadata"]["resourceVersion"] == made["metadata"]["resourceVersion"]
+    assert put.body["spec"] == {"size": 1, "junk": None}
+    assert put.body["metadata"]["generation"] == 2
+    assert [(e["manager"], e["fieldsV1"]) for e in put.body["metadata"]["managedFields"]] == [
+        (
+            "author",
+            {
+                "f:spec": {".": {}, "f:junk": {}, "f:size": {}},
+                "f:status": {".": {}, "f:a": {}},
+            },
+        )
+    ]
+    assert labelled["spec"]["preserveUnknownFields"] is True
+
+
+async def test_a_nonstructural_definition_prunes_and_refuses_updates(server: Server) -> None:
+    schema = {"properties": {"spec": {"properties": {"size": {"type": "integer"}}}}}
+    widgets = await _put_raw(server, legacy(server.group, schema, preserve=False))
+
+    condition = await _nonstructural(widgets)
+    made = await widgets.create("a", version="v1", spec={"size": 1, "deep": {"x": 1}}, other=1)
+    refused = await server.call(
+        "PATCH", widgets.crd, {"metadata": {"labels": {"a": "b"}}}, content_type=MERGE
+    )
+
+    texts = "{0}.properties[spec].type: {1} specified object fields, {0}.type: {2} at the root"
+    required = "Required value: must not be empty"
+    written = texts.format("{}", f"{required} for", required)
+    assert condition["message"] == (
+        f"[{written.replace('{}', 'spec.versions[0].schema.openAPIV3Schema')}]"
+    )
+    assert made["spec"] == {"size": 1}
+    assert "other" not in made
+    assert refused.failure == (
+        422,
+        "Invalid",
+        (
+            f'CustomResourceDefinition.apiextensions.k8s.io "{widgets.name}" is invalid: '
+            f"[{written.replace('{}', 'spec.validation.openAPIV3Schema')}]"
+        ),
+    )
+
+
+async def test_a_legacy_definition_without_a_schema_takes_labels(server: Server) -> None:
+    widgets = await _put_raw(server, legacy(server.group, None, preserve=True))
+
+    labelled = await server.merge(widgets.crd, {"metadata": {"labels": {"a": "b"}}})
+
+    assert labelled["spec"]["versions"] == [{"name": "v1", "served": True, "storage": True}]
+    assert labelled["metadata"]["generation"] == 1
+
+
+async def test_the_condition_goes_when_pruning_is_turned_on(server: Server) -> None:
+    widgets = await _put_raw(server, legacy(server.group, SIZED, preserve=True))
+    await widgets.create("a", version="v1", spec={"size": 1, "junk": 2})
+    await _nonstructural(widgets)
+
+    turned = await server.merge(widgets.crd, {"spec": {"preserveUnknownFields": False}})
+
+    async def probe() -> bool:
+        crd = await server.get(widgets.crd)
+        types = [condition["type"] for condition in crd["status"]["conditions"]]
+        read = await server.get(widgets.path("a", version="v1"))
+        return types == ["NamesAccepted", "Established"] and read["spec"] == {"size": 1}
+
+    await eventually(probe)
+    assert turned["metadata"]["generation"] == 2
+    assert server.stored(widgets.key("a"))["spec"] == {"size": 1, "junk": 2}

@@ -1,0 +1,114 @@
+"""
+Watches.
+"""
+
+import asyncio
+
+from tests.contract.server import Object
+from tests.contract.widgets import Widgets
+
+
+def _short(event: Object) -> tuple[str, str, int | None]:
+    obj = event["object"]
+    return event["type"], obj["metadata"].get("name", ""), obj.get("spec", {}).get("size")
+
+
+async def test_changes_are_told_in_order_and_end_with_a_bookmark(widgets: Widgets) -> None:
+    server = widgets.server
+    await widgets.create("a", spec={"size": 1})
+    start = (await server.get(widgets.path()))["metadata"]["resourceVersion"]
+    await server.merge(widgets.path("a"), {"spec": {"size": 2}})
+    await widgets.create("b", spec={"size": 3})
+    await server.call("DELETE", widgets.path("a"))
+
+    events = [
+        event
+        async for event in server.watch(
+            widgets.path(), resourceVersion=start, timeoutSeconds="2", allowWatchBookmarks="true"
+        )
+    ]
+
+    assert [_short(event) for event in events] == [
+        ("MODIFIED", "a", 2),
+        ("ADDED", "b", 3),
+        ("DELETED", "a", 2),
+        ("BOOKMARK", "", None),
+    ]
+    revisions = [int(event["object"]["metadata"]["resourceVersion"]) for event in events]
+    assert revisions[0] > int(start)
+    assert revisions == sorted(revisions)
+    bookmark = events[-1]["object"]
+    assert (bookmark["apiVersion"], bookmark["kind"]) == (f"{widgets.group}/v1alpha1", "Widget")
+
+
+async def test_a_watch_without_a_resource_version_begins_with_what_is_there(
+    widgets: Widgets,
+) -> None:
+    await widgets.create("a", spec={"size": 1})
+    await widgets.create("b", spec={"size": 2})
+
+    events = [event async for event in widgets.server.watch(widgets.path(), timeoutSeconds="1")]
+
+    assert sorted(_short(event) for event in events) == [("ADDED", "a", 1), ("ADDED", "b", 2)]
+
+
+async def test_what_happens_later_is_told_at_once(widgets: Widgets) -> None:
+    server = widgets.server
+    start = (await server.get(widgets.path()))["metadata"]["resourceVersion"]
+
+    async def first() -> Object:
+        stream = server.watch(widgets.path(), resourceVersion=start, timeoutSeconds="30")
+        async for event in stream:
+            await stream.aclose()
+            return event
+        raise AssertionError("the watch ended")
+
+    watching = asyncio.create_task(first())
+    await widgets.create("a", spec={"size": 1})
+
+    assert _short(await asyncio.wait_for(watching, 10)) == ("ADDED", "a", 1)
+
+
+async def test_a_selector_turns_changes_into_comings_and_goings(widgets: Widgets) -> None:
+    server = widgets.server
+    await widgets.create("a", spec={"size": 1})
+    start = (await server.get(widgets.path()))["metadata"]["resourceVersion"]
+    for labels in ({"x": "1"}, {"x": "1", "y": "2"}, {"x": None}):
+        await server.merge(widgets.path("a"), {"metadata": {"labels": labels}})
+
+    events = [
+        event["type"]
+        async for event in server.watch(
+            widgets.path(), resourceVersion=start, timeoutSeconds="1", labelSelector="x=1"
+        )
+    ]
+
+    assert events == ["ADDED", "MODIFIED", "DELETED"]
+
+
+async def test_too_old_a_resource_version(widgets: Widgets) -> None:
+    await widgets.create("a")
+    if hasattr(widgets.server.raw, "expire_the_past"):
+        widgets.server.raw.expire_the_past()
+
+    events = [
+        event
+        async for event in widgets.server.watch(
+            widgets.path(), resourceVersion="1", timeoutSeconds="1"
+        )
+    ]
+
+    assert [event["type"] for event in events] == ["ERROR"]
+    status = events[0]["object"]
+    assert status["message"].startswith("too old resource version: 1 (")
+    assert (status["kind"], status["reason"], status["code"]) == ("Status", "Expired", 410)
+
+
+async def test_a_resource_version_that_is_none(widgets: Widgets) -> None:
+    answer = await widgets.server.call("GET", widgets.path(), watch="1", resourceVersion="abc")
+
+    assert answer.failure == (
+        500,
+        "",
+        'resourceVersion: Invalid value: "abc": strconv.ParseUint: parsing "abc": invalid syntax',
+    )
