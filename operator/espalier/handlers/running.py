@@ -59,7 +59,7 @@ async def run_operator(
     kopf_settings = kopf.OperatorSettings()
     harden(kopf_settings)
     await kopf.operator(
-        registry=registry_of(espalier, log_in),
+        registry=registry_of(espalier, log_in, stop_flag),
         settings=kopf_settings,
         standalone=True,
         clusterwide=True,

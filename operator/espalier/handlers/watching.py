@@ -6,6 +6,7 @@ write annotations and finalizers. Kopf never tries an ``on.event`` handler again
 does, and it is told a name and nothing else.
 """
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any, Protocol
 
@@ -34,13 +35,16 @@ class Operator(Protocol):
 
 
 def registry_of(
-    operator: Operator, connect: Callable[[], Awaitable[kopf.AiohttpSession]]
+    operator: Operator,
+    connect: Callable[[], Awaitable[kopf.AiohttpSession]],
+    stop_flag: asyncio.Event,
 ) -> kopf.OperatorRegistry:
     """
     Register the handlers in a registry of their own; there is no global one.
 
     Args:
         connect: Makes a new session for Kopf, which closes it when it was refused once.
+        stop_flag: The flag that Kopf was given to be stopped by.
     """
     registry = kopf.OperatorRegistry()
 
@@ -56,6 +60,8 @@ def registry_of(
     @kopf.on.cleanup(registry=registry, errors=kopf.ErrorsMode.PERMANENT)
     async def end(**_: Any) -> None:
         await operator.stop()
+        # After a signal Kopf still has a task that waits for it, and gives that five seconds.
+        stop_flag.set()
 
     # Not filtered by a label: then it would not be told that the label went.
     @kopf.on.event("apiextensions.k8s.io", "v1", "customresourcedefinitions", registry=registry)
