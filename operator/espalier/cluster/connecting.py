@@ -114,6 +114,9 @@ def tls_of(
     Raises:
         ConfigurationError: A certificate or a key cannot be read.
     """
+    if authority is not None and not authority.strip():
+        # Nothing would be taken for "whatever the system trusts".
+        raise ConfigurationError("the certificate authority is empty")
     try:
         text = None if authority is None else authority.decode("ascii", "replace")
         tls = ssl.create_default_context(cadata=text)

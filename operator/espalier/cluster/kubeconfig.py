@@ -98,7 +98,7 @@ class _Chosen:
     def content(self, data: str, file: str, folder: Path) -> bytes | None:
         if data:
             try:
-                return base64.b64decode(data, validate=False)
+                return base64.b64decode("".join(data.split()), validate=True)
             except (binascii.Error, ValueError):
                 self.fail("a *-data field is not base64")
         return read_bytes(folder / Path(file).expanduser()) if file else None
