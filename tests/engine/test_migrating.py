@@ -67,7 +67,7 @@ def test_a_run_rewrites_proves_trims_and_says_so() -> None:
     assert not outcome.tends
     assert all_are_current(cluster)
     assert stored_versions(cluster) == ("v1",)
-    assert cluster.reasons == ["Rewriting", "Pending", "Rewriting", "Verified"]
+    assert cluster.reasons == ["Pending", "Rewriting", "Pending", "Rewriting", "Verified"]
     assert outcome.conditions[0].message == (
         "all 10 stored objects are in normal form at the storage version v1,"
         " for generation 1; storedVersions: v1"

@@ -139,7 +139,11 @@ def test_a_value_of_the_wrong_type_stays() -> None:
     cluster = FakeCluster(legacy_widgets())
     odd: dict[str, JSON] = {"spec": {"size": {"a": 1}, "ports": {"b": 2}}}
     cluster.put("a", odd, version="v1")
-    assert play(run_on(cluster)).is_proved
+    outcome = play(run_on(cluster))
+    assert outcome.is_proved
+    assert "wrong type stay, with all they hold: 1 object (default/a)" in (
+        outcome.conditions[0].message
+    )
     assert content(cluster, "a") == odd
 
 

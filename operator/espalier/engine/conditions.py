@@ -133,7 +133,7 @@ def bounded(message: str) -> str:
     """
     if len(message) <= MAX_MESSAGE_LENGTH:
         return message
-    return message[: MAX_MESSAGE_LENGTH - 5] + " ..."
+    return message[: MAX_MESSAGE_LENGTH - 4] + " ..."
 
 
 def _all_of(objects: int) -> str:

@@ -112,7 +112,7 @@ def additions(patch: Iterable[dict[str, JSON]]) -> Iterator[Addition]:
             yield Addition(tokens_of(pointer), operation.get("value"))
 
 
-def tested_lists(patch: Iterable[dict[str, JSON]]) -> dict[tuple[str, ...], JSON]:
+def expected_lists(patch: Iterable[dict[str, JSON]]) -> dict[tuple[str, ...], JSON]:
     """
     Read the ``test`` operations of a patch that ``invert`` made.
     """

@@ -73,12 +73,12 @@ class Migration:
         self._what = ""
         self._seen_before = 0
 
-    async def migrate(self) -> Definition:
+    async def migrate(self) -> tuple[Definition, Tally]:
         """
         Bring all objects into form, and prove it.
 
         Returns:
-            The definition with its stored versions trimmed.
+            The definition with its stored versions trimmed, and the counts of the last pass.
 
         Raises:
             RunStoppedError: It must not or cannot go on; the reason is the condition's.
@@ -105,7 +105,7 @@ class Migration:
                 record=record,
             )
         )
-        return trimmed
+        return trimmed, tally
 
     async def before_page(self) -> None:
         """
@@ -143,8 +143,15 @@ class Migration:
         Prove by reading that nothing is lost.
         """
         progress, planned = self._ledger.progress, self._planned
-        await self._ledger.save(replace(progress, proved_generation=0))
-        self._what = "reading"
+        # What was proved for this very key needs no rewrite pass, only a new proof.
+        phase = VERIFY if progress.proved_generation else progress.phase
+        await self._ledger.save(replace(progress, phase=phase, proved_generation=0))
+        await self._reporter.report(
+            planned.definition,
+            conditions.not_current(
+                Reason.PENDING, "reading what is stored, to see that a rewrite loses nothing"
+            ),
+        )
         if isinstance(planned, ServerPruned):
             history = await prove_harmless(
                 planned, self._ports, self._settings, self, progress.record

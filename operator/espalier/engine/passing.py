@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Protocol, TypeVar
 
+from espalier import crd
 from espalier.engine.conditions import Reason, enumerated
 from espalier.engine.pacing import Pacer, work_through
 from espalier.engine.paging import pages
@@ -35,6 +36,7 @@ from espalier.engine.sampling import sample
 from espalier.engine.settings import Ports, RunSettings
 from espalier.engine.tallying import Tally
 from espalier.errors import RunStoppedError, UndecodableError
+from espalier.schema import Structural
 
 
 class Page(Protocol):
@@ -90,6 +92,7 @@ class Rewriting:
         self, planned: ServerPruned, ports: Ports, settings: RunSettings, pacer: Pacer
     ) -> None:
         self._resource = planned.resource
+        self._structural = crd.structural_of(planned.definition.storage)
         self._ports = ports
         self._settings = settings
         self._pacer = pacer
@@ -131,6 +134,7 @@ class Rewriting:
             self._pacer,
             listener,
             resource=self._resource,
+            structural=self._structural,
             start_token=start_token,
         )
 
@@ -176,6 +180,8 @@ class Removing:
 
         async def remove(removal: Removal) -> None:
             count(tally, removal.key, await persist(removal, self._ports.clock, self._pacer))
+            if removal.is_mistyped:
+                tally.mistyped.add(removal.key)
 
         await work_through(removals, remove, workers=self._pacer.max_in_flight)
 
@@ -189,6 +195,7 @@ class Removing:
             self._pacer,
             listener,
             resource=self._resource,
+            structural=None,
             start_token=start_token,
         )
 
@@ -256,12 +263,16 @@ async def go_through(
     listener: Listener,
     *,
     resource: Resource,
+    structural: Structural | None,
     start_token: str | None = None,
 ) -> Tally:
     """
     Bring all objects into form; one that cannot be brought into form never stops the others.
 
     Before the first write a few objects are tried as a dry run.
+
+    Args:
+        structural: The schema that the server itself applies to what it is sent, if any.
 
     Raises:
         RunStoppedError: Admission changes objects, or what is stored cannot be read.
@@ -274,7 +285,8 @@ async def go_through(
         async for page, _ in pages(work.fetch, ports.clock, start_token=start_token):
             await listener.before_page()
             if not is_sampled:
-                await sample(ports.objects, resource, work.keys_of(page), pacer)
+                keys = work.keys_of(page)
+                await sample(ports.objects, resource, keys, pacer, structural=structural)
                 is_sampled = True
             await work.work_on(page, tally)
             await listener.after_page(tally, token=page.continue_token, remaining=page.remaining)

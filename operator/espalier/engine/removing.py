@@ -89,6 +89,7 @@ class Removal:
     def __init__(self, remover: Remover, obj: dict[str, JSON]) -> None:
         self.key = key_of(obj)
         self.is_archived = False
+        self.is_mistyped = False
         self._remover = remover
         self._obj = obj
         self._first = identity_of(obj)
@@ -115,6 +116,7 @@ class Removal:
             self._obj = await remover.objects.get_object(remover.resource, self.key)
             self._is_stale = self.is_archived = False
         careful = remover.examine(self._obj)
+        self.is_mistyped = bool(careful.mistyped)
         if not careful.removed:
             return await self._rewrite()
         if not self.is_archived:

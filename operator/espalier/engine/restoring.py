@@ -18,8 +18,8 @@ from espalier.engine.inverting import (
     Missing,
     added,
     additions,
+    expected_lists,
     find,
-    tested_lists,
     tokens_of,
     without,
 )
@@ -173,7 +173,7 @@ class _Findings:
         self.wanted: list[Addition] = []
         self.refused: list[tuple[Pointer, str]] = []
         self.present = 0
-        lists = tested_lists(entry.patch)
+        lists = expected_lists(entry.patch)
         before = without(obj, restored)
         for addition in additions(entry.patch):
             there = find(obj, addition.pointer)

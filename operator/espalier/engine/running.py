@@ -13,7 +13,17 @@ from espalier.engine.checkpointing import Ledger, open_ledger, read_progress
 from espalier.engine.conditions import Reason, counted, forbidden_message
 from espalier.engine.guarding import Holder, Sentry
 from espalier.engine.migrating import Migration
-from espalier.engine.planning import Legacy, Mode, Plan, Policy, Stop, plan, read_policy, run_key
+from espalier.engine.planning import (
+    Legacy,
+    Mode,
+    Plan,
+    Policy,
+    ServerPruned,
+    Stop,
+    plan,
+    read_policy,
+    run_key,
+)
 from espalier.engine.ports import Reporter
 from espalier.engine.settings import Ports, RunSettings
 from espalier.engine.tallying import cause_of
@@ -175,20 +185,25 @@ async def _run_alone(
 ) -> Outcome:
     definition = planned.definition
     ledger = await open_ledger(ports.checkpoints, ports.clock, definition, key=planned.key)
-    if _is_done(definition, ledger):
-        trimmed = definition
-    else:
-        trimmed = await Migration(
+    trimmed, note = definition, ""
+    if not _is_done(planned, ledger):
+        trimmed, tally = await Migration(
             planned, ports, settings, ledger=ledger, reporter=reporter, sentry=sentry
         ).migrate()
-    words = conditions.current(trimmed, objects=ledger.progress.proved_objects)
+        if tally.mistyped.count:
+            values = f"{counted(tally.mistyped.count, 'object')} ({tally.mistyped})"
+            note = f"Values of the wrong type stay, with all they hold: {values}"
+    words = conditions.current(trimmed, objects=ledger.progress.proved_objects, note=note)
     return await _end(trimmed, reporter, words, is_proved=True, tends=isinstance(planned, Legacy))
 
 
-def _is_done(definition: Definition, ledger: Ledger) -> bool:
-    # A schema that came and went meanwhile has left another generation behind.
+def _is_done(planned: Plan, ledger: Ledger) -> bool:
+    # A schema that came and went meanwhile has left another generation behind. Into a legacy
+    # definition's objects anybody may have written anything since.
+    definition = planned.definition
     return (
-        ledger.progress.proved_generation == definition.generation
+        isinstance(planned, ServerPruned)
+        and ledger.progress.proved_generation == definition.generation
         and definition.stored_versions == (definition.storage.name,)
     )
 

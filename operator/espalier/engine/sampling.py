@@ -13,6 +13,7 @@ from espalier.engine.ports import ObjectKey, Objects, Resource
 from espalier.engine.rewriting import identity_of
 from espalier.errors import ClusterError, RejectedError, RunStoppedError
 from espalier.paths import JSON, Path, render_path
+from espalier.schema import Profile, Structural
 
 SAMPLES = 3
 BAD_REQUEST = 400
@@ -21,12 +22,21 @@ _SET_BY_EVERY_WRITE = frozenset({"resourceVersion", "managedFields", "generation
 
 
 async def sample(
-    objects: Objects, resource: Resource, keys: Sequence[ObjectKey], pacer: Pacer
+    objects: Objects,
+    resource: Resource,
+    keys: Sequence[ObjectKey],
+    pacer: Pacer,
+    *,
+    structural: Structural | None,
 ) -> None:
     """
     Try the rewrite of a few objects, and tell the pacer their sizes.
 
     Objects that are gone, refused or changed meanwhile say nothing here: the pass meets them.
+
+    Args:
+        structural: The schema that the server itself applies to what it is sent; None where it
+            applies none.
 
     Raises:
         RunStoppedError: Admission changes an object, or does not take dry runs.
@@ -50,7 +60,7 @@ async def sample(
             continue
         except ClusterError:
             continue
-        changed = differences(_comparable(before), _comparable(after))
+        changed = differences(_comparable(_as_sent(before, structural)), _comparable(after))
         if changed:
             raise RunStoppedError(
                 Reason.ADMISSION_MUTATES,
@@ -92,6 +102,13 @@ def differences(before: JSON, after: JSON, path: Path = ()) -> list[Path]:
             ]
         case _:
             return [] if schema.equal_json(before, after) else [path]
+
+
+def _as_sent(obj: dict[str, JSON], structural: Structural | None) -> dict[str, JSON]:
+    # Of an object that is stored at another version, a read shows the defaults of that one only;
+    # a write fills in those of the storage version, and that is no admission's doing.
+    sent = schema.default(obj, structural, profile=Profile.APISERVER).value
+    return sent if isinstance(sent, dict) else obj
 
 
 def _comparable(obj: dict[str, JSON]) -> JSON:

@@ -58,6 +58,7 @@ class Tally:
         gone: Those that were deleted meanwhile.
         forbidden: How many of those that failed were refused by a 403.
         failures: By cause.
+        mistyped: Objects with values of the wrong type, which own pruning leaves alone.
     """
 
     seen: int = 0
@@ -67,6 +68,7 @@ class Tally:
     gone: int = 0
     forbidden: int = 0
     failures: dict[str, Offenders] = field(default_factory=dict)
+    mistyped: Offenders = field(default_factory=Offenders)
 
     @property
     def failed(self) -> int:

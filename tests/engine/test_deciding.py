@@ -1,0 +1,323 @@
+"""
+The small decisions, as tables: retries, causes, pages, pace, words, checkpoints.
+"""
+
+import asyncio
+
+import pytest
+
+from espalier.engine import conditions, retrying
+from espalier.engine.calling import MAX_ATTEMPTS as MAX_CALLS
+from espalier.engine.calling import accompanied, patiently
+from espalier.engine.checkpointing import Progress, read_progress, render_progress
+from espalier.engine.losing import Record
+from espalier.engine.pacing import Pacer, work_through
+from espalier.engine.paging import MAX_RESTARTS, pages
+from espalier.engine.ports import MetadataPage, ObjectKey
+from espalier.engine.rewriting import (
+    MAX_ATTEMPTS,
+    Failed,
+    Gone,
+    ReadAgain,
+    Wait,
+    after_failure,
+)
+from espalier.engine.tallying import MAX_CAUSES, OTHER_CAUSES, Tally, cause_of, describe_failures
+from espalier.errors import (
+    ClusterError,
+    ExpiredTokenError,
+    ForbiddenError,
+    NotFoundError,
+    RejectedError,
+    TransientError,
+)
+from espalier.paths import JSON
+from tests.fakes.clock import FakeClock, play
+from tests.fakes.cluster import WIDGETS, busy, conflict, expired, rejected, widgets
+
+GONE = NotFoundError(verb="patch", resource=WIDGETS, status=404, reason="NotFound")
+FORBIDDEN = ForbiddenError(verb="patch", resource=WIDGETS, status=403, reason="Forbidden")
+OTHER_UID = rejected('metadata.uid: Invalid value: "u": field is immutable')
+
+
+@pytest.mark.parametrize(
+    ("error", "attempt", "decision"),
+    [
+        (GONE, 1, Gone()),
+        (GONE, MAX_ATTEMPTS, Gone()),
+        (conflict(), 1, ReadAgain()),
+        (conflict(), MAX_ATTEMPTS, Failed("409 Conflict")),
+        (OTHER_UID, 1, ReadAgain()),
+        (OTHER_UID, MAX_ATTEMPTS, Failed("422 Invalid, metadata.uid: Invalid value")),
+        (rejected("spec.x: Required value"), 1, Failed("422 Invalid, spec.x: Required value")),
+        (FORBIDDEN, 1, Failed("403 Forbidden", is_forbidden=True)),
+        (busy(), 1, Wait(0.5)),
+        (busy(), 3, Wait(2.0)),
+        (busy(retry_after_seconds=7), 1, Wait(7)),
+        (busy(retry_after_seconds=7000), 1, Wait(30)),
+        (busy(), MAX_ATTEMPTS, Failed("429 TooManyRequests")),
+    ],
+)
+def test_what_follows_a_failed_write(error: ClusterError, attempt: int, decision: object) -> None:
+    assert after_failure(error, attempt=attempt) == decision
+
+
+@pytest.mark.parametrize(
+    ("error", "cause"),
+    [
+        (rejected("", 'a.b[k]: Invalid value: "s3cret": no'), "422 Invalid, a.b[k]: Invalid value"),
+        (
+            rejected('admission webhook "w.example.com" denied the request: s3cret', status=400),
+            '400 Invalid, denied by admission webhook "w.example.com"',
+        ),
+        (rejected("s3cret is not good"), "422 Invalid"),
+        (TransientError(verb="get", resource=WIDGETS), "TransientError"),
+        (TransientError(verb="get", resource=WIDGETS, reason="timeout"), "timeout"),
+    ],
+)
+def test_a_cause_never_holds_a_value(error: ClusterError, cause: str) -> None:
+    assert cause_of(error) == cause
+
+
+def test_failures_are_bounded() -> None:
+    tally = Tally()
+    for number in range(200):
+        tally.fail(ObjectKey("ns", f"o{number}"), f"cause {number % 40}")
+    assert tally.failed == 200
+    assert len(tally.failures) == MAX_CAUSES + 1
+    assert OTHER_CAUSES in tally.failures
+    assert "and 95 more" in describe_failures(tally.failures)
+
+
+@pytest.mark.parametrize(
+    ("attempt", "seconds"), [(1, 5.0), (2, 10.0), (5, 80.0), (9, 900.0), (10_000, 900.0)]
+)
+def test_pauses_between_runs_grow(attempt: int, seconds: float) -> None:
+    assert retrying.run_pause_seconds(attempt) == seconds
+
+
+class Pages:
+    """
+    A list of numbered pages, some of which fail.
+    """
+
+    def __init__(self, count: int, *failures: ClusterError) -> None:
+        self.count = count
+        self.failures = list(failures)
+        self.asked: list[str | None] = []
+
+    async def fetch(self, token: str | None) -> MetadataPage:
+        self.asked.append(token)
+        number = int(token or 0)
+        if number == 1 and self.failures:
+            raise self.failures.pop(0)
+        following = str(number + 1) if number + 1 < self.count else None
+        return MetadataPage(
+            objects=(), continue_token=following, remaining=None, resource_version=str(number)
+        )
+
+
+async def walk(source: Pages) -> list[tuple[str, bool, int]]:
+    return [
+        (page.resource_version, listed.is_consistent, listed.restarts)
+        async for page, listed in pages(source.fetch, FakeClock())
+    ]
+
+
+@pytest.mark.parametrize(
+    ("failures", "walked"),
+    [
+        ([], [("0", True, 0), ("1", True, 0), ("2", True, 0)]),
+        ([busy(), busy()], [("0", True, 0), ("1", True, 0), ("2", True, 0)]),
+        ([expired("2")], [("0", True, 0), ("2", False, 0)]),
+        ([expired()], [("0", True, 0), ("0", True, 1), ("1", True, 1), ("2", True, 1)]),
+    ],
+)
+def test_pages(failures: list[ClusterError], walked: list[tuple[str, bool, int]]) -> None:
+    assert play(walk(Pages(3, *failures))) == walked
+
+
+def test_lists_that_expire_for_ever_end_with_the_error() -> None:
+    source = Pages(3, *[expired("1")] * 100)
+    with pytest.raises(ExpiredTokenError):
+        play(walk(source))
+    assert source.asked.count(None) == MAX_RESTARTS + 1
+
+
+def test_a_server_that_stays_away_ends_a_list() -> None:
+    with pytest.raises(TransientError):
+        play(walk(Pages(3, *[busy()] * 100)))
+
+
+def test_patience_has_an_end() -> None:
+    calls = []
+
+    async def call() -> None:
+        calls.append(1)
+        raise busy()
+
+    with pytest.raises(TransientError):
+        play(patiently(call, FakeClock()))
+    assert len(calls) == MAX_CALLS
+
+
+def test_the_pace_halves_once_for_one_overload_and_grows_back() -> None:
+    async def story() -> list[int]:
+        pacer = Pacer(FakeClock(), max_in_flight=20)
+        limits = [pacer.limit]
+        for _ in range(5):
+            pacer.struggled(busy())
+        limits.append(pacer.limit)
+        await asyncio.sleep(1)
+        for _ in range(9):
+            pacer.struggled(busy())
+            await asyncio.sleep(1)
+        limits.append(pacer.limit)
+        for _ in range(500):
+            pacer.succeeded(written=False)
+        return [*limits, pacer.limit]
+
+    assert play(story()) == [16, 8, 1, 20]
+
+
+@pytest.mark.parametrize(
+    ("size_bytes", "writes_per_second", "seconds"), [(1_000, 10.0, 10), (1_000_000, None, 100)]
+)
+def test_writes_are_bounded_by_bytes_and_by_number(
+    size_bytes: int, writes_per_second: float | None, seconds: float
+) -> None:
+    async def story() -> float:
+        clock = FakeClock()
+        pacer = Pacer(
+            clock,
+            max_in_flight=4,
+            bytes_per_second=1_000_000,
+            writes_per_second=writes_per_second,
+        )
+        pacer.sampled([size_bytes])
+
+        async def write(_: int) -> None:
+            async with pacer.turn():
+                pacer.succeeded(written=True)
+
+        await work_through(range(100), write, workers=pacer.max_in_flight)
+        return clock.monotonic_seconds()
+
+    assert abs(play(story()) - seconds) < 0.1 * seconds
+
+
+def test_never_more_turns_than_allowed() -> None:
+    async def story() -> int:
+        pacer = Pacer(FakeClock(), max_in_flight=3)
+        busy_now, most = 0, 0
+
+        async def act(_: int) -> None:
+            nonlocal busy_now, most
+            async with pacer.turn():
+                busy_now += 1
+                most = max(most, busy_now)
+                await asyncio.sleep(1)
+                busy_now -= 1
+
+        await work_through(range(20), act, workers=8)
+        return most
+
+    assert play(story()) == 3
+
+
+def test_retry_after_holds_all_turns_back() -> None:
+    async def story() -> float:
+        clock = FakeClock()
+        pacer = Pacer(clock, max_in_flight=3)
+        pacer.struggled(busy(retry_after_seconds=9))
+        async with pacer.turn():
+            return clock.monotonic_seconds()
+
+    assert play(story()) == 9
+
+
+def test_one_error_ends_all_workers_and_is_raised_as_it_is() -> None:
+    done = []
+
+    async def act(number: int) -> None:
+        if number == 3:
+            raise RejectedError(verb="patch", resource=WIDGETS)
+        await asyncio.sleep(1)
+        done.append(number)
+
+    with pytest.raises(RejectedError):
+        play(work_through(range(10), act, workers=4))
+    assert done == []
+
+
+def test_a_companion_that_fails_ends_the_work() -> None:
+    cleaned = []
+
+    async def work() -> None:
+        try:
+            await asyncio.sleep(100)
+        finally:
+            cleaned.append("work")
+
+    async def companion() -> None:
+        await asyncio.sleep(1)
+        raise conflict()
+
+    with pytest.raises(ClusterError):
+        play(accompanied(work(), companion()))
+    assert cleaned == ["work"]
+
+
+def test_messages_are_bounded() -> None:
+    said, _ = conditions.not_current(conditions.Reason.FAILED, "x" * 100_000)
+    assert len(said.message) == conditions.MAX_MESSAGE_LENGTH
+    assert conditions.enumerated(map(str, range(8))) == "0, 1, 2, 3, 4 and 3 more"
+
+
+@pytest.mark.parametrize(
+    ("objects", "begin"),
+    [(None, "all stored"), (0, "no objects"), (1, "the one"), (7, "all 7")],
+)
+def test_what_is_said_of_objects_in_form(objects: int | None, begin: str) -> None:
+    said, valid = conditions.current(widgets(), objects=objects)
+    assert said.message.startswith(begin)
+    assert valid is conditions.NOT_CHECKED
+
+
+PROGRESS = Progress(
+    key="k",
+    generation=3,
+    first_seen="2026-01-01T00:00:00Z",
+    phase="rewrite",
+    token="4",  # noqa: S106 - of a list
+    seen=5,
+    proved_generation=2,
+    proved_objects=9,
+    record=Record(specified=frozenset({".a", ".b"}), dropped=frozenset({".c"})),
+)
+
+
+def test_a_checkpoint_reads_as_it_was_written() -> None:
+    assert read_progress(render_progress(PROGRESS)) == PROGRESS
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        ({"format": 2}, None),
+        ({"key": 1}, None),
+        ({"seen": True}, None),
+        ({"token": None}, None),
+    ],
+)
+def test_a_checkpoint_of_another_form_counts_as_none(
+    change: dict[str, JSON], expected: None
+) -> None:
+    assert read_progress({**render_progress(PROGRESS), **change}) is expected
+
+
+@pytest.mark.parametrize("record", [None, [], {}, {"specified": [1], "dropped": []}])
+def test_a_record_of_another_form_counts_as_none(record: JSON) -> None:
+    progress = read_progress({**render_progress(PROGRESS), "record": record})
+    assert progress is not None
+    assert progress.record is None

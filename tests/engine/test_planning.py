@@ -1,0 +1,137 @@
+"""
+What is to be done for a definition, as a table.
+"""
+
+from dataclasses import replace
+
+import pytest
+
+from espalier.crd import Definition, Version
+from espalier.engine import (
+    Legacy,
+    Reason,
+    ServerPruned,
+    Stop,
+    plan,
+    purpose_of,
+    read_policy,
+    run_key,
+)
+from espalier.paths import JSON
+from tests.fakes.cluster import V1_SCHEMA, legacy_widgets, widgets
+
+
+def labelled(**labels: str) -> Definition:
+    named = {f"espalier.dev/{name.replace('_', '-')}": value for name, value in labels.items()}
+    return widgets(labels={"espalier.dev/mode": "enforce", **named})
+
+
+def annotated(name: str) -> Definition:
+    return widgets(annotations={f"espalier.dev/{name}": "x"})
+
+
+def with_schema(schema: dict[str, JSON] | None, *, legacy: bool = False) -> Definition:
+    version = Version(name="v1", served=True, storage=True, schema=schema)
+    return widgets(versions=(version,), stored_versions=("v1",), preserve_unknown_fields=legacy)
+
+
+ALPHA, V1 = widgets().versions
+PRESERVING: dict[str, JSON] = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+UNTYPED: dict[str, JSON] = {"type": "object", "properties": {"spec": {}}}
+UNREADABLE: dict[str, JSON] = {"type": "object", "properties": {"spec": {"$ref": "#/x"}}}
+
+
+@pytest.mark.parametrize(
+    ("definition", "reason"),
+    [
+        (widgets(deleting=True), Reason.PENDING),
+        (widgets(established=False), Reason.PENDING),
+        (labelled(mode="observe"), Reason.OBSERVED),
+        (labelled(mode="enfroce"), Reason.FAILED),
+        (labelled(loss="yes"), Reason.FAILED),
+        (labelled(prune="no"), Reason.FAILED),
+        (labelled(prune="false"), Reason.PARTIAL),
+        (labelled(default="false"), Reason.PARTIAL),
+        (labelled(migrate="false"), Reason.PARTIAL),
+        (labelled(skip_owned="true"), Reason.PARTIAL),
+        (labelled(managed_fields="clean"), Reason.PARTIAL),
+        (annotated("namespaces"), Reason.PARTIAL),
+        (annotated("window"), Reason.OUTSIDE_WINDOW),
+        (widgets(conversion="Webhook"), Reason.WEBHOOK_UNAVAILABLE),
+        (widgets(versions=(ALPHA,)), Reason.FAILED),
+        (widgets(versions=(ALPHA, replace(V1, served=False))), Reason.STORAGE_VERSION_NOT_SERVED),
+        (with_schema(None), Reason.NO_SCHEMA),
+        (with_schema(None, legacy=True), Reason.NO_SCHEMA),
+        (with_schema(PRESERVING, legacy=True), Reason.NO_SCHEMA),
+        (
+            legacy_widgets(versions=(*legacy_widgets().versions, replace(ALPHA, schema=None))),
+            Reason.NO_SCHEMA,
+        ),
+        (with_schema(UNTYPED), Reason.NON_STRUCTURAL),
+        (with_schema(UNTYPED, legacy=True), Reason.NON_STRUCTURAL),
+        (with_schema(UNREADABLE), Reason.NON_STRUCTURAL),
+    ],
+)
+def test_what_stops_a_run_before_it_begins(definition: Definition, reason: Reason) -> None:
+    planned = plan(definition, read_policy(definition))
+    assert isinstance(planned, Stop)
+    assert planned.reason is reason
+    assert planned.message
+
+
+@pytest.mark.parametrize(
+    ("definition", "kind"),
+    [
+        (widgets(), ServerPruned),
+        (with_schema(PRESERVING), ServerPruned),
+        (legacy_widgets(), Legacy),
+        (labelled(prune="true", skip_owned="false", managed_fields="keep"), ServerPruned),
+        (labelled(validate="false", annotate="false"), ServerPruned),
+    ],
+)
+def test_what_goes_on(definition: Definition, kind: type) -> None:
+    planned = plan(definition, read_policy(definition))
+    assert isinstance(planned, kind)
+
+
+def key(definition: Definition) -> str:
+    return run_key(definition, read_policy(definition))
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        widgets(versions=(ALPHA, replace(V1, schema=ALPHA.schema))),
+        widgets(versions=(replace(ALPHA, schema=V1_SCHEMA), V1)),
+        widgets(versions=(replace(ALPHA, served=False), V1)),
+        widgets(versions=(replace(ALPHA, storage=True), replace(V1, storage=False))),
+        widgets(versions=(ALPHA, replace(V1, has_status=False))),
+        widgets(conversion="Webhook"),
+        widgets(preserve_unknown_fields=True),
+        labelled(mode="observe"),
+        labelled(prune="false"),
+    ],
+)
+def test_what_makes_another_run(other: Definition) -> None:
+    assert key(other) != key(widgets())
+
+
+@pytest.mark.parametrize(
+    "same",
+    [
+        widgets(generation=7),
+        widgets(resource_version="7"),
+        widgets(stored_versions=("v1",)),
+        labelled(loss="accept"),
+        labelled(validate="true"),
+    ],
+)
+def test_what_makes_no_other_run(same: Definition) -> None:
+    assert key(same) == key(widgets())
+
+
+@pytest.mark.parametrize(
+    "other", [labelled(loss="accept"), labelled(prune="no"), widgets(uid="x"), annotated("window")]
+)
+def test_what_has_another_purpose(other: Definition) -> None:
+    assert purpose_of(other) != purpose_of(widgets())
