@@ -6,7 +6,7 @@ import asyncio
 import json
 import ssl
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol, TypeVar
 
@@ -120,7 +120,7 @@ class Server:
             "PATCH", path, body, content_type=APPLY, fieldManager=manager, **options
         )
 
-    async def watch(self, path: str, **options: str) -> AsyncIterator[Object]:
+    async def watch(self, path: str, **options: str) -> AsyncGenerator[Object, None]:
         """
         Yield watch events until the server closes.
         """

@@ -52,7 +52,7 @@ async def test_the_fields_of_an_applied_condition_are_owned(widgets: Widgets) ->
 
     entry = answer.body["metadata"]["managedFields"][0]
     del entry["time"]
-    owned = {
+    owned: Object = {
         key: {}
         for key in (".", "f:lastTransitionTime", "f:message", "f:reason", "f:status", "f:type")
     }

@@ -3,6 +3,7 @@ Definitions: what is accepted, what the server keeps, what it refuses.
 """
 
 import json
+import uuid
 from copy import deepcopy
 
 import pytest
@@ -152,8 +153,8 @@ STORED = (
         (
             {"versions": [version("v1alpha1", UNTYPED, storage=True)]},
             (
-                "spec.validation.openAPIV3Schema.properties[spec].properties[x].type: Required value: "
-                "must not be empty for specified object fields"
+                "spec.validation.openAPIV3Schema.properties[spec].properties[x].type: Required "
+                "value: must not be empty for specified object fields"
             ),
         ),
         (
@@ -171,9 +172,9 @@ STORED = (
             {"preserveUnknownFields": True},
             (
                 "[spec.preserveUnknownFields: Invalid value: true: must be false in order to use "
-                "defaults in the schema, spec.preserveUnknownFields: Invalid value: true: cannot set "
-                "to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema "
-                "instead]"
+                "defaults in the schema, spec.preserveUnknownFields: Invalid value: true: cannot "
+                "set to true, set x-kubernetes-preserve-unknown-fields to true in "
+                "spec.versions[*].schema instead]"
             ),
         ),
     ],
@@ -272,7 +273,7 @@ def legacy(group: str, schema: Object | None, *, preserve: bool) -> Object:
         "kind": "CustomResourceDefinition",
         "metadata": {
             "name": f"widgets.{group}",
-            "uid": "11111111-1111-4111-8111-111111111111",
+            "uid": str(uuid.uuid4()),
             "creationTimestamp": "2019-01-01T00:00:00Z",
             "generation": 1,
         },

@@ -4,7 +4,7 @@ Answers on single objects, with the API server's texts.
 
 import pytest
 
-from tests.contract.server import APPLY, JSON_PATCH, MERGE, METADATA, OTHER_UID, Server
+from tests.contract.server import APPLY, JSON_PATCH, MERGE, METADATA, OTHER_UID, Object, Server
 from tests.contract.widgets import Widgets
 
 MODIFIED = (
@@ -201,7 +201,7 @@ async def test_what_is_not_there(widgets: Widgets) -> None:
     missing = f'widgets.{widgets.group} "zz" not found'
 
     for method, content_type in (("GET", ""), ("DELETE", ""), ("PATCH", MERGE)):
-        body = {} if method == "PATCH" else None
+        body: Object | None = {} if method == "PATCH" else None
         answer = await server.call(method, widgets.path("zz"), body, content_type=content_type)
         assert answer.failure == (404, "NotFound", missing)
         assert answer.body["details"] == {

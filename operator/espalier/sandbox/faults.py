@@ -73,6 +73,7 @@ class Faults:
         self._denied: set[tuple[str, str, str]] = set()
         self._flowing = asyncio.Event()
         self._flowing.set()
+        self._watches: set[asyncio.Event] = set()
         self.watch_epoch = 0
 
     def add(self, fault: Fault) -> Fault:
@@ -147,9 +148,23 @@ class Faults:
 
     def close_watches(self) -> None:
         """
-        End all watches that are open; they notice with the next change or bookmark.
+        End all watches that are open.
         """
         self.watch_epoch += 1
+        for event in self._watches:
+            event.set()
+
+    def attach(self, event: asyncio.Event) -> None:
+        """
+        Have an event set when watches are to close.
+        """
+        self._watches.add(event)
+
+    def detach(self, event: asyncio.Event) -> None:
+        """
+        Stop setting an event.
+        """
+        self._watches.discard(event)
 
     async def flow(self) -> None:
         """

@@ -100,7 +100,8 @@ class Server:
                 response = await self._answer(request, codec, target, verb, body)
                 if fault is not None:
                     response = await _fail(request, fault)
-            status = response.status
+            if request.transport is not None and not request.transport.is_closing():
+                status = response.status
         except Refusal as refusal:
             response = _refuse(refusal)
             status = response.status

@@ -73,6 +73,7 @@ class Watching:
     ) -> AsyncIterator[Object]:
         epoch, definition = self._faults.watch_epoch, self._definition(stream.codec)
         changed = self._store.watch()
+        self._faults.attach(changed)
         try:
             while True:
                 await self._faults.flow()
@@ -98,6 +99,7 @@ class Watching:
                     return
         finally:
             self._store.unwatch(changed)
+            self._faults.detach(changed)
 
     def _definition(self, codec: Codec) -> tuple[str, int] | None:
         # The API server ends the watches of custom objects when their definition's spec changes.
