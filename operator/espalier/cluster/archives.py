@@ -118,6 +118,7 @@ class SecretArchive:
         self._max_part_bytes = max_part_bytes
         self._total_bytes: int | None = None
         self._sequences: dict[str, int] = {}
+        self._begun: dict[str, tuple[str, int]] = {}
         self._storing = asyncio.Lock()
 
     async def store(self, definition: Definition, entries: Sequence[ArchiveEntry]) -> str:
@@ -185,8 +186,12 @@ class SecretArchive:
 
     async def _store_page(self, definition: Definition, packed: bytes, *, objects: int) -> str:
         crd_hash = hash_of(definition.name)
-        sequence = self._sequences.get(crd_hash, 0) + 1
         digest = hashlib.sha256(packed).hexdigest()
+        begun, sequence = self._begun.get(crd_hash, ("", 0))
+        if begun != digest:
+            sequence = self._sequences.get(crd_hash, 0) + 1
+        # Should this fail, the next try of the same page finds its parts by their names.
+        self._begun[crd_hash] = digest, sequence
         stem = f"{name_of('archive', definition.name)}-{sequence:08d}-{digest[:8]}"
         starts = range(0, len(packed), self._max_part_bytes)
         for number, start in enumerate(starts, 1):
@@ -203,6 +208,7 @@ class SecretArchive:
                 _BYTES: str(len(piece)),
             }
             await self._create(f"{stem}-{number}", crd_hash, annotations, piece)
+        del self._begun[crd_hash]
         self._sequences[crd_hash] = sequence
         return f"{stem}-1"
 

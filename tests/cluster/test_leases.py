@@ -1,0 +1,120 @@
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+
+from espalier.cluster.leases import HttpLeases, own_identity
+from espalier.errors import ClusterError, LeaseLostError
+from tests.cluster.scripted import ManualClock, Reply, Shelf, connected, definition, status_of
+
+
+@asynccontextmanager
+async def two_holders(
+    shelf: Shelf, clock: ManualClock
+) -> AsyncIterator[tuple[HttpLeases, HttpLeases]]:
+    async with connected(shelf, clock=clock) as cluster:
+        yield cluster.leases("ns", "one"), cluster.leases("ns", "two")
+
+
+async def test_one_holder_at_a_time_and_the_next_one_when_it_is_given_back() -> None:
+    shelf, clock = Shelf(), ManualClock()
+    async with two_holders(shelf, clock) as (one, two):
+        await one.acquire(definition())
+        await one.acquire(definition())
+        with pytest.raises(LeaseLostError, match="one holds the lease"):
+            await two.acquire(definition())
+        await two.acquire(definition("others.example.com"))
+        await one.release(definition())
+        await two.acquire(definition())
+        with pytest.raises(LeaseLostError, match="two holds the lease"):
+            await one.acquire(definition())
+
+    (held, _) = shelf.objects.values()
+    assert held["spec"] == {
+        "holderIdentity": "two",
+        "leaseDurationSeconds": 15,
+        "renewTime": "2026-01-02T03:04:05.000000Z",
+        "acquireTime": "2026-01-02T03:04:05.000000Z",
+        "leaseTransitions": 1,
+    }
+
+
+async def test_a_lease_runs_out_when_it_was_seen_unchanged_for_its_duration() -> None:
+    shelf, clock = Shelf(), ManualClock()
+    async with two_holders(shelf, clock) as (one, two):
+        await one.acquire(definition())
+        # However old it is: only what was watched here counts.
+        clock.now_seconds += 3600
+        for _ in range(2):
+            with pytest.raises(LeaseLostError):
+                await two.acquire(definition())
+            clock.now_seconds += 15
+            # A renewal begins the watch anew.
+            await one.acquire(definition())
+        with pytest.raises(LeaseLostError):
+            await two.acquire(definition())
+        clock.now_seconds += 15
+        with pytest.raises(LeaseLostError):
+            await two.acquire(definition())
+        clock.now_seconds += 0.1
+        await two.acquire(definition())
+        with pytest.raises(LeaseLostError, match="two"):
+            await one.acquire(definition())
+
+
+async def test_a_lease_of_the_same_holder_is_taken_up_again() -> None:
+    shelf = Shelf()
+    async with connected(shelf) as cluster:
+        await cluster.leases("ns", "one").acquire(definition())
+        await cluster.leases("ns", "one").acquire(definition())
+
+    (held,) = shelf.objects.values()
+    assert held["spec"]["leaseTransitions"] == 0
+
+
+async def test_a_lease_that_was_taken_away_is_made_anew() -> None:
+    shelf = Shelf()
+    async with connected(shelf) as cluster:
+        leases = cluster.leases("ns")
+        await leases.acquire(definition())
+        shelf.objects.clear()
+        await leases.acquire(definition())
+
+    assert len(shelf.objects) == 1
+
+
+async def test_a_lease_that_others_keep_snatching_is_lost() -> None:
+    shelf = Shelf()
+    async with connected(shelf) as cluster:
+        for _ in range(3):
+            shelf.refusals.append(("POST", Reply(409, status_of(409, "AlreadyExists"))))
+        with pytest.raises(LeaseLostError, match="another process holds"):
+            await cluster.leases("ns").acquire(definition())
+
+
+async def test_a_lease_whose_answer_was_lost_is_held_with_the_next_call() -> None:
+    shelf = Shelf()
+    async with connected(shelf) as cluster:
+        leases = cluster.leases("ns", "one")
+        await leases.acquire(definition())
+        shelf.lost_answers.add("PATCH")
+        with pytest.raises(ClusterError):
+            await leases.acquire(definition())
+        await leases.acquire(definition())
+
+
+@pytest.mark.parametrize("status", [404, 409, 500])
+async def test_giving_back_never_fails(status: int) -> None:
+    shelf = Shelf()
+    async with connected(shelf) as cluster:
+        leases = cluster.leases("ns")
+        await leases.release(definition())
+        await leases.acquire(definition())
+        shelf.refusals.append(("PATCH", Reply(status, "")))
+        await leases.release(definition())
+
+    assert not shelf.refusals
+
+
+def test_no_two_processes_have_the_same_identity() -> None:
+    assert own_identity() != own_identity()
