@@ -265,17 +265,7 @@ def apply(
         Refusal: 409, if others own fields that would change and ``force`` is not set.
     """
     base = live or {}
-    entries = entries_of(base)
-    if live is not None and not entries:
-        first = Writer(
-            name="before-first-apply",
-            operation="Update",
-            api_version=writer.api_version,
-            subresource="",
-            now=writer.now,
-        )
-        owned = compare({}, tracked(live), shape).written
-        entries = [first.entry(owned, time=writer.now)] if owned else []
+    entries = _entries_before(live, shape, writer)
     own = next((entry for entry in entries if writer.is_author_of(entry)), None)
     others = [entry for entry in entries if entry is not own]
     wanted = tracked(config)
@@ -298,6 +288,22 @@ def apply(
         others.append(writer.entry(fields, time=time))
     merged.setdefault("metadata", {})["managedFields"] = _ordered(others)
     return merged
+
+
+def _entries_before(live: Object | None, shape: Shape, writer: Writer) -> list[Object]:
+    entries = entries_of(live or {})
+    if live is None or entries:
+        return entries
+    # What was there before anybody was tracked has an owner of its own from now on.
+    first = Writer(
+        name="before-first-apply",
+        operation="Update",
+        api_version=writer.api_version,
+        subresource="",
+        now=writer.now,
+    )
+    owned = compare({}, tracked(live), shape).written
+    return [first.entry(owned, time=writer.now)] if owned else []
 
 
 def _metadata_of(config: Object) -> Object:
