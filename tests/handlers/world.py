@@ -5,7 +5,6 @@ A world in memory for the handlers: a clock that is turned by hand, and a status
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
 
 from espalier.crd import Condition, Definition, Version
 from espalier.errors import ClusterError, NotFoundError
@@ -132,13 +131,8 @@ class FakeEvents:
 
     posted: list[tuple[str, str, str]] = field(default_factory=list)
 
-    async def post(
-        self,
-        definition: Definition,
-        *,
-        reason: str,
-        message: str,
-        kind: Literal["Normal", "Warning"] = "Normal",
+    async def post_event(
+        self, definition: Definition, *, type_: str, reason: str, message: str
     ) -> None:
         del definition
-        self.posted.append((kind, reason, message))
+        self.posted.append((type_, reason, message))

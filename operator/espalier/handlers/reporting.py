@@ -10,7 +10,7 @@ import asyncio
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal, Protocol
+from typing import Protocol
 
 from espalier.crd import Condition, Definition
 from espalier.engine.conditions import (
@@ -48,16 +48,11 @@ class Events(Protocol):
     Where Kubernetes Events go. They are a courtesy: posting never raises.
     """
 
-    async def post(
-        self,
-        definition: Definition,
-        *,
-        reason: str,
-        message: str,
-        kind: Literal["Normal", "Warning"] = "Normal",
+    async def post_event(
+        self, definition: Definition, *, type_: str, reason: str, message: str
     ) -> None:
         """
-        Post an Event on a definition.
+        Post an Event on a definition; ``type_`` is ``Normal`` or ``Warning``.
         """
 
 
@@ -203,11 +198,11 @@ class StatusReporter:
 
     async def _post(self, definition: Definition, condition: Condition) -> None:
         ordinary = condition.status == "True" or condition.reason in _ORDINARY_REASONS
-        await self._events.post(
+        await self._events.post_event(
             definition,
+            type_="Normal" if ordinary else "Warning",
             reason=condition.reason,
             message=condition.message,
-            kind="Normal" if ordinary else "Warning",
         )
 
     async def _after_failure(self, slot: _Slot, error: ClusterError, failures: int) -> None:
