@@ -65,6 +65,12 @@ class Work(Protocol[PageT]):
     What a pass does with its pages.
     """
 
+    @property
+    def resource(self) -> Resource:
+        """
+        Whose objects they are.
+        """
+
     async def fetch(self, token: str | None) -> PageT:
         """
         List one page.
@@ -91,7 +97,7 @@ class Rewriting:
     def __init__(
         self, planned: ServerPruned, ports: Ports, settings: RunSettings, pacer: Pacer
     ) -> None:
-        self._resource = planned.resource
+        self.resource = planned.resource
         self._structural = crd.structural_of(planned.definition.storage)
         self._ports = ports
         self._settings = settings
@@ -102,7 +108,7 @@ class Rewriting:
         List one page of metadata.
         """
         return await self._ports.objects.list_metadata(
-            self._resource, page_size=self._settings.page_size, continue_token=token
+            self.resource, page_size=self._settings.page_size, continue_token=token
         )
 
     def keys_of(self, page: MetadataPage) -> Sequence[ObjectKey]:
@@ -118,7 +124,7 @@ class Rewriting:
 
         async def rewrite(metadata: StoredMetadata) -> None:
             seen = Identity(metadata.uid, metadata.resource_version)
-            what = Rewrite(self._ports.objects, self._resource, metadata.key, seen)
+            what = Rewrite(self._ports.objects, self.resource, metadata.key, seen)
             fate = await persist(what, self._ports.clock, self._pacer)
             count(tally, metadata.key, fate)
 
@@ -133,7 +139,6 @@ class Rewriting:
             self._ports,
             self._pacer,
             listener,
-            resource=self._resource,
             structural=self._structural,
             start_token=start_token,
         )
@@ -145,7 +150,7 @@ class Removing:
     """
 
     def __init__(self, planned: Legacy, ports: Ports, settings: RunSettings, pacer: Pacer) -> None:
-        self._resource = planned.resource
+        self.resource = planned.resource
         self._ports = ports
         self._settings = settings
         self._pacer = pacer
@@ -162,7 +167,7 @@ class Removing:
         List one page of whole objects.
         """
         return await self._ports.objects.list_objects(
-            self._resource, page_size=self._settings.page_size, continue_token=token
+            self.resource, page_size=self._settings.page_size, continue_token=token
         )
 
     def keys_of(self, page: ObjectPage) -> Sequence[ObjectKey]:
@@ -194,7 +199,6 @@ class Removing:
             self._ports,
             self._pacer,
             listener,
-            resource=self._resource,
             structural=None,
             start_token=start_token,
         )
@@ -262,7 +266,6 @@ async def go_through(
     pacer: Pacer,
     listener: Listener,
     *,
-    resource: Resource,
     structural: Structural | None,
     start_token: str | None = None,
 ) -> Tally:
@@ -286,7 +289,7 @@ async def go_through(
             await listener.before_page()
             if not is_sampled:
                 keys = work.keys_of(page)
-                await sample(ports.objects, resource, keys, pacer, structural=structural)
+                await sample(ports.objects, work.resource, keys, pacer, structural=structural)
                 is_sampled = True
             await work.work_on(page, tally)
             await listener.after_page(tally, token=page.continue_token, remaining=page.remaining)
