@@ -209,8 +209,8 @@ async def test_an_event_is_posted_on_the_definition() -> None:
     script = Script(Reply(201, {}))
 
     async with connected(script) as cluster:
-        await cluster.events.post(
-            definition(), kind="Warning", reason="Failed", message="\u00e9" * 2000
+        await cluster.events.post_event(
+            definition(), type_="Warning", reason="Failed", message="\u00e9" * 2000
         )
 
     (seen,) = script.seen
@@ -225,6 +225,6 @@ async def test_an_event_that_cannot_be_posted_is_logged(caplog: pytest.LogCaptur
     script = Script(Reply(403, status_of(403, "Forbidden", "no")))
 
     async with connected(script) as cluster:
-        await cluster.events.post(definition(), kind="Normal", reason="R", message="m")
+        await cluster.events.post_event(definition(), type_="Normal", reason="R", message="m")
 
     assert [record.message for record in caplog.records] == ["An Event could not be posted."]

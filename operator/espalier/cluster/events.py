@@ -4,7 +4,6 @@ Kubernetes Events on a CustomResourceDefinition.
 
 import logging
 import socket
-from typing import Literal
 
 from espalier.cluster.places import MANAGED_BY
 from espalier.cluster.requests import Call, Client
@@ -28,18 +27,14 @@ class HttpEvents:
     def __init__(self, client: Client) -> None:
         self._client = client
 
-    async def post(
-        self,
-        definition: Definition,
-        *,
-        reason: str,
-        message: str,
-        kind: Literal["Normal", "Warning"] = "Normal",
+    async def post_event(
+        self, definition: Definition, *, type_: str, reason: str, message: str
     ) -> None:
         """
         Post one Event on a definition.
 
         Args:
+            type_: ``Normal`` or ``Warning``.
             reason: One word for machines.
             message: For people, without values of objects; cut at 1024 bytes.
         """
@@ -63,7 +58,7 @@ class HttpEvents:
                     "name": definition.name,
                     "uid": definition.uid,
                 },
-                "type": kind,
+                "type": type_,
                 "reason": reason,
                 "message": message.encode()[:_MAX_MESSAGE_BYTES].decode(errors="ignore"),
                 "count": 1,
