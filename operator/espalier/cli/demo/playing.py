@@ -13,7 +13,7 @@ from typing import assert_never
 
 import orjson
 
-from espalier.cli.demo.showing import Ending, Screen
+from espalier.cli.demo.showing import Ending, Screen, readable
 from espalier.cli.demo.staging import CRDS, Stage
 from espalier.cli.demo.steps import (
     Archived,
@@ -55,7 +55,7 @@ class Player:
         self._screen = screen
         self._patience_seconds = patience_seconds
         self._name = name_of(chapter.plural)
-        self._remembered = b""
+        self._remembered = ""
         self._said: Condition | None = None
 
     async def play(self) -> Ending:
@@ -166,18 +166,18 @@ class Player:
         wanted = f"{step.status} {step.reason or ''}".strip()
         await self._until(reached, f"{self._name}: {step.type} did not become {wanted}")
 
-    async def _stored(self) -> bytes:
+    async def _stored(self) -> str:
         name = self._object_name(1)
         key = f"/registry/{GROUP}/{self._chapter.plural}/{NAMESPACE}/{name}"
         value = await self._stage.store.read(key)
         if value is None:
             raise IncompleteError(f"etcd holds nothing under {key}")
-        return value
+        return readable(value)
 
     async def _compare(self, step: Compare) -> None:
-        before, after = self._remembered.decode(), (await self._stored()).decode()
+        before, after = self._remembered, await self._stored()
         name = f"{self._chapter.plural}/{self._object_name(1)}"
-        self._screen.difference(name, before.encode(), after.encode())
+        self._screen.difference(name, before, after)
         wrong = [
             *(text for text in step.gone if text not in before or text in after),
             *(text for text in step.came if text in before or text not in after),

@@ -106,15 +106,17 @@ class Screen:
         listed = ", ".join(versions)
         self._stamped(Text.assemble("status.storedVersions: ", (f"[{listed}]", "bold cyan")))
 
-    def difference(self, name: str, before: bytes, after: bytes) -> None:
+    def difference(self, name: str, before: str, after: str) -> None:
         """
         Show what became of the bytes that etcd holds for one object.
         """
         if before == after:
-            self._stamped(Text(f"{name} in etcd: not one byte has changed", style="green"))
+            self._stamped(Text(f"{name} in etcd: nothing has changed", style="green"))
             return
         self._stamped(Text(f"{name} in etcd, before (-) and after (+):"))
-        lines = list(difflib.unified_diff(_lines(before), _lines(after), n=2, lineterm=""))[2:]
+        lines = list(difflib.unified_diff(before.split("\n"), after.split("\n"), n=2, lineterm=""))[
+            2:
+        ]
         for line in lines:
             self._console.print(Text(f"    {line}", style=_STYLES.get(line[:1], "")))
 
@@ -151,7 +153,10 @@ class Screen:
         self._console.print(Text.assemble((f"{elapsed:5.1f}s ", "dim"), text))
 
 
-def _lines(data: bytes) -> list[str]:
+def readable(data: bytes) -> str:
+    """
+    Write stored JSON for people, without ``managedFields``.
+    """
     value: JSON = orjson.loads(data)
     if isinstance(value, dict) and isinstance(value.get("metadata"), dict):
         metadata = {
@@ -160,6 +165,4 @@ def _lines(data: bytes) -> list[str]:
             if key != "managedFields"
         }
         value = {**value, "metadata": metadata}
-    return (
-        orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS).decode().split("\n")
-    )
+    return orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS).decode()

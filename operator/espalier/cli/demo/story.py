@@ -95,7 +95,11 @@ def _label(plural: str, name: str, value: str) -> Change:
 
 _TEXT: JSON = {"type": "string"}
 _NUMBER: JSON = {"type": "integer"}
-_WATERING: JSON = {"type": "string", "default": "daily"}
+_TREE: dict[str, JSON] = {
+    "species": _TEXT,
+    "height": _NUMBER,
+    "watering": {"type": "string", "default": "daily"},
+}
 
 _MIGRATION = Chapter(
     title="A version that nobody could drop",
@@ -103,14 +107,16 @@ _MIGRATION = Chapter(
     kind="Tree",
     outcome="all objects stored at v1 with its defaults; v1alpha1 can be dropped",
     steps=(
-        Say("trees were stored at v1alpha1 for years. Now v1 is the storage version, with a new"),
-        Say("field that has a default. Stored objects know nothing of either."),
+        Say(
+            "trees were stored at v1alpha1 for years. Now v1 is the storage version, and there is a"
+        ),
+        Say("new field that has a default. What is stored knows nothing of either."),
         Define(
             _definition(
                 "trees",
                 "Tree",
                 _version("v1alpha1", storage=True, species=_TEXT, height=_NUMBER),
-                _version("v1", storage=False, species=_TEXT, height=_NUMBER, watering=_WATERING),
+                _version("v1", storage=False, species=_TEXT, height=_NUMBER),
             )
         ),
         Plant(version="v1alpha1", count=120, spec={"species": "pear", "height": 3}),
@@ -118,10 +124,8 @@ _MIGRATION = Chapter(
             patch={
                 "spec": {
                     "versions": [
-                        _version("v1alpha1", storage=False, species=_TEXT, height=_NUMBER),
-                        _version(
-                            "v1", storage=True, species=_TEXT, height=_NUMBER, watering=_WATERING
-                        ),
+                        _version("v1alpha1", storage=False, **_TREE),
+                        _version("v1", storage=True, **_TREE),
                     ]
                 }
             },
@@ -134,7 +138,7 @@ _MIGRATION = Chapter(
         Compare(
             gone=('"demo.espalier.dev/v1alpha1"',),
             came=('"demo.espalier.dev/v1"', '"watering"'),
-            kept=('"pear"',),
+            kept=('"pear"', '"generation": 1'),
         ),
         Versions(("v1",)),
     ),
