@@ -309,7 +309,9 @@ class FakeCluster:
     ) -> dict[str, JSON]:
         await self._enter("try_rewrite", key.name)
         self._check(key, uid, resource_version)
-        return self._admitted(self._read(key))
+        read = self._read(key)
+        tried = self._admitted(self._normal(read))
+        return {**tried, "metadata": read["metadata"]}
 
     async def replace(
         self, resource: Resource, obj: dict[str, JSON], *, subresource: str | None
@@ -456,23 +458,37 @@ class FakeCluster:
         page, rest = keys[:page_size], keys[page_size:]
         return page, page[-1].name if rest else None, len(rest) if rest else None
 
-    def _normal(self, raw: Mapping[str, JSON]) -> dict[str, JSON]:
+    def _seen(self, raw: Mapping[str, JSON]) -> dict[str, JSON]:
+        # A read fills in the defaults of the version at which the object is stored, no others.
         assert self.definition is not None
         storage = self.definition.storage
-        obj: dict[str, JSON] = {**raw, "apiVersion": f"example.com/{storage.name}"}
-        normal = schema.normalize(
-            obj,
-            crd.structural_of(storage),
-            profile=Profile.APISERVER,
-            preserve_unknown_fields=self.definition.preserve_unknown_fields,
-        ).value
-        assert isinstance(normal, dict)
-        return normal
+        name = str(raw["apiVersion"]).partition("/")[2]
+        stored = next((v for v in self.definition.versions if v.name == name), storage)
+        seen = self._normalized(raw, stored, fills=True)
+        return self._normalized({**seen, "apiVersion": f"example.com/{storage.name}"}, storage)
+
+    def _normal(self, raw: Mapping[str, JSON]) -> dict[str, JSON]:
+        assert self.definition is not None
+        return self._normalized(self._seen(raw), self.definition.storage, fills=True)
+
+    def _normalized(
+        self, raw: Mapping[str, JSON], version: Version, *, fills: bool = False
+    ) -> dict[str, JSON]:
+        assert self.definition is not None
+        structural = crd.structural_of(version)
+        value: JSON = dict(raw)
+        if not self.definition.preserve_unknown_fields:
+            value = schema.prune(value, structural, profile=Profile.APISERVER).value
+            value = schema.drop_nulls(value, structural).value
+        if fills:
+            value = schema.default(value, structural, profile=Profile.APISERVER).value
+        assert isinstance(value, dict)
+        return value
 
     def _read(self, key: ObjectKey) -> dict[str, JSON]:
         stored = self._found(key)
         return {
-            **self._normal(stored.raw),
+            **self._seen(stored.raw),
             "metadata": {
                 "namespace": key.namespace,
                 "name": key.name,
