@@ -13,6 +13,7 @@ import sys
 from types import FrameType
 from typing import NoReturn
 
+from espalier.cli.demo.command import ETCD_VARIABLE
 from tests.e2e.controlplane.assets import AssetsError, find_assets
 from tests.e2e.controlplane.running import ControlPlane, ControlPlaneError
 
@@ -60,9 +61,7 @@ def _run(command: list[str]) -> int:
     plane = ControlPlane(find_assets())
     try:
         plane.start()
-        with subprocess.Popen(
-            command, env=os.environ | {"KUBECONFIG": str(plane.kubeconfig)}
-        ) as process:
+        with subprocess.Popen(command, env=os.environ | _environment_of(plane)) as process:
             try:
                 return process.wait()
             except KeyboardInterrupt:
@@ -76,6 +75,11 @@ def _run(command: list[str]) -> int:
         return UNREADY
     finally:
         plane.stop()
+
+
+def _environment_of(plane: ControlPlane) -> dict[str, str]:
+    # The demo shows what lies in etcd, and puts definitions there that no API takes any more.
+    return {"KUBECONFIG": str(plane.kubeconfig), ETCD_VARIABLE: plane.etcd.url}
 
 
 def _exit(number: int, frame: FrameType | None) -> NoReturn:
