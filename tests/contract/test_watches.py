@@ -13,7 +13,7 @@ def _short(event: Object) -> tuple[str, str, int | None]:
     return event["type"], obj["metadata"].get("name", ""), obj.get("spec", {}).get("size")
 
 
-async def test_changes_are_told_in_order_and_end_with_a_bookmark(widgets: Widgets) -> None:
+async def test_changes_are_told_in_order(widgets: Widgets) -> None:
     server = widgets.server
     await widgets.create("a", spec={"size": 1})
     start = (await server.get(widgets.path()))["metadata"]["resourceVersion"]
@@ -21,28 +21,42 @@ async def test_changes_are_told_in_order_and_end_with_a_bookmark(widgets: Widget
     await widgets.create("b", spec={"size": 3})
     await server.call("DELETE", widgets.path("a"))
 
-    events = []
-    # A real server sends the last bookmark some time before it closes.
-    stream = server.watch(
-        widgets.path(), resourceVersion=start, timeoutSeconds="3", allowWatchBookmarks="true"
-    )
-    async for event in stream:
-        events.append(event)
-        if event["type"] == "BOOKMARK":
-            break
-    await stream.aclose()
+    events = [
+        event
+        async for event in server.watch(widgets.path(), resourceVersion=start, timeoutSeconds="2")
+    ]
 
     assert [_short(event) for event in events] == [
         ("MODIFIED", "a", 2),
         ("ADDED", "b", 3),
         ("DELETED", "a", 2),
-        ("BOOKMARK", "", None),
     ]
     revisions = [int(event["object"]["metadata"]["resourceVersion"]) for event in events]
     assert revisions[0] > int(start)
-    assert revisions == sorted(revisions)
-    bookmark = events[-1]["object"]
-    assert (bookmark["apiVersion"], bookmark["kind"]) == (f"{widgets.group}/v1alpha1", "Widget")
+    assert revisions == sorted(set(revisions))
+
+
+async def test_bookmarks_say_what_they_are_and_how_far_the_watch_is(widgets: Widgets) -> None:
+    server = widgets.server
+    start = (await widgets.create("a"))["metadata"]["resourceVersion"]
+    kind = {"apiVersion": f"{widgets.group}/v1alpha1", "kind": "Widget"}
+
+    # A real server sends one when it sees fit, so that it takes initial events to have one surely.
+    stream = server.watch(
+        widgets.path(),
+        sendInitialEvents="true",
+        resourceVersionMatch="NotOlderThan",
+        allowWatchBookmarks="true",
+        timeoutSeconds="30",
+    )
+    first, bookmark = await anext(stream), await anext(stream)
+    await stream.aclose()
+
+    assert _short(first) == ("ADDED", "a", None)
+    metadata = bookmark["object"].pop("metadata")
+    assert int(metadata["resourceVersion"]) >= int(start)
+    assert metadata["annotations"] == {"k8s.io/initial-events-end": "true"}
+    assert bookmark == {"type": "BOOKMARK", "object": kind}
 
 
 async def test_a_watch_without_a_resource_version_begins_with_what_is_there(

@@ -151,6 +151,26 @@ async def test_a_stalled_watch_catches_up(sandbox: Sandbox, widgets: Widgets) ->
     await stream.aclose()
 
 
+async def test_bookmarks_come_as_often_as_wanted_and_at_the_end(widgets: Widgets) -> None:
+    start = (await widgets.server.get(widgets.path()))["metadata"]["resourceVersion"]
+    async with Sandbox(bookmark_seconds=0.05) as sandbox, aiohttp.ClientSession() as session:
+        often = _server(sandbox, session).watch(
+            "/api/v1/namespaces", allowWatchBookmarks="true", fieldSelector="metadata.name=none"
+        )
+        kinds = [(await anext(often))["type"] for _ in range(3)]
+        await often.aclose()
+
+    ended = [
+        event["object"]["metadata"]["resourceVersion"]
+        async for event in widgets.server.watch(
+            widgets.path(), resourceVersion=start, timeoutSeconds="1", allowWatchBookmarks="true"
+        )
+    ]
+
+    assert kinds == ["BOOKMARK"] * 3
+    assert ended == [start]
+
+
 async def test_watches_can_be_closed(sandbox: Sandbox, widgets: Widgets) -> None:
     stream = widgets.server.watch(widgets.path(), timeoutSeconds="30")
     first = asyncio.ensure_future(anext(stream))

@@ -108,7 +108,7 @@ class Watching:
         obj = self._catalogue.definition(f"{codec.kind.plural}.{codec.kind.group}")
         if obj is None:
             return None
-        return obj["metadata"]["uid"], obj["metadata"].get("generation", 0)
+        return obj["metadata"].get("uid", ""), obj["metadata"].get("generation", 0)
 
 
 async def _is_set(event: asyncio.Event, seconds: float) -> bool:
