@@ -1,0 +1,289 @@
+"""
+The whole operator, under Kopf, against the sandbox.
+
+The sandbox lives in a thread: Kopf waits for all tasks of its loop, those of a server too.
+"""
+
+import asyncio
+import json
+import threading
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager
+from typing import Any
+
+import aiohttp
+import pytest
+
+from espalier.cluster import connect_to
+from espalier.cluster.clock import SystemClock
+from espalier.cluster.connecting import Connection
+from espalier.cluster.credentials import FixedSource
+from espalier.errors import TransientError
+from espalier.handlers.running import run_operator
+from espalier.handlers.settings import Settings
+from espalier.sandbox import Request, Sandbox
+from tests.manifests.test_manifests import FOLDER, documents, find, granted
+
+PATIENCE_SECONDS = 20
+NAMESPACE = "espalier-system"
+SETTINGS = Settings(
+    namespace=NAMESPACE, settle_seconds=0, structural_grace_seconds=0.2, progress_seconds=0
+)
+CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+WIDGETS = "/apis/example.com/v1/namespaces/default/widgets"
+ENFORCE = {"metadata": {"labels": {"espalier.dev/mode": "enforce"}}}
+FOREIGN_FINALIZER = "kopf.zalando.org/KopfFinalizerMarker"
+
+
+@pytest.fixture
+def sandbox() -> Iterator[Sandbox]:
+    made: list[tuple[Sandbox, asyncio.AbstractEventLoop, asyncio.Event]] = []
+    ready = threading.Event()
+
+    async def serve() -> None:
+        # Bookmarks come often, since a watch is logged when it fails to send one.
+        async with Sandbox(bookmark_seconds=0.1, namespaces=("default", NAMESPACE)) as server:
+            stop = asyncio.Event()
+            made.append((server, asyncio.get_running_loop(), stop))
+            ready.set()
+            await stop.wait()
+
+    thread = threading.Thread(target=asyncio.run, args=(serve(),))
+    thread.start()
+    assert ready.wait(PATIENCE_SECONDS)
+    server, loop, stop = made[0]
+    yield server
+    loop.call_soon_threadsafe(stop.set)
+    thread.join(PATIENCE_SECONDS)
+
+
+@asynccontextmanager
+async def operator(server: Sandbox, settings: Settings = SETTINGS) -> AsyncIterator[None]:
+    """
+    Run the operator for as long as the block lasts.
+    """
+    stop_flag = asyncio.Event()
+    async with connect_to(connection_to(server.url), SystemClock()) as cluster:
+        running = asyncio.create_task(run_operator(settings, cluster, stop_flag=stop_flag))
+        try:
+            yield
+        finally:
+            stop_flag.set()
+            async with asyncio.timeout(PATIENCE_SECONDS):
+                await running
+
+
+def connection_to(url: str) -> Connection:
+    return Connection(server=url, tls=None, credentials=FixedSource(None), origin="a test")
+
+
+def definition(storage: str, **metadata: Any) -> dict[str, Any]:
+    properties = {"spec": {"type": "object", "properties": {"size": {"type": "integer"}}}}
+    schema = {"openAPIV3Schema": {"type": "object", "properties": properties}}
+    names = {"plural": "widgets", "singular": "widget", "kind": "Widget", "listKind": "WidgetList"}
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": "widgets.example.com", **metadata},
+        "spec": {
+            "group": "example.com",
+            "scope": "Namespaced",
+            "names": names,
+            "versions": [
+                {"name": name, "served": True, "storage": name == storage, "schema": schema}
+                for name in ("v1alpha1", "v1")
+            ],
+        },
+    }
+
+
+class Client:
+    """
+    What a person does with the cluster.
+    """
+
+    def __init__(self, session: aiohttp.ClientSession) -> None:
+        self._session = session
+
+    async def get(self, path: str) -> dict[str, Any]:
+        return await self._call("GET", path, None)
+
+    async def post(self, path: str, body: Mapping[str, Any]) -> None:
+        await self._call("POST", path, body)
+
+    async def merge(self, path: str, body: Mapping[str, Any]) -> None:
+        await self._call("PATCH", path, body, content_type="application/merge-patch+json")
+
+    async def delete(self, path: str) -> None:
+        await self._call("DELETE", path, None)
+
+    async def eventually_gone(self, path: str) -> None:
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            while await self._is_found(path):  # noqa: ASYNC110 - it is elsewhere
+                await asyncio.sleep(0.02)
+
+    async def condition(self, type_: str) -> dict[str, Any] | None:
+        found = await self.get(f"{CRDS}/widgets.example.com")
+        conditions = found["status"].get("conditions", [])
+        return next((c for c in conditions if c["type"] == type_), None)
+
+    async def eventually(self, type_: str, is_met: Callable[[dict[str, Any] | None], bool]) -> None:
+        """
+        Wait until a condition is as wished.
+        """
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            while not is_met(await self.condition(type_)):  # noqa: ASYNC110 - it is elsewhere
+                await asyncio.sleep(0.02)
+
+    async def _is_found(self, path: str) -> bool:
+        async with self._session.get(path) as answer:
+            return answer.ok
+
+    async def _call(
+        self,
+        method: str,
+        path: str,
+        body: Mapping[str, Any] | None,
+        *,
+        content_type: str = "application/json",
+    ) -> dict[str, Any]:
+        data = None if body is None else json.dumps(body)
+        headers = {"Content-Type": content_type}
+        async with self._session.request(method, path, data=data, headers=headers) as answer:
+            assert answer.ok, await answer.text()
+            decoded: dict[str, Any] = await answer.json()
+            return decoded
+
+
+@pytest.fixture
+async def client(sandbox: Sandbox) -> AsyncIterator[Client]:
+    async with aiohttp.ClientSession(sandbox.url, headers={"User-Agent": "a person"}) as session:
+        yield Client(session)
+
+
+async def stored_at_v1alpha1(client: Client, **metadata: Any) -> None:
+    """
+    Make widgets that are stored at v1alpha1, and flip the storage version to v1.
+    """
+    await client.post(CRDS, definition("v1alpha1", **metadata))
+    await client.eventually("Established", lambda c: c is not None and c["status"] == "True")
+    for number in range(5):
+        widget = {"apiVersion": "example.com/v1", "kind": "Widget", "spec": {"size": number}}
+        await client.post(WIDGETS, {**widget, "metadata": {"name": f"w{number}"}})
+    await client.merge(f"{CRDS}/widgets.example.com", {"spec": definition("v1")["spec"]})
+
+
+def is_true(condition: dict[str, Any] | None) -> bool:
+    return condition is not None and condition["status"] == "True"
+
+
+def is_absent(condition: dict[str, Any] | None) -> bool:
+    return condition is None
+
+
+def by(agent: str, server: Sandbox) -> list[Request]:
+    return [request for request in server.log if request.user_agent.startswith(agent)]
+
+
+def asked(request: Request) -> tuple[str, str]:
+    """
+    The resource and the verb of a request, as RBAC names them.
+    """
+    _, root, *rest = request.path.split("/")
+    group, rest = ("", rest[1:]) if root == "api" else (rest[0], rest[2:])
+    if rest[0] == "namespaces" and len(rest) > 2:
+        rest = rest[2:]
+    resource = "/".join([rest[0], *rest[2:3]])
+    return (f"{resource}.{group}" if group else resource), request.verb
+
+
+async def test_the_label_brings_objects_into_form_and_its_end_takes_the_conditions(
+    sandbox: Sandbox, client: Client
+) -> None:
+    await stored_at_v1alpha1(client, finalizers=[FOREIGN_FINALIZER])
+
+    async with operator(sandbox):
+        await client.merge(f"{CRDS}/widgets.example.com", ENFORCE)
+        await client.eventually("espalier.dev/StoredObjectsCurrent", is_true)
+        current = await client.get(f"{CRDS}/widgets.example.com")
+        unlabelled = {"metadata": {"labels": {"espalier.dev/mode": None}}}
+        await client.merge(f"{CRDS}/widgets.example.com", unlabelled)
+        await client.eventually("espalier.dev/StoredObjectsCurrent", is_absent)
+        await client.eventually("espalier.dev/StoredObjectsValid", is_absent)
+
+    assert current["status"]["storedVersions"] == ["v1"]
+    for number in range(5):
+        raw = sandbox.raw_get(f"/registry/example.com/widgets/default/w{number}")
+        assert raw is not None
+        assert json.loads(raw)["apiVersion"] == "example.com/v1"
+    # Of another operator that runs under Kopf: by itself Kopf would take it off.
+    assert current["metadata"]["finalizers"] == [FOREIGN_FINALIZER]
+    assert [request for request in by("kopf/", sandbox) if request.mutates] == []
+
+
+async def test_all_that_is_asked_for_is_granted_and_nothing_else(
+    sandbox: Sandbox, client: Client
+) -> None:
+    legacy = definition("v1", uid="0b5a6c1e-7a4f-4a57-9d2e-5c5f0e1f7a11", generation=1)
+    legacy["spec"]["preserveUnknownFields"] = True
+    await stored_at_v1alpha1(client)
+    migrated = await verbs_used(sandbox, client)
+    await client.delete(f"{CRDS}/widgets.example.com")
+    await client.eventually_gone(f"{CRDS}/widgets.example.com")
+    sandbox.raw_put(
+        "/registry/apiextensions.k8s.io/customresourcedefinitions/widgets.example.com",
+        json.dumps(legacy).encode(),
+    )
+    await client.eventually("Established", is_true)
+    spec = {"size": 1, "garbage": True}
+    widget = {"apiVersion": "example.com/v1", "kind": "Widget", "spec": spec}
+    await client.post(WIDGETS, {**widget, "metadata": {"name": "untidy"}})
+    pruned = await verbs_used(sandbox, client)
+
+    roles = [find("ClusterRole", "espalier"), find("Role", "espalier")]
+    allowed = granted(*roles, find("Role", "espalier-events"))
+    example = granted(*documents(FOLDER / "examples" / "clusterrole.yaml"))
+    assert migrated.pop("widgets.example.com") == {"get", "list", "patch"}
+    assert pruned.pop("widgets.example.com") == example["widgets.example.com"]
+    assert {name: migrated.get(name, set()) | pruned[name] for name in pruned} == allowed
+
+
+async def verbs_used(server: Sandbox, client: Client) -> dict[str, set[str]]:
+    """
+    Have the operator work on the widgets, and tell which verbs it used on which resources.
+    """
+    before = len(server.log)
+    async with operator(server):
+        await client.merge(f"{CRDS}/widgets.example.com", ENFORCE)
+        await client.eventually("espalier.dev/StoredObjectsCurrent", is_true)
+
+    def ours() -> list[Request]:
+        agents = ("espalier/", "kopf/")
+        return [r for r in server.log[before:] if r.verb and r.user_agent.startswith(agents)]
+
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        while not any(r.verb == "watch" for r in ours()):  # noqa: ASYNC110 - it is elsewhere
+            await asyncio.sleep(0.02)
+    verbs: dict[str, set[str]] = {}
+    for request in ours():
+        resource, verb = asked(request)
+        verbs.setdefault(resource, set()).add(verb)
+    return verbs
+
+
+async def test_a_label_that_was_there_before_is_seen_at_the_start(
+    sandbox: Sandbox, client: Client
+) -> None:
+    await stored_at_v1alpha1(client, labels=ENFORCE["metadata"]["labels"])
+
+    async with operator(sandbox):
+        await client.eventually("espalier.dev/StoredObjectsCurrent", is_true)
+
+
+async def test_a_server_that_cannot_be_reached_is_told_before_anything_starts() -> None:
+    async with connect_to(connection_to("http://127.0.0.1:1"), SystemClock()) as cluster:
+        with pytest.raises(TransientError) as refused:
+            await run_operator(SETTINGS, cluster, stop_flag=asyncio.Event())
+
+    assert "list customresourcedefinitions" in str(refused.value)
+    assert "\n" not in str(refused.value)
