@@ -121,6 +121,15 @@ class Crd:
         spec = {"versions": _with_storage(versions, storage)}
         self.plane.api.merge(self.path, {"spec": spec})
 
+    def drop_condition(self, kind: str) -> None:
+        """
+        Take a condition away, whoever wrote it.
+        """
+        body = self.read()
+        kept = [entry for entry in body["status"]["conditions"] if entry["type"] != kind]
+        body["status"]["conditions"] = kept
+        self.plane.api.put(f"{self.path}/status", body)
+
     def objects_path(self, version_name: str) -> str:
         return f"/apis/{self.group}/{version_name}/namespaces/{NAMESPACE}/{self.plural}"
 

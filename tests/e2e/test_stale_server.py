@@ -4,7 +4,7 @@ Another API server that has not seen the flip yet and goes on storing the old ve
 
 import http.client
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -20,6 +20,8 @@ pytestmark = pytest.mark.e2e
 VERSIONS = [version("v1alpha1", schema()), version("v1", schema())]
 LATE = 40
 
+Connect = Callable[[Crd, Api, int], list[http.client.HTTPSConnection]]
+
 
 @pytest.fixture
 def second(installed: ControlPlane) -> Iterator[tuple[Child, Api]]:
@@ -28,21 +30,48 @@ def second(installed: ControlPlane) -> Iterator[tuple[Child, Api]]:
     installed.end(child)
 
 
-def connect(crd: Crd, api: Api, count: int) -> list[http.client.HTTPSConnection]:
+@pytest.fixture
+def connect() -> Iterator[Connect]:
     """
-    Open connections, each with a request behind it, so that a paused server has them.
+    Opens connections, each with a request behind it, so that a paused server has them.
     """
-    connections = []
-    for _ in range(count):
-        connection = api.connect()
-        connection.request("GET", crd.objects_path("v1"), headers=api.headers)
-        connection.getresponse().read()
-        connections.append(connection)
-    return connections
+    connections: list[http.client.HTTPSConnection] = []
+
+    def open_some(crd: Crd, api: Api, count: int) -> list[http.client.HTTPSConnection]:
+        for _ in range(count):
+            connections.append(api.connect())
+            connections[-1].request("GET", crd.objects_path("v1"), headers=api.headers)
+            connections[-1].getresponse().read()
+        return connections
+
+    yield open_some
+    for connection in connections:
+        connection.close()
+
+
+def post(crd: Crd, api: Api, connections: list[http.client.HTTPSConnection]) -> None:
+    """
+    Ask for one new object on each connection; wait for no answer.
+    """
+    headers = api.headers | {"Content-Type": "application/json"}
+    for number, connection in enumerate(connections):
+        body = json.dumps(crd.object("v1", f"late{number}", spec={}))
+        connection.request("POST", crd.objects_path("v1"), body, headers)
+
+
+def statuses(connections: list[http.client.HTTPSConnection]) -> list[int]:
+    """
+    Wait for the answers.
+    """
+    found = []
+    for connection in connections:
+        with connection.getresponse() as response:
+            found.append(response.status)
+    return found
 
 
 def test_nothing_is_trimmed_while_a_stale_server_stores_the_old_version(
-    crd: MakeCrd, second: tuple[Child, Api], start_operator: StartOperator
+    crd: MakeCrd, second: tuple[Child, Api], connect: Connect, start_operator: StartOperator
 ) -> None:
     stale, stale_api = second
     leaves = crd("leaves")
@@ -60,15 +89,11 @@ def test_nothing_is_trimmed_while_a_stale_server_stores_the_old_version(
         assert leaves.stored_at() == {"v1": 20}
 
     eventually(first_pass_is_done, within_seconds=8)
-    for number, connection in enumerate(connections):
-        body = json.dumps(leaves.object("v1", f"late{number}", spec={}))
-        headers = stale_api.headers | {"Content-Type": "application/json"}
-        connection.request("POST", leaves.objects_path("v1"), body, headers)
+    post(leaves, stale_api, connections)
     assert leaves.stored_versions() == ["v1alpha1", "v1"]
     stale.resume()
-    answers = [connection.getresponse().status for connection in connections]
 
-    assert answers == [http.client.CREATED] * LATE
+    assert statuses(connections) == [http.client.CREATED] * LATE
     # Else this server was not stale, and nothing was shown.
     assert leaves.stored_at().get("v1alpha1", 0) > 0
 

@@ -57,11 +57,7 @@ def test_where_the_server_is_silent_espalier_says_the_same(
     burls = crd("burls")
     theirs = put(burls)
     # The server says it once a generation: taken away, it stays away.
-    body = burls.read()
-    body["status"]["conditions"] = [
-        entry for entry in body["status"]["conditions"] if entry["type"] != NON_STRUCTURAL
-    ]
-    burls.plane.api.put(f"{burls.path}/status", body)
+    burls.drop_condition(NON_STRUCTURAL)
     assert burls.condition(NON_STRUCTURAL) is None
 
     start_operator(structural_grace_seconds=1)
