@@ -121,7 +121,10 @@ def test_values_are_taken_out_of_field_errors(message: str, expected: str) -> No
 
 def test_undecodable_objects_are_named_by_their_keys() -> None:
     causes = [
-        {"field": "/example.com/widgets/default/a", "message": "StorageError: corrupt object"},
+        {
+            "field": "/registry/example.com/widgets/default/a",
+            "message": "StorageError: corrupt object",
+        },
         {"field": "/example.com/widgets/default/b", "message": "StorageError: corrupt object"},
         {"message": "too many errors, the list is truncated"},
     ]

@@ -63,6 +63,18 @@ async def test_events_come_in_order_until_the_server_ends_the_watch() -> None:
     }
 
 
+async def test_a_server_that_is_not_ready_is_asked_again() -> None:
+    clock = ManualClock()
+    busy = Reply(429, status_of(429, "TooManyRequests", "storage is (re)initializing"))
+    script = Script(busy, busy, Reply(pieces=(event("ADDED", widget("a", "6")),)))
+
+    async with connected(script, clock=clock) as cluster:
+        events = await watched(cluster)
+
+    assert [e.resource_version for e in events] == ["6"]
+    assert len(clock.slept_seconds) == 2
+
+
 async def test_an_old_resource_version_is_told_by_the_answer_or_by_an_event() -> None:
     gone = status_of(410, "Expired", "too old resource version")
     script = Script(Reply(410, gone), Reply(pieces=(event("ERROR", gone),)))

@@ -135,7 +135,7 @@ def error_of(
     if code in _NAMED:
         return _NAMED[code](**facts, status=code)
     if _is_undecodable(code, said):
-        return UndecodableError(**facts, status=code, keys=_storage_keys(said))
+        return UndecodableError(**facts, status=code, keys=_storage_keys(attempt, said))
     if code in _TRANSIENT or (code >= HTTPStatus.INTERNAL_SERVER_ERROR and code not in _LASTING):
         if retry_after_seconds is None and said.details and said.details.retry_after_seconds > 0:
             retry_after_seconds = said.details.retry_after_seconds
@@ -200,10 +200,13 @@ def _is_undecodable(code: int, said: Status) -> bool:
     )
 
 
-def _storage_keys(said: Status) -> tuple[str, ...]:
+def _storage_keys(attempt: Attempt, said: Status) -> tuple[str, ...]:
     named = [cause.field for cause in said.causes if cause.field.startswith("/")]
     named += _STORAGE_KEY.findall(said.message)
-    return tuple(dict.fromkeys(named))
+    # Lists name them with the server's prefix (--etcd-prefix), single reads without it.
+    plural, _, group = attempt.resource.partition(" ")[0].partition(".")
+    root = f"/{group}/{plural}/"
+    return tuple(dict.fromkeys(key[max(0, key.find(root)) :] for key in named))
 
 
 def _speakable(said: Status) -> str:

@@ -7,8 +7,8 @@ still makes sense.
 
 import asyncio
 import random
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from email.utils import parsedate_to_datetime
@@ -47,7 +47,7 @@ _MAX_ERROR_BYTES = 1024 * 1024
 _OK, _ERRORS = 200, 300
 
 _NOTHING: Mapping[str, str] = MappingProxyType({})
-_Decoded = TypeVar("_Decoded")
+_Result = TypeVar("_Result")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,18 +126,9 @@ class Client:
         Raises:
             ClusterError: As ``answers.error_of`` tells it.
         """
-        attempt = 1
-        while True:
-            try:
-                return await self._send_once(call)
-            except TransientError as error:
-                pause_seconds = self._pause_seconds(error, attempt)
-                if not call.is_read or attempt >= READ_ATTEMPTS or pause_seconds is None:
-                    raise
-            await self._clock.sleep(pause_seconds)
-            attempt += 1
+        return await self._tried(call, lambda: self._send_once(call))
 
-    async def fetch(self, call: Call, decoder: "msgspec.json.Decoder[_Decoded]") -> _Decoded:
+    async def fetch(self, call: Call, decoder: "msgspec.json.Decoder[_Result]") -> _Result:
         """
         Send a call and decode its answer.
 
@@ -153,7 +144,8 @@ class Client:
         """
         Send a call whose answer has no end, and give what it is read from.
 
-        Failures inside of the block are told as those of the call.
+        Failures inside of the block are told as those of the call; only its beginning is tried
+        again.
 
         Args:
             silence_seconds: The longest time in which nothing may come.
@@ -164,8 +156,23 @@ class Client:
             sock_connect=self._session.timeout.sock_connect,
             sock_read=silence_seconds,
         )
-        async with self._answered(call, limits) as response:
+        async with AsyncExitStack() as stack:
+            response = await self._tried(
+                call, lambda: stack.enter_async_context(self._answered(call, limits))
+            )
             yield response.content
+
+    async def _tried(self, call: Call, once: Callable[[], Awaitable[_Result]]) -> _Result:
+        attempt = 1
+        while True:
+            try:
+                return await once()
+            except TransientError as error:
+                pause_seconds = self._pause_seconds(error, attempt)
+                if not call.is_read or attempt >= READ_ATTEMPTS or pause_seconds is None:
+                    raise
+            await self._clock.sleep(pause_seconds)
+            attempt += 1
 
     async def _send_once(self, call: Call) -> bytes:
         limits = aiohttp.ClientTimeout(
@@ -250,7 +257,7 @@ class Client:
         return pause_seconds if pause_seconds <= _MAX_PAUSE_SECONDS else None
 
 
-def decode(call: Call, body: bytes, decoder: "msgspec.json.Decoder[_Decoded]") -> _Decoded:
+def decode(call: Call, body: bytes, decoder: "msgspec.json.Decoder[_Result]") -> _Result:
     """
     Decode an answer that has come.
 

@@ -1,0 +1,236 @@
+"""
+The adapter against a real kube-apiserver: that it takes what we send, and says what we expect.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import replace
+from uuid import uuid4
+
+import pytest
+
+from espalier.cluster import Cluster, connect
+from espalier.crd import Condition, Definition
+from espalier.engine.ports import ObjectKey, Resource, WatchEvent
+from espalier.errors import (
+    ArchiveFullError,
+    ClusterError,
+    ConflictError,
+    ExpiredTokenError,
+    ForbiddenError,
+    LeaseLostError,
+    NotFoundError,
+    RejectedError,
+    UndecodableError,
+)
+from tests.cluster.scripted import entry
+from tests.e2e.controlplane.running import ControlPlane
+from tests.e2e.crds import Crd, schema, version
+
+pytestmark = pytest.mark.e2e
+
+GONE = Resource(group="no.example.com", version="v1", plural="nothings", kind="N", namespaced=True)
+NAMES = ["a", "b", "c", "d", "e"]
+
+
+@pytest.fixture
+async def cluster(control_plane: ControlPlane) -> AsyncIterator[Cluster]:
+    async with connect(control_plane.kubeconfig) as connected:
+        yield connected
+
+
+@pytest.fixture
+def gears(control_plane: ControlPlane) -> Iterator[Crd]:
+    crd = Crd(control_plane, "gears", "adapter.example.com")
+    openapi = schema({"size": {"type": "integer", "maximum": 100}})
+    versions = [version("v1alpha1", openapi), version("v1", openapi, subresources={"status": {}})]
+    crd.create(versions, storage="v1alpha1")
+    crd.add("v1alpha1", *[crd.object("v1alpha1", name, spec={"size": 1}) for name in NAMES])
+    crd.set_versions(versions, storage="v1")
+    yield crd
+    crd.remove()
+
+
+def at(definition: Definition, name: str = "v1") -> Resource:
+    return Resource(
+        group=definition.group,
+        version=name,
+        plural=definition.plural,
+        kind=definition.kind,
+        namespaced=definition.namespaced,
+    )
+
+
+async def test_objects_are_listed_rewritten_and_replaced(cluster: Cluster, gears: Crd) -> None:
+    objects = cluster.objects
+    resource = at(await cluster.definitions.get_definition(gears.name))
+    page = await objects.list_metadata(resource, page_size=2, continue_token=None)
+    assert [found.key for found in page.objects] == [ObjectKey("default", n) for n in NAMES[:2]]
+    assert page.remaining == 3
+    assert all(found.managed_fields for found in page.objects)
+    rest = await objects.list_objects(resource, page_size=9, continue_token=page.continue_token)
+    assert [obj["spec"] for obj in rest.objects] == [{"size": 1}] * 3
+    assert rest.continue_token is None
+
+    first, second = page.objects
+    tried = await objects.try_rewrite(
+        resource, first.key, uid=first.uid, resource_version=first.resource_version
+    )
+    assert tried["spec"] == {"size": 1}
+    assert gears.stored_at() == {"v1alpha1": 5}
+    written = await objects.rewrite(
+        resource, first.key, uid=first.uid, resource_version=first.resource_version
+    )
+    again = await objects.rewrite(resource, first.key, uid=first.uid, resource_version=None)
+    assert written == again != first.resource_version
+    assert gears.stored_at() == {"v1": 1, "v1alpha1": 4}
+
+    obj = await objects.get_object(resource, second.key)
+    replaced = await objects.replace(resource, obj | {"spec": {"size": 2}}, subresource=None)
+    assert replaced["spec"] == {"size": 2}
+    stored = await objects.replace(
+        resource, replaced | {"status": {"size": 3}}, subresource="status"
+    )
+    assert stored["spec"] == {"size": 2}
+
+
+async def test_refusals_are_told_apart(cluster: Cluster, gears: Crd) -> None:
+    objects = cluster.objects
+    resource = at(await cluster.definitions.get_definition(gears.name))
+    key = ObjectKey("default", "a")
+    obj = await objects.get_object(resource, key)
+    uid = gears.stored()["a"]["metadata"]["uid"]
+
+    with pytest.raises(ConflictError):
+        await objects.rewrite(resource, key, uid=uid, resource_version="1")
+    with pytest.raises(NotFoundError):
+        await objects.rewrite(resource, ObjectKey("default", "z"), uid=uid, resource_version=None)
+    with pytest.raises(NotFoundError):
+        await objects.list_metadata(GONE, page_size=1, continue_token=None)
+    with pytest.raises(ClusterError) as refused:
+        await objects.rewrite(resource, key, uid=str(uuid4()), resource_version=None)
+    assert type(refused.value) in {ConflictError, RejectedError}
+    with pytest.raises(RejectedError) as raised:
+        await objects.replace(resource, obj | {"spec": {"size": 4711}}, subresource=None)
+    assert raised.value.status == 422
+    assert "spec.size" in raised.value.detail
+    assert "4711" not in f"{raised.value} {raised.value.causes}"
+    with pytest.raises(ExpiredTokenError):
+        await watched(cluster, resource, "1", count=1)
+
+
+async def test_what_cannot_be_decoded_is_named_and_not_tried_again(
+    cluster: Cluster, gears: Crd, control_plane: ControlPlane
+) -> None:
+    resource = at(await cluster.definitions.get_definition(gears.name))
+    control_plane.raw_put(f"{gears.raw_prefix}default/b", b"{ no JSON")
+
+    with pytest.raises(UndecodableError) as listed:
+        await cluster.objects.list_metadata(resource, page_size=500, continue_token=None)
+    with pytest.raises(UndecodableError) as got:
+        await cluster.objects.get_object(resource, ObjectKey("default", "b"))
+
+    expected = ("/adapter.example.com/gears/default/b",)
+    assert (listed.value.keys, got.value.keys) == (expected, expected)
+
+
+async def watched(
+    cluster: Cluster, resource: Resource, resource_version: str, *, count: int
+) -> list[WatchEvent]:
+    events = cluster.objects.watch_objects(resource, resource_version=resource_version)
+    found: list[WatchEvent] = []
+    async with asyncio.timeout(20):
+        async for event in events:
+            found.append(event)
+            if len(found) == count:
+                break
+    return found
+
+
+async def test_changes_are_watched(cluster: Cluster, gears: Crd) -> None:
+    resource = at(await cluster.definitions.get_definition(gears.name))
+    page = await cluster.objects.list_metadata(resource, page_size=9, continue_token=None)
+    gears.plane.api.post(gears.objects_path("v1"), gears.object("v1", "new", spec={"size": 7}))
+
+    (event,) = await watched(cluster, resource, page.resource_version, count=1)
+
+    assert (event.type, event.object["spec"]) == ("ADDED", {"size": 7})
+    assert int(event.resource_version) > int(page.resource_version)
+
+
+async def test_stored_versions_and_conditions_are_written(cluster: Cluster, gears: Crd) -> None:
+    definitions = cluster.definitions
+    before = await definitions.get_definition(gears.name)
+    assert before.stored_versions == ("v1alpha1", "v1")
+    others = {found.type for found in before.conditions}
+    ours = Condition(
+        type="espalier.dev/StoredObjectsCurrent",
+        status="True",
+        reason="Proved",
+        message="m",
+        last_transition_time="2026-01-02T03:04:05Z",
+    )
+
+    await definitions.apply_conditions(before, [ours], field_manager="espalier")
+    shown = await definitions.get_definition(gears.name)
+    assert shown.condition(ours.type) == ours
+    with pytest.raises(ConflictError):
+        await definitions.set_stored_versions(before, ["v1"])
+    after = await definitions.set_stored_versions(shown, ["v1"])
+    assert after.stored_versions == ("v1",)
+    await definitions.apply_conditions(after, [], field_manager="espalier")
+    cleaned = await definitions.get_definition(gears.name)
+    assert {found.type for found in cleaned.conditions} == others
+    another = replace(after, uid=str(uuid4()))
+    with pytest.raises(ClusterError):
+        await definitions.apply_conditions(another, [ours], field_manager="espalier")
+
+    assert gears.name in await definitions.definition_names()
+    listed = [found.name async for found in definitions.list_definitions(page_size=1)]
+    assert gears.name in listed
+    await cluster.events.post_event(after, type_="Normal", reason="Tested", message="m")
+    events = gears.plane.api.get("/api/v1/namespaces/default/events")["items"]
+    assert [e["message"] for e in events if e["involvedObject"]["name"] == gears.name] == ["m"]
+
+
+async def test_documents_archives_and_leases_are_kept(cluster: Cluster, gears: Crd) -> None:
+    definition = await cluster.definitions.get_definition(gears.name)
+    checkpoints = cluster.checkpoints("default")
+    await checkpoints.save(definition, {"pages": 1})
+    await checkpoints.save(definition, {"pages": 2})
+    assert await cluster.checkpoints("default").load(definition) == {"pages": 2}
+
+    archive = cluster.archive("default")
+    name = await archive.store(definition, [entry("a"), entry("b")])
+    assert [found async for found in archive.entries(definition)] == [entry("b"), entry("a")]
+    path = f"/api/v1/namespaces/default/secrets/{name.removeprefix('default/')}"
+    assert gears.plane.api.get(path)["immutable"] is True
+    with pytest.raises(ArchiveFullError):
+        await cluster.archive("no-such-namespace").store(definition, [entry("a")])
+
+    one, two = cluster.leases("default", "one"), cluster.leases("default", "two")
+    await one.acquire(definition)
+    await one.acquire(definition)
+    with pytest.raises(LeaseLostError, match="one holds"):
+        await two.acquire(definition)
+    await one.release(definition)
+    await two.acquire(definition)
+    await two.release(definition)
+
+
+async def test_missing_rights_are_known_beforehand(
+    cluster: Cluster, gears: Crd, control_plane: ControlPlane
+) -> None:
+    resource = at(await cluster.definitions.get_definition(gears.name))
+    control_plane.api.post(
+        "/api/v1/namespaces/default/serviceaccounts", {"metadata": {"name": "adapter"}}
+    )
+    kubeconfig = control_plane.service_account_kubeconfig("default", "adapter")
+
+    assert await cluster.rights.missing_verbs(resource, ["list", "update/status"]) == ()
+    async with connect(kubeconfig) as account:
+        missing = await account.rights.missing_verbs(resource, ["list", "update/status"])
+        with pytest.raises(ForbiddenError):
+            await account.objects.list_metadata(resource, page_size=1, continue_token=None)
+
+    assert missing == ("list", "update/status")
