@@ -184,6 +184,16 @@ async def test_a_definition_that_is_gone_or_another_one_gets_no_more_words(
     assert world.messages == []
 
 
+async def test_a_conflict_of_writers_is_no_end(world: World) -> None:
+    world.definitions.found[WIDGETS.name] = WIDGETS
+    world.definitions.failures = [ConflictError(verb="patch", resource="x", status=409)]
+    await world.say("Rewriting", "0 of 5")
+
+    await world.clock.advance(1)
+
+    assert world.messages == ["0 of 5"]
+
+
 async def test_words_that_the_server_refuses_do_not_silence_the_next_ones(world: World) -> None:
     world.definitions.failures = [RejectedError(verb="patch", resource="x", status=422)]
 

@@ -23,6 +23,7 @@ from espalier.engine.ports import Clock, Definitions
 from espalier.errors import (
     ClusterError,
     ConflictError,
+    EspalierError,
     ForbiddenError,
     NotFoundError,
     RejectedError,
@@ -160,13 +161,16 @@ class StatusReporter:
             try:
                 await self._write(slot)
                 failures = 0
-            except (NotFoundError, ConflictError) as error:
-                slot.gone = True
-                logger.info(
-                    "Wrote no status: the definition is gone or another one.",
-                    extra={"crd": slot.definition.name, "error": str(error)},
-                )
+            except NotFoundError as error:
+                self._give_up(slot, error)
                 return
+            except ConflictError as error:
+                # Another uid, or so many writers at once that the server lost patience.
+                if await self._is_replaced(slot.definition):
+                    self._give_up(slot, error)
+                    return
+                failures += 1
+                await self._after_failure(slot, error, failures)
             except RejectedError as error:
                 logger.error(  # noqa: TRY400 - the server's words are enough
                     "The API server refuses a status; not trying again.",
@@ -176,6 +180,22 @@ class StatusReporter:
             except (TransientError, ForbiddenError) as error:
                 failures += 1
                 await self._after_failure(slot, error, failures)
+
+    def _give_up(self, slot: _Slot, error: ClusterError) -> None:
+        slot.gone = True
+        logger.info(
+            "Wrote no status: the definition is gone or another one.",
+            extra={"crd": slot.definition.name, "error": str(error)},
+        )
+
+    async def _is_replaced(self, definition: Definition) -> bool:
+        try:
+            found = await self._definitions.get_definition(definition.name)
+        except NotFoundError:
+            return True
+        except EspalierError:
+            return False
+        return found.uid != definition.uid
 
     def _pause_seconds(self, slot: _Slot) -> float:
         if _state(slot.wanted) != _state(slot.written):
