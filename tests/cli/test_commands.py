@@ -1,0 +1,156 @@
+"""
+The command line as a whole: help, exit codes, and one clear line where the world is not in order.
+"""
+
+import logging
+import socket
+from collections.abc import Iterator
+from dataclasses import fields
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner, Result
+
+from espalier.cli import main
+from espalier.cli.exits import Exit, IncompleteError, exit_of
+from espalier.cli.operating import operator
+from espalier.errors import (
+    ArchiveFullError,
+    ConfigurationError,
+    DefinitionChangedError,
+    EspalierError,
+    LeaseLostError,
+    MalformedDefinitionError,
+    SourceError,
+    TransientError,
+)
+from espalier.handlers.settings import Settings
+
+ENDINGS: list[tuple[EspalierError, Exit]] = [
+    (ConfigurationError("x"), Exit.USAGE),
+    (SourceError("x", "y"), Exit.UNREADABLE),
+    (TransientError(verb="get", resource="x"), Exit.UNREADABLE),
+    (MalformedDefinitionError((), "x"), Exit.UNREADABLE),
+    (ArchiveFullError("x"), Exit.INCOMPLETE),
+    (DefinitionChangedError("x", "y"), Exit.INCOMPLETE),
+    (LeaseLostError("x", "y"), Exit.INCOMPLETE),
+    (IncompleteError("x"), Exit.INCOMPLETE),
+]
+
+
+@pytest.fixture(autouse=True)
+def nowhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("KUBECONFIG", raising=False)
+
+
+@pytest.fixture(autouse=True)
+def logging_as_it_was() -> Iterator[None]:
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
+    yield
+    root.handlers[:] = handlers
+    root.setLevel(level)
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(main, arguments)
+
+
+@pytest.mark.parametrize(
+    ("error", "code"), ENDINGS, ids=[type(error).__name__ for error, _ in ENDINGS]
+)
+def test_each_error_has_its_exit_code(error: EspalierError, code: Exit) -> None:
+    assert exit_of(error) is code
+
+
+def test_help_teaches_what_to_do_first() -> None:
+    result = run("--help")
+
+    assert result.exit_code == 0
+    assert "espalier check crd.yaml" in result.output
+    for name in ("demo", "check", "operator", "restore"):
+        assert f"\n  {name}" in result.output
+
+
+@pytest.mark.parametrize("name", ["demo", "check", "operator", "restore"])
+def test_each_command_tells_its_exit_codes(name: str) -> None:
+    result = run(name, "--help")
+
+    assert result.exit_code == 0
+    assert "Exit codes:\n    0  " in result.output
+
+
+def test_an_unknown_command_is_a_usage_error() -> None:
+    assert run("prnue").exit_code == 2
+
+
+def test_every_setting_has_a_flag_that_tells_its_default() -> None:
+    flags = {option.name: option for option in operator.params if isinstance(option, click.Option)}
+
+    for known in fields(Settings):
+        assert flags[known.name].help
+        assert flags[known.name].opts == ["--" + known.name.replace("_", "-")]
+    assert "[default: 30]" in run("operator", "--help").output
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("operator",),
+        ("restore", "widgets.example.com"),
+        ("restore", "widgets.example.com", "--list"),
+    ],
+    ids=" ".join,
+)
+class TestWithoutACluster:
+    def test_a_kubeconfig_that_is_not_there_is_one_line(self, arguments: tuple[str, ...]) -> None:
+        result = run(*arguments, "--kubeconfig", "no/such/file")
+
+        assert_one_line(result, "no/such/file", codes=(2, 3))
+
+    def test_a_kubeconfig_that_names_nothing_is_one_line(
+        self, arguments: tuple[str, ...], tmp_path: Path
+    ) -> None:
+        empty = tmp_path / "empty"
+        empty.write_text("apiVersion: v1\nkind: Config\n")
+
+        result = run(*arguments, "--kubeconfig", str(empty))
+
+        assert_one_line(result, "no current context", codes=(2, 3))
+
+    def test_an_api_server_that_is_not_there_is_one_line(
+        self, arguments: tuple[str, ...], tmp_path: Path
+    ) -> None:
+        with socket.socket() as taken:
+            taken.bind(("127.0.0.1", 0))  # bound, and not listening: every connection is refused
+            url = f"http://127.0.0.1:{taken.getsockname()[1]}"
+            file = tmp_path / "kubeconfig"
+            file.write_text(
+                f"clusters: [{{name: a, cluster: {{server: '{url}'}}}}]\n"
+                "users: [{name: a, user: {}}]\n"
+                "contexts: [{name: a, context: {cluster: a, user: a}}]\n"
+                "current-context: a\n"
+            )
+
+            result = run(*arguments, "--kubeconfig", str(file))
+
+        assert_one_line(result, "ConnectionFailed", codes=(3,))
+
+
+def test_a_setting_out_of_bounds_is_a_usage_error() -> None:
+    result = run("operator", "--page-size", "0")
+
+    assert_one_line(result, "page_size: 0 is not between 1 and 10000", codes=(2,))
+
+
+def test_the_demo_on_a_real_cluster_needs_its_etcd() -> None:
+    assert_one_line(run("demo", "--kubeconfig-from-env"), "make demo-real", codes=(2,))
+
+
+def assert_one_line(result: Result, text: str, *, codes: tuple[int, ...]) -> None:
+    assert text in result.stderr
+    assert result.stderr.startswith("espalier: ")
+    assert result.stderr.count("\n") == 1
+    assert result.exit_code in codes

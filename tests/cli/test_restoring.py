@@ -1,0 +1,181 @@
+"""
+``espalier restore``: what was archived comes back, and what does not is named with its reason.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from click.testing import CliRunner, Result
+
+from espalier import cluster
+from espalier.cli import main
+from espalier.cli.demo.playing import Player
+from espalier.cli.demo.showing import Screen
+from espalier.cli.demo.staging import Stage
+from espalier.cli.demo.steps import Chapter, Plant
+from espalier.cli.demo.story import STORY
+from espalier.cluster import Cluster, FolderArchive
+from espalier.crd import Definition
+from espalier.engine.ports import ArchiveEntry, ObjectKey, Resource
+from espalier.paths import JSON
+from tests.cli.stages import SandboxStore, sandbox_and_kubeconfig
+
+NAME = "trees.demo.espalier.dev"
+TREES = Resource(
+    group="demo.espalier.dev", version="v1alpha1", plural="trees", kind="Tree", namespaced=True
+)
+KEY = ObjectKey("default", "tree-001")
+DEFINE = STORY[0].steps[2]
+
+
+class Site:
+    """
+    A sandbox with a definition, and one object that once had more fields.
+    """
+
+    def __init__(self, connected: Cluster, kubeconfig: Path, definition: Definition) -> None:
+        self._kubeconfig = kubeconfig
+        self.connected = connected
+        self.definition = definition
+        self.archive = connected.archive("default")
+
+    async def entries(self, *patch: dict[str, JSON], uid: str = "") -> Sequence[ArchiveEntry]:
+        if not uid:
+            metadata = (await self.connected.objects.get_object(TREES, KEY))["metadata"]
+            assert isinstance(metadata, dict)
+            uid = str(metadata["uid"])
+        entry = ArchiveEntry(
+            api_version=TREES.api_version,
+            kind=TREES.kind,
+            key=KEY,
+            uid=uid,
+            resource_version="1",
+            patch=patch,
+        )
+        return [entry]
+
+    async def restore(self, *arguments: str) -> Result:
+        command = ["restore", NAME, "--namespace", "default"]
+        command += ["--kubeconfig", str(self._kubeconfig), *arguments]
+        return await asyncio.to_thread(CliRunner().invoke, main, command)
+
+    async def spec(self) -> JSON:
+        return (await self.connected.objects.get_object(TREES, KEY))["spec"]
+
+
+@asynccontextmanager
+async def site() -> AsyncIterator[Site]:
+    plant = Plant(version="v1alpha1", count=1, spec={"species": "pear"})
+    told = Chapter(title="", plural="trees", kind="Tree", outcome="", steps=(DEFINE, plant))
+    async with sandbox_and_kubeconfig() as (sandbox, file), cluster.connect(file) as connected:
+        stage = Stage(connected.client, SandboxStore(sandbox), connected.archive("default"))
+        await Player(told, stage, Screen.on_stdout(), patience_seconds=10).play()
+        yield Site(connected, file, await stage.definition(NAME))
+
+
+HEIGHT: dict[str, JSON] = {"op": "add", "path": "/spec/height", "value": 3}
+JUNK: dict[str, JSON] = {"op": "add", "path": "/spec/junk", "value": "x"}
+
+
+async def test_what_was_removed_is_put_back() -> None:
+    async with site() as relics:
+        await relics.archive.store(relics.definition, await relics.entries(HEIGHT))
+
+        result = await relics.restore()
+
+        assert result.output == (
+            "default/tree-001: /spec/height: restored\n1 restored, 0 there already, 0 refused\n"
+        )
+        assert result.exit_code == 0
+        assert await relics.spec() == {"species": "pear", "height": 3}
+
+
+async def test_what_is_there_already_is_counted() -> None:
+    async with site() as relics:
+        await relics.archive.store(relics.definition, await relics.entries(HEIGHT))
+        await relics.restore()
+
+        result = await relics.restore()
+
+        assert result.output == "0 restored, 1 there already, 0 refused\n"
+        assert result.exit_code == 0
+
+
+async def test_what_would_be_pruned_again_is_refused() -> None:
+    async with site() as relics:
+        await relics.archive.store(relics.definition, await relics.entries(JUNK))
+
+        result = await relics.restore()
+
+        assert result.output == (
+            "default/tree-001: /spec/junk: refused: it would be removed again\n"
+            "0 restored, 0 there already, 1 refused\n"
+        )
+        assert result.exit_code == 1
+        assert await relics.spec() == {"species": "pear"}
+
+
+async def test_another_object_of_the_same_name_gets_nothing() -> None:
+    async with site() as relics:
+        await relics.archive.store(relics.definition, await relics.entries(HEIGHT, uid="gone"))
+
+        result = await relics.restore()
+
+        assert "default/tree-001: all of it: refused: another object has this name" in result.output
+        assert result.exit_code == 1
+
+
+async def test_the_list_shows_names_and_paths_and_writes_nothing() -> None:
+    async with site() as relics:
+        await relics.archive.store(relics.definition, await relics.entries(HEIGHT, JUNK))
+
+        result = await relics.restore("--list")
+
+        assert result.output == ("default/tree-001: /spec/height\ndefault/tree-001: /spec/junk\n")
+        assert result.exit_code == 0
+        assert await relics.spec() == {"species": "pear"}
+
+
+async def test_only_the_objects_asked_for_are_touched() -> None:
+    async with site() as relics:
+        await relics.archive.store(relics.definition, await relics.entries(HEIGHT))
+
+        result = await relics.restore("--object", "default/other")
+
+        assert "the archive in namespace default has nothing of these objects\n" in result.stderr
+        assert result.exit_code == 1
+        assert await relics.spec() == {"species": "pear"}
+
+
+async def test_an_archive_in_a_folder_is_read(tmp_path: Path) -> None:
+    async with site() as relics:
+        archive = FolderArchive(tmp_path)
+        await archive.store(relics.definition, await relics.entries(HEIGHT))
+
+        result = await relics.restore("--archive-folder", str(tmp_path))
+
+        assert "default/tree-001: /spec/height: restored\n" in result.output
+        assert await relics.spec() == {"species": "pear", "height": 3}
+
+
+async def test_the_lease_is_given_back() -> None:
+    async with site() as relics:
+        await relics.archive.store(relics.definition, await relics.entries(HEIGHT))
+
+        await relics.restore()
+
+        # It would raise LeaseLostError if the command still held it.
+        await relics.connected.leases("default", "somebody").acquire(relics.definition)
+
+
+async def test_a_definition_that_is_not_there_is_one_line() -> None:
+    async with sandbox_and_kubeconfig() as (_, file):
+        command = ["restore", "none.example.com", "--kubeconfig", str(file)]
+
+        result = await asyncio.to_thread(CliRunner().invoke, main, command)
+
+    assert "none.example.com" in result.stderr
+    assert result.stderr.count("\n") == 1
+    assert result.exit_code == 3
