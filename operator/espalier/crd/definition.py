@@ -137,17 +137,7 @@ def read_definition(manifest: JSON) -> Definition:
         ``defaults.go``.
     """
     root = _mapping(manifest, ())
-    api_version, kind = root.get("apiVersion"), root.get("kind")
-    if kind != "CustomResourceDefinition" or api_version not in (
-        "apiextensions.k8s.io/v1",
-        "apiextensions.k8s.io/v1beta1",
-    ):
-        raise MalformedDefinitionError(
-            (),
-            "not a CustomResourceDefinition of apiextensions.k8s.io/v1 or v1beta1"
-            f" (kind {kind!r}, apiVersion {api_version!r})",
-        )
-    beta = api_version == "apiextensions.k8s.io/v1beta1"
+    beta = _is_beta(root)
     metadata = _mapping(root.get("metadata"), ("metadata",))
     spec = _mapping(root.get("spec"), ("spec",))
     names = _mapping(spec.get("names"), ("spec", "names"))
@@ -173,6 +163,20 @@ def read_definition(manifest: JSON) -> Definition:
         annotations=_text_map(metadata, "annotations"),
         conditions=conditions,
     )
+
+
+def _is_beta(root: dict[str, JSON]) -> bool:
+    api_version, kind = root.get("apiVersion"), root.get("kind")
+    if kind != "CustomResourceDefinition" or api_version not in (
+        "apiextensions.k8s.io/v1",
+        "apiextensions.k8s.io/v1beta1",
+    ):
+        raise MalformedDefinitionError(
+            (),
+            "not a CustomResourceDefinition of apiextensions.k8s.io/v1 or v1beta1"
+            f" (kind {kind!r}, apiVersion {api_version!r})",
+        )
+    return api_version == "apiextensions.k8s.io/v1beta1"
 
 
 def _versions(spec: dict[str, JSON], *, beta: bool) -> tuple[Version, ...]:

@@ -5,7 +5,8 @@ Fill in defaults, and drop nulls that mean nothing.
 from typing import NamedTuple
 
 from espalier.paths import JSON, Path
-from espalier.schema.compiling import Act, Compiler, Journal, Steps, compiled, paths_of
+from espalier.schema.changing import Act, Journal, paths_of
+from espalier.schema.compiling import Compiler, Steps, compiled
 from espalier.schema.model import Nulls, Profile, Structural
 from espalier.schema.values import copy_json
 

@@ -11,7 +11,8 @@ from typing import NamedTuple, Protocol
 from espalier.errors import MalformedValueError
 from espalier.findings import render_value
 from espalier.paths import JSON, Path, render_path
-from espalier.schema.compiling import OWN_FIELDS, Act, Compiler, Journal, Steps, paths_of
+from espalier.schema.changing import Act, Journal, paths_of
+from espalier.schema.compiling import OWN_FIELDS, Compiler, Steps
 from espalier.schema.defaulting import fill_root, filling_steps
 from espalier.schema.embedding import EmbeddedResources
 from espalier.schema.fillings import pruned_defaults

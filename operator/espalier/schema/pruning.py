@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 from espalier.errors import MalformedValueError
 from espalier.paths import JSON, Path, render_path
-from espalier.schema.compiling import OWN_FIELDS, Act, Journal, Steps, compiled, paths_of
+from espalier.schema.changing import Act, Journal, paths_of
+from espalier.schema.compiling import OWN_FIELDS, Steps, compiled
 from espalier.schema.mistyping import mistyped_values
 from espalier.schema.model import Profile, Structural
 
