@@ -2,6 +2,8 @@
 What tests of several folders share.
 """
 
+import subprocess
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -24,3 +26,19 @@ def control_plane() -> Iterator[ControlPlane]:
     plane.start()
     yield plane
     plane.stop()
+
+
+@pytest.fixture(scope="session")
+def demo_output() -> str:
+    """
+    What ``espalier demo`` prints; it is played once a run.
+    """
+    result = subprocess.run(
+        [sys.executable, "-m", "espalier", "demo"],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=90,
+    )
+    assert (result.returncode, result.stderr) == (0, "")
+    return result.stdout

@@ -2,9 +2,6 @@
 ``espalier demo``: the whole story, once, in a process of its own; and how it fails.
 """
 
-import subprocess
-import sys
-
 import pytest
 
 from espalier.cli.demo.playing import Player
@@ -27,16 +24,7 @@ from tests.cli.stages import empty_stage
 DEFINITION = STORY[0].steps[2]
 
 
-def test_the_story_ends_by_itself_as_promised() -> None:
-    result = subprocess.run(
-        [sys.executable, "-m", "espalier", "demo"],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-    )
-
-    assert (result.returncode, result.stderr) == (0, "")
+def test_the_story_ends_by_itself_as_promised(demo_output: str) -> None:
     for text in (
         "status.storedVersions: [v1alpha1, v1]",
         "status.storedVersions: [v1]",
@@ -47,9 +35,9 @@ def test_the_story_ends_by_itself_as_promised() -> None:
         "NonStructuralSchema True Violations",
         "mazes.demo.espalier.dev",
     ):
-        assert text in result.stdout
+        assert text in demo_output
     # Without a terminal there are no colours.
-    assert "\x1b" not in result.stdout
+    assert "\x1b" not in demo_output
 
 
 def chapter(*steps: object) -> Chapter:
