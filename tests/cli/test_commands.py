@@ -47,11 +47,12 @@ def nowhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 @pytest.fixture(autouse=True)
 def logging_as_it_was() -> Iterator[None]:
-    root = logging.getLogger()
-    handlers, level = root.handlers[:], root.level
+    loggers = [logging.getLogger(name) for name in ("", "espalier", "kopf", "aiohttp.access")]
+    handlers, levels = loggers[0].handlers[:], [logger.level for logger in loggers]
     yield
-    root.handlers[:] = handlers
-    root.setLevel(level)
+    loggers[0].handlers[:] = handlers
+    for logger, level in zip(loggers, levels, strict=True):
+        logger.setLevel(level)
 
 
 def run(*arguments: str) -> Result:
