@@ -19,7 +19,7 @@ The exceptions, as a tree. A class is here because some caller acts differently 
     │   ├── NotFoundError              404
     │   ├── ExpiredTokenError          410; carries the fresh token
     │   ├── ForbiddenError             403, 401; a person must grant something
-    │   ├── UndecodableError           500; stored bytes that the server cannot read, with their keys
+    │   ├── UndecodableError           500; stored bytes that the server cannot read
     │   └── RejectedError              every other 4xx: a retry cannot help
     ├── DefinitionChangedError         the CRD moved meanwhile; start over
     ├── RunStoppedError                a run must not go on; carries the condition's reason
