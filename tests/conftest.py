@@ -2,6 +2,7 @@
 What tests of several folders share.
 """
 
+import logging
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -10,6 +11,19 @@ import pytest
 
 from tests.e2e.controlplane.assets import AssetsError, find_assets
 from tests.e2e.controlplane.running import ControlPlane
+
+
+@pytest.fixture(autouse=True)
+def same_logging() -> Iterator[None]:
+    """
+    Put logging back as it was: commands configure it for the whole process.
+    """
+    loggers = [logging.getLogger(name) for name in ("", "espalier", "kopf", "aiohttp.access")]
+    before = [(logger, logger.level, logger.handlers[:]) for logger in loggers]
+    yield
+    for logger, level, handlers in before:
+        logger.setLevel(level)
+        logger.handlers[:] = handlers
 
 
 @pytest.fixture(scope="session")
