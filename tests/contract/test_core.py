@@ -131,7 +131,7 @@ async def test_a_review_of_rights(server: Server) -> None:
     assert review["spec"]["resourceAttributes"] == attributes
 
 
-async def test_an_event(server: Server) -> None:
+async def test_an_event_is_found_by_what_it_is_about(server: Server, name: str) -> None:
     made = await server.post(
         "/api/v1/namespaces/default/events",
         {
@@ -141,7 +141,7 @@ async def test_an_event(server: Server) -> None:
             "involvedObject": {
                 "kind": "CustomResourceDefinition",
                 "apiVersion": "apiextensions.k8s.io/v1",
-                "name": "w",
+                "name": name,
                 "uid": "u",
             },
             "reason": "R",
@@ -151,7 +151,13 @@ async def test_an_event(server: Server) -> None:
     )
 
     assert made["metadata"]["name"].startswith("x-")
-    assert made["involvedObject"]["name"] == "w"
+    assert made["involvedObject"]["name"] == name
+    for selector, expected in (
+        (f"involvedObject.name={name},involvedObject.uid=u", [made["metadata"]["name"]]),
+        (f"involvedObject.name={name},involvedObject.uid=v", []),
+    ):
+        found = await server.get("/api/v1/events", fieldSelector=selector)
+        assert [event["metadata"]["name"] for event in found["items"]] == expected
 
 
 async def test_a_namespace_is_active_and_labelled(server: Server, name: str) -> None:

@@ -13,6 +13,8 @@ Test = Callable[[Mapping[str, str]], bool]
 _SET = re.compile(r"^(?P<key>\S+)\s+(?P<negated>not)?in\s*\((?P<values>[^)]*)\)$")
 _EQUALS = re.compile(r"^(?P<key>[^!=\s]+)\s*(?P<operator>==?|!=)\s*(?P<value>[^!=\s]*)$")
 _EXISTS = re.compile(r"^(?P<negated>!)?\s*(?P<key>[A-Za-z0-9./_-]+)$")
+# By these `kubectl describe` finds the Events of an object.
+_INVOLVED = "involvedObject."
 _COMMA = re.compile(r",(?![^(]*\))")
 
 
@@ -34,7 +36,7 @@ def selector(options: Mapping[str, str]) -> Matches | None:
         named = {
             "metadata.name": metadata.get("name", ""),
             "metadata.namespace": metadata.get("namespace", ""),
-        }
+        } | {f"{_INVOLVED}{key}": value for key, value in (obj.get("involvedObject") or {}).items()}
         return all(test(labels) for test in tests) and all(test(named) for test in fields)
 
     return matches
@@ -61,7 +63,8 @@ def _field_test(part: str) -> Test:
     found = _EQUALS.match(part)
     if found is None:
         raise bad_request(f"invalid selector: '{part}'; can't understand '{part}'")
-    if found["key"] not in ("metadata.name", "metadata.namespace"):
+    is_known = found["key"] in ("metadata.name", "metadata.namespace")
+    if not is_known and not found["key"].startswith(_INVOLVED):
         raise bad_request(f"field label not supported: {found['key']}")
     return _equality(found["key"], found["operator"], found["value"])
 
