@@ -22,7 +22,7 @@ from espalier.schema import Nulls, Profile, Structural
 
 DEFAULT_FILE = Path(__file__).parent / "data" / "vectors.json"
 
-LATER_OPS = frozenset({"validate", "defaults-check", "crd-check", "unfold", "strip", "publish-v2"})
+LATER_OPS = frozenset({"validate", "defaults-check", "crd-check"})
 """Operations that vectors may have, and that later versions will build."""
 
 _REQUIRED = frozenset({"id", "op", "profile", "schema", "input", "expected"})
@@ -227,6 +227,25 @@ def _normalize(vector: Vector) -> dict[str, JSON]:
     return {"object": normalized.value}
 
 
+def _unfold(vector: Vector) -> dict[str, JSON]:
+    return _published(vector, lambda parsed: schema.unfold(parsed, profile=vector.profile))
+
+
+def _strip(vector: Vector) -> dict[str, JSON]:
+    return _published(vector, schema.strip)
+
+
+def _publish_v2(vector: Vector) -> dict[str, JSON]:
+    return _published(vector, schema.convert_to_v2)
+
+
+def _published(vector: Vector, change: Callable[[Structural], Structural]) -> dict[str, JSON]:
+    parsed = _parsed(vector)
+    if parsed is None:
+        return {"schema": None}
+    return {"schema": schema.render(change(parsed), profile=vector.profile)}
+
+
 def _parsed(vector: Vector) -> Structural | None:
     return schema.parse(vector.schema, profile=vector.profile)
 
@@ -245,6 +264,9 @@ OPS: dict[str, tuple[frozenset[str], Callable[[Vector], dict[str, JSON]]]] = {
     "nulls": (frozenset(), _nulls),
     "default": (frozenset({"nulls"}), _default),
     "normalize": (frozenset({"nulls", "metadata", "preserveUnknownFields"}), _normalize),
+    "unfold": (frozenset(), _unfold),
+    "strip": (frozenset(), _strip),
+    "publish-v2": (frozenset(), _publish_v2),
 }
 """The operations that are built, and the options that each understands."""
 

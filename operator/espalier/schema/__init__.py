@@ -12,6 +12,8 @@ from espalier.schema.normalizing import Normalized, Normalizer, compile_normaliz
 from espalier.schema.objectmeta import Decoded, decode_metadata, drop_unknown_metadata
 from espalier.schema.parsing import parse
 from espalier.schema.pruning import Pruned, prune
+from espalier.schema.publishing import convert_to_v2, strip, strip_defaults, unfold
+from espalier.schema.rendering import render
 from espalier.schema.structural import check_structural, render_structural
 from espalier.schema.values import copy_json, equal_json, is_of_type, type_of
 
@@ -30,6 +32,7 @@ __all__ = [
     "ValueValidation",
     "check_structural",
     "compile_normalizer",
+    "convert_to_v2",
     "copy_json",
     "decode_metadata",
     "default",
@@ -42,6 +45,10 @@ __all__ = [
     "parse",
     "prune",
     "prune_carefully",
+    "render",
     "render_structural",
+    "strip",
+    "strip_defaults",
     "type_of",
+    "unfold",
 ]
