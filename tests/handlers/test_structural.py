@@ -59,6 +59,24 @@ async def test_what_the_server_wrote_is_left_alone(world: World) -> None:
     assert world.definitions.applied == []
 
 
+async def test_another_unreadable_keyword_named_by_the_server_is_left_alone(world: World) -> None:
+    unreadable = replace(
+        UNTYPED, schema={"type": "object", "id": "x", "definitions": {"a": {"type": "string"}}}
+    )
+    named_otherwise = Condition(
+        type="NonStructuralSchema",
+        status="Unknown",
+        reason="StructuralError",
+        message="failed to check validation schema for version v1: another keyword",
+    )
+    definition = definition_of(versions=(unreadable,), conditions=(named_otherwise,))
+
+    assert await world.keeper.keep(definition) is None
+    await world.clock.advance(60)
+    assert await world.keeper.keep(definition) is None
+    assert world.definitions.applied == []
+
+
 async def test_the_server_has_its_time_before_the_condition_is_written(world: World) -> None:
     definition = non_structural()
 
