@@ -372,3 +372,26 @@ def test_objects_of_ours_are_named_safely(crd: str) -> None:
     assert len(name) <= 200
     assert name.startswith("checkpoint-")
     assert all(part and part[0] != "-" and part[-1] != "-" for part in name.split("."))
+
+
+async def test_what_is_nested_deeply_is_sent_as_it_came_and_what_is_too_deep_is_refused() -> None:
+    metadata: JSON = {"name": "a", "namespace": "default", "uid": "u", "resourceVersion": "3"}
+    script = Script(Reply(body={"metadata": metadata}))
+
+    async with connected(script) as cluster:
+        deep: JSON = 1
+        for _ in range(500):
+            deep = {"a": deep}
+        await cluster.objects.replace(
+            WIDGETS, {"metadata": metadata, "spec": deep}, subresource=None
+        )
+        for _ in range(1500):
+            deep = [deep]
+        with pytest.raises(RejectedError, match="nested too deeply"):
+            await cluster.objects.replace(
+                WIDGETS, {"metadata": metadata, "spec": deep}, subresource=None
+            )
+
+    (seen,) = script.seen
+    assert seen.body["metadata"] == metadata
+    assert str(seen.body["spec"]).count("a") == 500

@@ -1,9 +1,11 @@
 """
-JSON decoded as the API server decodes it.
+JSON decoded as the API server decodes it, and encoded for it.
 """
 
 import re
+from collections.abc import Mapping
 
+import msgspec
 import orjson
 
 from espalier.paths import JSON
@@ -28,6 +30,24 @@ def decode_json(text: bytes | memoryview) -> JSON:
     if _LONG_NUMBER.search(text) is None:
         return value
     return _narrowed(value)
+
+
+def encode_json(value: Mapping[str, JSON]) -> bytes:
+    """
+    Encode an object.
+
+    Raises:
+        ValueError: It is nested too deeply.
+    """
+    try:
+        return orjson.dumps(value)
+    except orjson.JSONEncodeError:
+        # It goes down 254 levels only, though it reads 1024.
+        pass
+    try:
+        return msgspec.json.encode(value)
+    except RecursionError as error:
+        raise ValueError("nested too deeply to be written as JSON") from error
 
 
 def _narrowed(root: JSON) -> JSON:

@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import msgspec
-import orjson
 
+from espalier.cluster.numbers import encode_json
 from espalier.engine.ports import ArchiveEntry, ObjectKey
+from espalier.paths import JSON
 
 MAX_UNPACKED_BYTES = 128 * 1024 * 1024
 """More than any page holds; a crafted archive must not fill the memory."""
@@ -92,14 +93,25 @@ def unpack_entries(packed: bytes) -> list[ArchiveEntry]:
 
 
 def _line(entry: ArchiveEntry) -> bytes:
-    reference = {"apiVersion": entry.api_version, "kind": entry.kind, **entry.key._asdict()}
-    document = {
+    reference: dict[str, JSON] = {
+        "apiVersion": entry.api_version,
+        "kind": entry.kind,
+        "namespace": entry.key.namespace,
+        "name": entry.key.name,
+    }
+    document: dict[str, JSON] = {
         "reference": reference,
         "uid": entry.uid,
         "resourceVersion": entry.resource_version,
-        "patch": entry.patch,
+        "patch": [*entry.patch],
     }
-    return orjson.dumps(document, option=orjson.OPT_APPEND_NEWLINE)
+    line = encode_json(document) + b"\n"
+    try:
+        # What cannot be read back is not archived.
+        _entry.decode(line)
+    except RecursionError as error:
+        raise ValueError("an object in it is nested too deeply") from error
+    return line
 
 
 def _read_entry(line: bytes) -> ArchiveEntry:

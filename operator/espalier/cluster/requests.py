@@ -17,13 +17,13 @@ from typing import TypeVar
 
 import aiohttp
 import msgspec
-import orjson
 from multidict import CIMultiDictProxy
 from yarl import URL
 
 from espalier.cluster import answers
 from espalier.cluster.connecting import Connection
 from espalier.cluster.credentials import read_time
+from espalier.cluster.numbers import encode_json
 from espalier.cluster.session import TOTAL_SECONDS
 from espalier.engine.ports import Clock
 from espalier.errors import RejectedError, TransientError
@@ -198,7 +198,7 @@ class Client:
     ) -> AsyncIterator[aiohttp.ClientResponse]:
         url = URL(self._server + call.path, encoded=True).update_query(call.query)
         headers = {"Accept": call.accept}
-        body = None if call.body is None else orjson.dumps(call.body)
+        body = None if call.body is None else _encoded(call, call.body)
         if body is not None:
             headers["Content-Type"] = call.content_type
         try:
@@ -270,6 +270,13 @@ def decode(call: Call, body: bytes, decoder: "msgspec.json.Decoder[_Result]") ->
         raise answers.malformed(call.attempt, f"unexpected JSON: {error}") from error
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise answers.malformed(call.attempt, "not JSON, or nested too deeply") from error
+
+
+def _encoded(call: Call, body: Mapping[str, JSON]) -> bytes:
+    try:
+        return encode_json(body)
+    except ValueError as error:
+        raise answers.malformed(call.attempt, f"what was to be sent is {error}") from error
 
 
 async def _read(response: aiohttp.ClientResponse, max_bytes: int) -> bytes | None:

@@ -15,6 +15,7 @@ from espalier.engine.inverting import invert
 from espalier.engine.ports import Archive, ArchiveEntry, ObjectKey, Objects, Resource
 from espalier.engine.pruning import Careful, Pruner
 from espalier.engine.rewriting import (
+    UNGUARDED,
     Failed,
     Fate,
     Rewritten,
@@ -115,6 +116,8 @@ class Removal:
         if self._is_stale:
             self._obj = await remover.objects.get_object(remover.resource, self.key)
             self._is_stale = self.is_archived = False
+        if not identity_of(self._obj).is_whole:
+            return Failed(UNGUARDED)
         careful = remover.examine(self._obj)
         self.is_mistyped = bool(careful.mistyped)
         if not careful.removed:

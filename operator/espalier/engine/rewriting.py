@@ -28,6 +28,8 @@ MAX_GUARDED_ATTEMPTS = 5
 
 UNPROCESSABLE = 422
 
+UNGUARDED = "it has no uid or no resourceVersion, so that no write to it can be guarded"
+
 
 class Rewritten(NamedTuple):
     """
@@ -89,6 +91,13 @@ class Identity(NamedTuple):
 
     uid: str
     resource_version: str
+
+    @property
+    def is_whole(self) -> bool:
+        """
+        Whether a write can be guarded by it.
+        """
+        return bool(self.uid and self.resource_version)
 
 
 def after_failure(error: ClusterError, *, attempt: int) -> Gone | Wait | ReadAgain | Failed:
@@ -192,6 +201,8 @@ class Rewrite:
         if self._is_stale:
             self._seen = identity_of(await self._objects.get_object(self._resource, self._key))
             self._is_stale = False
+        if not self._seen.is_whole:
+            return Failed(UNGUARDED)
         is_guarded = self._conflicts < MAX_GUARDED_ATTEMPTS
         after = await self._objects.rewrite(
             self._resource,

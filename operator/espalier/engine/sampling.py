@@ -45,7 +45,7 @@ async def sample(
     for key in spread(keys):
         try:
             before = await objects.get_object(resource, key)
-            sizes.append(len(orjson.dumps(before)))
+            sizes += _sizes_of(before)
             uid, resource_version = identity_of(before)
             after = await objects.try_rewrite(
                 resource, key, uid=uid, resource_version=resource_version
@@ -79,29 +79,34 @@ def spread(keys: Sequence[ObjectKey]) -> tuple[ObjectKey, ...]:
     return keys[0], keys[len(keys) // 2], keys[-1]
 
 
-def differences(before: JSON, after: JSON, path: Path = ()) -> list[Path]:
+def differences(before: JSON, after: JSON) -> list[Path]:
     """
-    Find the topmost paths at which two values differ.
+    Find the topmost paths at which two values differ, however deeply they are nested.
     """
-    match before, after:
-        case dict(), dict():
-            return [
-                found
-                for key in {**before, **after}
-                for found in (
-                    differences(before[key], after[key], (*path, key))
-                    if key in before and key in after
-                    else [(*path, key)]
-                )
-            ]
-        case list(), list() if len(before) == len(after):
-            return [
-                found
-                for index, (left, right) in enumerate(zip(before, after, strict=True))
-                for found in differences(left, right, (*path, index))
-            ]
-        case _:
-            return [] if schema.equal_json(before, after) else [path]
+    found: list[Path] = []
+    waiting: list[tuple[Path, JSON, JSON]] = [((), before, after)]
+    while waiting:
+        path, left, right = waiting.pop()
+        match left, right:
+            case dict(), dict():
+                found += [(*path, key) for key in left.keys() ^ right.keys()]
+                waiting += [((*path, key), left[key], right[key]) for key in left if key in right]
+            case list(), list() if len(left) == len(right):
+                pairs = zip(left, right, strict=True)
+                waiting += [((*path, index), *pair) for index, pair in enumerate(pairs)]
+            case _:
+                if not schema.equal_json(left, right):
+                    found.append(path)
+    # Members of one container have steps of one type, so paths into one value can be sorted.
+    return sorted(found)
+
+
+def _sizes_of(obj: dict[str, JSON]) -> list[int]:
+    try:
+        return [len(orjson.dumps(obj))]
+    except orjson.JSONEncodeError:
+        # Nested too deeply to be measured; the others will do.
+        return []
 
 
 def _as_sent(obj: dict[str, JSON], structural: Structural | None) -> dict[str, JSON]:

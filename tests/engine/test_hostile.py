@@ -1,0 +1,90 @@
+"""
+Objects that nobody would write, and that somebody does: none of them stops a run for the others.
+"""
+
+from espalier.crd import Version
+from espalier.engine import Outcome, Reason, RunSettings, run
+from espalier.engine.ports import ObjectKey
+from espalier.paths import JSON
+from tests.fakes.clock import play
+from tests.fakes.cluster import FakeCluster, legacy_widgets, widgets
+
+SETTINGS = RunSettings(settle_seconds=0, page_size=4)
+DEPTH = 990
+
+OPEN_SCHEMA: dict[str, JSON] = {
+    "type": "object",
+    "properties": {"spec": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}},
+}
+OPEN = widgets(
+    versions=(Version(name="v1", served=True, storage=True, schema=OPEN_SCHEMA),),
+    stored_versions=("v1",),
+)
+
+
+def deep(depth: int = DEPTH) -> JSON:
+    value: JSON = 1
+    for _ in range(depth):
+        value = {"a": value}
+    return value
+
+
+async def run_on(cluster: FakeCluster) -> Outcome:
+    assert cluster.definition is not None
+    return await run(cluster.definition, cluster.ports, SETTINGS, cluster)
+
+
+def test_a_deeply_nested_object_is_tried_as_any_other() -> None:
+    cluster = FakeCluster(OPEN)
+    cluster.put("deep", {"spec": {"x": deep()}}, version="v1", managed=("x",))
+    assert play(run_on(cluster)).is_proved
+
+
+def test_admission_is_seen_however_deep_it_changes_something() -> None:
+    cluster = FakeCluster(OPEN)
+    cluster.put("deep", {"spec": {"x": deep()}}, version="v1", managed=("x",))
+
+    def change_the_core(obj: dict[str, JSON]) -> None:
+        value: JSON = obj
+        while isinstance(value, dict) and "a" not in value:
+            value = value["spec"] if "spec" in value else value["x"]
+        while isinstance(value, dict) and isinstance(value["a"], dict):
+            value = value["a"]
+        assert isinstance(value, dict)
+        value["a"] = 2
+
+    cluster.admission = change_the_core
+    assert play(run_on(cluster)).reason == Reason.ADMISSION_MUTATES
+
+
+def without_uid(cluster: FakeCluster, name: str) -> None:
+    cluster.etcd[ObjectKey("default", name)].uid = ""
+
+
+def test_an_object_without_a_uid_is_named_and_left_while_the_others_are_rewritten() -> None:
+    cluster = FakeCluster(widgets())
+    cluster.fill(3)
+    without_uid(cluster, "w001")
+
+    outcome = play(run_on(cluster))
+
+    assert outcome.reason == Reason.FAILED
+    assert "default/w001" in outcome.conditions[0].message
+    assert {name for call, name in cluster.calls if call == "rewrite"} == {"w000", "w002"}
+
+
+def test_a_legacy_object_without_a_uid_is_named_and_left_while_the_others_are_pruned() -> None:
+    cluster = FakeCluster(legacy_widgets())
+    for name in ("a", "b", "c"):
+        cluster.put(name, {"spec": {"size": 1, "junk": 1}}, version="v1")
+    without_uid(cluster, "b")
+
+    outcome = play(run_on(cluster))
+
+    assert outcome.reason == Reason.FAILED
+    assert "default/b" in outcome.conditions[0].message
+    assert [cluster.raw(name)["spec"] for name in ("a", "b", "c")] == [
+        {"size": 1},
+        {"size": 1, "junk": 1},
+        {"size": 1},
+    ]
