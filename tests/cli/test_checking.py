@@ -80,7 +80,12 @@ def test_findings_have_file_line_column_name_path_and_message(folder: Path) -> N
     text = "type: Required value: must not be empty for specified object fields"
     assert result.output.splitlines() == [
         f"crd.yaml:19:17: widgets.example.com: {at}.properties[size].{text}",
+        (
+            "    fix: add a `type` here, or `x-kubernetes-preserve-unknown-fields: true`"
+            " if anything may stand in it"
+        ),
         f"crd.yaml:17:13: widgets.example.com: {at}.{text}",
+        "    fix: add `type: object` here",
         "1 definition checked by profile apiserver: 0 structural, 1 not; 2 findings",
     ]
     assert result.exit_code == 1
@@ -263,6 +268,10 @@ def test_programs_get_json(folder: Path) -> None:
                         "type": "Invalid value",
                         "origin": "pattern",
                         "message": message,
+                        "hint": (
+                            "write it for RE2: no lookaround, no back-references,"
+                            " all brackets closed"
+                        ),
                     }
                 ],
                 "condition": {

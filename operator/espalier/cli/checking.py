@@ -121,6 +121,8 @@ def _print_verdict(verdict: Verdict, profile: Profile) -> None:
     name = verdict.definition.name
     for finding in verdict.findings[profile]:
         click.echo(f"{finding.where}: {name}: {finding.text}")
+        if finding.hint:
+            click.echo(f"    fix: {finding.hint}")
     at = verdict.document.where()
     for version in verdict.unchecked:
         click.echo(f"{at}: {name}: version {version} has no schema, so there is nothing to check")
@@ -195,6 +197,7 @@ def _rendered_finding(finding: Finding) -> JSON:
         "type": finding.error.type.value.strip() if finding.error else "Parse error",
         "origin": finding.error.origin if finding.error else "",
         "message": finding.text,
+        "hint": finding.hint,
     }
 
 

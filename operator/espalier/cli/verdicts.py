@@ -3,7 +3,7 @@ The structural verdict on one CustomResourceDefinition of a file, under both pro
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from espalier import crd, schema
 from espalier.cli.documents import Mark
@@ -27,6 +27,7 @@ class Finding:
         where: File, line and column, or as much as is known of them.
         text: Path and message, in the words of the profile.
         error: None where the schema cannot even be parsed.
+        hint: What to do about it, in a few words; may be empty.
     """
 
     version: str
@@ -35,6 +36,7 @@ class Finding:
     mark: Mark | None
     text: str
     error: FieldError | None
+    hint: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,7 +114,8 @@ def _version_findings(
         return
     for found in schema.check_structural(structural, profile=profile, path=path):
         text = schema.render_structural(found, profile=profile).removeprefix(".")
-        yield _finding(document, version.name, found.path, text, found)
+        hint = schema.fix_hint(found, version.schema, path=path)
+        yield replace(_finding(document, version.name, found.path, text, found), hint=hint)
 
 
 def _finding(

@@ -6,6 +6,7 @@ Call through the package: ``from espalier import schema``, then ``schema.parse(.
 
 from espalier.schema.careful import Carefully, prune_carefully
 from espalier.schema.defaulting import Defaulted, NullsDropped, default, drop_nulls
+from espalier.schema.hinting import fix_hint
 from espalier.schema.mistyping import Mistyped, mistyped_values
 from espalier.schema.model import Nulls, Profile, Structural, ValueValidation
 from espalier.schema.normalizing import Normalized, Normalizer, compile_normalizer, normalize
@@ -39,6 +40,7 @@ __all__ = [
     "drop_nulls",
     "drop_unknown_metadata",
     "equal_json",
+    "fix_hint",
     "is_of_type",
     "mistyped_values",
     "normalize",
