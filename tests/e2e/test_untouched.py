@@ -2,6 +2,7 @@
 What carries no label is read and never written; and Kopf writes nothing at all.
 """
 
+import itertools
 import json
 import uuid
 from collections.abc import Iterator
@@ -35,6 +36,8 @@ PUBLISHED = ROOT.parent / "shared" / "crds"
 Verdict: TypeAlias = tuple[str, str] | None
 
 INTEGER = {"type": "integer"}
+
+_GENERATIONS = itertools.count(100)
 
 
 class Sample:
@@ -82,7 +85,8 @@ class Sample:
             "metadata": {
                 "name": self.name,
                 "uid": str(uuid.uuid4()),
-                "generation": 1,
+                # The server's controller remembers a name and its generation, and no uid.
+                "generation": next(_GENERATIONS),
                 "creationTimestamp": "2019-06-01T00:00:00Z",
             },
             "status": {
@@ -163,6 +167,19 @@ def writes_on(plane: ControlPlane, names: set[str], mark: dict[Path, int]) -> li
     return [r for r in requests if is_ours(r) and r.is_mutating and r.name in names]
 
 
+def remove(plane: ControlPlane, names: set[str]) -> None:
+    """
+    Delete CRDs, and wait until they are gone: the next batch has some of the names again.
+    """
+    for name in names:
+        plane.api.delete(f"{CRDS}/{name}")
+
+    def gone() -> None:
+        assert [name for name in names if plane.raw_get(RAW_CRDS + name) is not None] == []
+
+    eventually(gone, within_seconds=60)
+
+
 @pytest.mark.skipif(
     not PUBLISHED.is_dir(), reason=f"no CRDs of other projects beside the repository: {PUBLISHED}"
 )
@@ -196,8 +213,7 @@ def test_published_crds_get_the_servers_verdict_and_no_write(
         assert writes_on(control_plane, {control.name}, mark) != []
         assert operator.stop() == 0
 
-        for name in names:
-            control_plane.api.delete(f"{CRDS}/{name}")
+        remove(control_plane, names)
 
 
 def test_kopf_reads_and_writes_nothing(
