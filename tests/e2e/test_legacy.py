@@ -4,6 +4,7 @@ CRDs carried over from v1beta1, whose objects no server prunes: Espalier does, w
 
 import base64
 import gzip
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -145,7 +146,7 @@ def restore(crd: Crd) -> None:
     """
     result = subprocess.run(
         [sys.executable, "-m", "espalier", "restore", crd.name],
-        env={"KUBECONFIG": str(crd.plane.kubeconfig), "PATH": ""},
+        env=os.environ | {"KUBECONFIG": str(crd.plane.kubeconfig)},
         capture_output=True,
         text=True,
         check=False,
