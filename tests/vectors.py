@@ -22,8 +22,18 @@ from espalier.schema import Nulls, Profile, Structural
 
 DEFAULT_FILE = Path(__file__).parent / "data" / "vectors.json"
 
-LATER_OPS = frozenset({"validate", "defaults-check", "crd-check"})
+LATER_OPS = frozenset({"validate"})
 """Operations that vectors may have, and that later versions will build."""
+
+LATER_VECTORS = frozenset(
+    {
+        "defaults-check-enum/apiserver",
+        "defaults-check-required-not-filled-by-nested-default/apiserver",
+        "defaults-check-null-inside/apiserver",
+        "defaults-check-inside-items/apiserver",
+    }
+)
+"""Vectors of built operations that need value validation, which a later version will build."""
 
 _REQUIRED = frozenset({"id", "op", "profile", "schema", "input", "expected"})
 
@@ -246,6 +256,20 @@ def _published(vector: Vector, change: Callable[[Structural], Structural]) -> di
     return {"schema": schema.render(change(parsed), profile=vector.profile)}
 
 
+def _defaults_check(vector: Vector) -> dict[str, JSON]:
+    path = _path_of(vector.option("path", default=""))
+    errors = schema.check_defaults(
+        _parsed(vector), profile=vector.profile, judge=schema.accept_any_value, path=path
+    )
+    texts = [schema.render_structural(e, profile=vector.profile, path=path) for e in errors]
+    return {"errors": list(texts)}
+
+
+def _crd_check(vector: Vector) -> dict[str, JSON]:
+    rejections = crd.check_definition(vector.input, vector.option("old", default=None))
+    return {"errors": [str(rejection) for rejection in rejections]}
+
+
 def _parsed(vector: Vector) -> Structural | None:
     return schema.parse(vector.schema, profile=vector.profile)
 
@@ -267,6 +291,8 @@ OPS: dict[str, tuple[frozenset[str], Callable[[Vector], dict[str, JSON]]]] = {
     "unfold": (frozenset(), _unfold),
     "strip": (frozenset(), _strip),
     "publish-v2": (frozenset(), _publish_v2),
+    "defaults-check": (frozenset({"path"}), _defaults_check),
+    "crd-check": (frozenset({"old"}), _crd_check),
 }
 """The operations that are built, and the options that each understands."""
 
@@ -297,7 +323,7 @@ def _run_file(path: Path, asked: frozenset[str]) -> int:
         if isinstance(vector, str):
             _say(f"FAILED {vector}")
             counts["failed"]["malformed"] += 1
-        elif spares_later_ops and vector.op in LATER_OPS:
+        elif spares_later_ops and (vector.op in LATER_OPS or vector.id in LATER_VECTORS):
             counts["later"][vector.op] += 1
         elif not asked or vector.op in asked:
             counts["passed" if _passes(vector) else "failed"][vector.op] += 1

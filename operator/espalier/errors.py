@@ -124,9 +124,11 @@ class MalformedValueError(EspalierError):
 
     Attributes:
         detail: The server's text.
+        finding: The same as a finding, where the fault has a place.
     """
 
     detail: str
+    finding: FieldError | None = field(default=None, hash=False, compare=False)
 
     def __str__(self) -> str:
         return self.detail

@@ -2,14 +2,28 @@
 One CustomResourceDefinition: its versions, what is stored, and what its schemas amount to. Pure.
 """
 
+from espalier.crd.checking import Rejection, check_definition
 from espalier.crd.definition import Condition, Definition, Version, read_definition
-from espalier.crd.specifying import named_paths, specified_paths, specifies, unspecified
+from espalier.crd.specifying import (
+    Named,
+    is_atomic,
+    may_lie_in,
+    named_paths,
+    specified_paths,
+    specifies,
+    unspecified,
+)
 from espalier.crd.structure import nonstructural_condition, structural_findings, structural_of
 
 __all__ = [
     "Condition",
     "Definition",
+    "Named",
+    "Rejection",
     "Version",
+    "check_definition",
+    "is_atomic",
+    "may_lie_in",
     "named_paths",
     "nonstructural_condition",
     "read_definition",

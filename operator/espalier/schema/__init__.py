@@ -5,10 +5,18 @@ Call through the package: ``from espalier import schema``, then ``schema.parse(.
 """
 
 from espalier.schema.careful import Carefully, prune_carefully
+from espalier.schema.defaultchecking import Judge, accept_any_value, check_defaults
 from espalier.schema.defaulting import Defaulted, NullsDropped, default, drop_nulls
+from espalier.schema.fillings import pruned_defaults
 from espalier.schema.hinting import fix_hint
+from espalier.schema.metachecking import check_embedded, check_metadata
 from espalier.schema.mistyping import Mistyped, mistyped_values
 from espalier.schema.model import Nulls, Profile, Structural, ValueValidation
+from espalier.schema.naming import (
+    bytes_of,
+    dns1035_label_errors,
+    dns1123_subdomain_errors,
+)
 from espalier.schema.normalizing import Normalized, Normalizer, compile_normalizer, normalize
 from espalier.schema.objectmeta import Decoded, decode_metadata, drop_unknown_metadata
 from espalier.schema.parsing import parse
@@ -22,6 +30,7 @@ __all__ = [
     "Carefully",
     "Decoded",
     "Defaulted",
+    "Judge",
     "Mistyped",
     "Normalized",
     "Normalizer",
@@ -31,12 +40,19 @@ __all__ = [
     "Pruned",
     "Structural",
     "ValueValidation",
+    "accept_any_value",
+    "bytes_of",
+    "check_defaults",
+    "check_embedded",
+    "check_metadata",
     "check_structural",
     "compile_normalizer",
     "convert_to_v2",
     "copy_json",
     "decode_metadata",
     "default",
+    "dns1035_label_errors",
+    "dns1123_subdomain_errors",
     "drop_nulls",
     "drop_unknown_metadata",
     "equal_json",
@@ -47,6 +63,7 @@ __all__ = [
     "parse",
     "prune",
     "prune_carefully",
+    "pruned_defaults",
     "render",
     "render_structural",
     "strip",

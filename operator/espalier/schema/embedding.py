@@ -155,4 +155,4 @@ def _malformed(path: Path, value: JSON, detail: str) -> MalformedValueError:
     error = FieldError(
         type=ErrorType.INVALID, path=path, value=value, detail=detail, origin="embedded"
     )
-    return MalformedValueError(str(error))
+    return MalformedValueError(str(error), error)

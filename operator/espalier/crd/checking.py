@@ -1,0 +1,366 @@
+"""
+Would an API server accept this definition, or this update of a definition?
+
+Rules are compiled by nobody here, and the values of defaults are judged by whoever is handed in.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from espalier import schema
+from espalier.crd import faults
+from espalier.crd.conversionchecking import conversion_errors
+from espalier.crd.internal import Internal, InternalVersion, Names, Shared, read_internal
+from espalier.crd.requirements import Requirements, has_defaults, requirements_for
+from espalier.crd.schemachecking import schema_errors
+from espalier.crd.v1paths import v1_path
+from espalier.crd.versionchecking import (
+    column_errors,
+    selectable_errors,
+    subresource_errors,
+    warning_errors,
+)
+from espalier.findings import FieldError
+from espalier.paths import JSON, Key, Path
+from espalier.schema import Judge, accept_any_value
+
+_APPROVED = "api-approved.kubernetes.io"
+_SPEC: Path = ("spec",)
+
+
+@dataclass(frozen=True, slots=True)
+class Rejection:
+    """
+    One reason for which the API server would refuse a definition.
+
+    Attributes:
+        error: On the server's path, as it would be printed.
+        v1_path: Where that is in a v1 manifest.
+    """
+
+    error: FieldError
+    v1_path: Path
+
+    def __str__(self) -> str:
+        return str(self.error)
+
+
+def check_definition(
+    manifest: JSON, old: JSON = None, *, judge: Judge = accept_any_value
+) -> tuple[Rejection, ...]:
+    """
+    Find every reason for which an API server would refuse a definition.
+
+    What the server keeps of its own is not looked at: resource versions, uids and times.
+
+    Args:
+        manifest: A decoded CustomResourceDefinition of v1 or v1beta1; never changed. A status
+            counts as it stands, or as the server would make it if there is none.
+        old: The one that it replaces; None if it is new. Its status counts, not that of the
+            manifest.
+        judge: Judges the values of defaults; without it any will do.
+
+    Returns:
+        The reasons, in the order of the manifest; none if the server would accept it. Validation
+        rules are not compiled, so that it may yet refuse one of those.
+
+    Raises:
+        MalformedDefinitionError: One of both is no definition, or a field has the wrong JSON
+            type: the server would not even decode it.
+
+    Source:
+        apiextensions-apiserver, ``pkg/apis/apiextensions/validation/validation.go``,
+        ``ValidateCustomResourceDefinition`` and ``ValidateCustomResourceDefinitionUpdate``.
+    """
+    new = read_internal(manifest)
+    before = None if old is None else read_internal(old)
+    found: list[FieldError] = [*_metadata(new, before)]
+    requirements = requirements_for(new, before)
+    found += _spec(new, requirements, judge)
+    if before is not None:
+        found += _immutable(new, before, requirements)
+    status = new if before is None else before
+    found += _names(status.accepted_names, ("status", "acceptedNames"))
+    found += _stored_versions(new, before)
+    found += _approval(new, before)
+    if new.preserve_unknown_fields and not (before and before.preserve_unknown_fields):
+        detail = (
+            "cannot set to true, set x-kubernetes-preserve-unknown-fields to true"
+            " in spec.versions[*].schema instead"
+        )
+        found.append(faults.invalid((*_SPEC, "preserveUnknownFields"), value=True, detail=detail))
+    return tuple(Rejection(error, v1_path(error.path)) for error in found)
+
+
+def _metadata(new: Internal, old: Internal | None) -> Iterator[FieldError]:
+    path: Path = ("metadata",)
+    if old is not None:
+        for name in ("name", "namespace"):
+            value = new.metadata_text(name)
+            if value != old.metadata_text(name):
+                yield faults.invalid((*path, name), value, "field is immutable")
+        yield from schema.check_metadata(new.metadata, path=path, with_finalizers=False)
+        return
+    generate = new.metadata_text("generateName")
+    if generate:
+        # The server adds to it, so it may end with a dash.
+        shown = generate[:-1] + "a" if generate.endswith("-") else generate
+        for error in _name_errors(generate, shown, new):
+            yield faults.invalid((*path, "generateName"), generate, error)
+    if not new.name:
+        yield faults.required((*path, "name"), "name or generateName is required")
+    else:
+        for error in _name_errors(new.name, new.name, new):
+            yield faults.invalid((*path, "name"), new.name, error)
+    if new.metadata_text("namespace"):
+        yield faults.forbidden((*path, "namespace"), "not allowed on this type")
+    yield from schema.check_metadata(new.metadata, path=path)
+
+
+def _name_errors(name: str, shown: str, definition: Internal) -> list[str]:
+    errors = schema.dns1123_subdomain_errors(shown)
+    if name != f"{definition.names.plural}.{definition.group}":
+        errors.append('must be spec.names.plural+"."+spec.group')
+    return errors
+
+
+def _spec(new: Internal, requirements: Requirements, judge: Judge) -> Iterator[FieldError]:
+    yield from _group_and_scope(new)
+    yield from _schemas_present(new, requirements)
+    if new.preserve_unknown_fields and has_defaults(new):
+        detail = "must be false in order to use defaults in the schema"
+        yield faults.invalid((*_SPEC, "preserveUnknownFields"), value=True, detail=detail)
+    for index, version in enumerate(new.versions):
+        path = (*_SPEC, "versions", index)
+        if errors := schema.dns1035_label_errors(version.name):
+            yield faults.invalid((*path, "name"), version.name, ",".join(errors))
+        yield from _version(version, path, new, requirements, judge)
+    yield from _versions_together(new)
+    for name in ("plural", "singular", "kind", "listKind"):
+        if not _named(new.names, name):
+            yield faults.required((*_SPEC, "names", name))
+    yield from _names(new.names, (*_SPEC, "names"))
+    has_status = any(_has_status(version.whole) for version in new.versions)
+    yield from _shared(new.shared, _SPEC, "validation", requirements, judge, has_status=has_status)
+    yield from _selectable_at_top(new, requirements)
+    if new.preserve_unknown_fields and new.conversion.strategy != "None":
+        path = (*_SPEC, "conversion", "strategy")
+        detail = "must be None if spec.preserveUnknownFields is true"
+        yield faults.invalid(path, new.conversion.strategy, detail)
+    yield from conversion_errors(
+        new.conversion, require_known_review_version=requirements.known_review_version
+    )
+
+
+def _group_and_scope(new: Internal) -> Iterator[FieldError]:
+    path = (*_SPEC, "group")
+    if not new.group:
+        yield faults.required(path)
+    elif errors := schema.dns1123_subdomain_errors(new.group):
+        yield faults.invalid(path, new.group, ",".join(errors))
+    elif "." not in new.group:
+        yield faults.invalid(path, new.group, "should be a domain with at least one dot")
+    if not new.scope:
+        yield faults.required((*_SPEC, "scope"))
+    elif new.scope not in ("Cluster", "Namespaced"):
+        yield faults.unsupported((*_SPEC, "scope"), new.scope, ("Cluster", "Namespaced"))
+
+
+def _schemas_present(new: Internal, requirements: Requirements) -> Iterator[FieldError]:
+    for index, version in enumerate(new.versions):
+        if version.whole.validation is not None and version.whole.validation.schema is not None:
+            continue
+        path = (*_SPEC, "versions", index, "schema", "openAPIV3Schema")
+        if requirements.schemas:
+            yield faults.required(path)
+        elif version.served and not new.preserve_unknown_fields:
+            yield faults.required(path, "because otherwise all fields are pruned")
+
+
+def _has_status(holder: Shared) -> bool:
+    return holder.subresources is not None and holder.subresources.has_status
+
+
+def _version(
+    version: InternalVersion,
+    path: Path,
+    new: Internal,
+    requirements: Requirements,
+    judge: Judge,
+) -> Iterator[FieldError]:
+    yield from warning_errors(version, path)
+    yield from _shared(
+        version.own,
+        path,
+        "schema",
+        requirements,
+        judge,
+        has_status=_has_status(_first_of(new, version.name)),
+    )
+    if version.own.selectable_fields:
+        below = (*path, "selectableFields")
+        validation = version.own.validation
+        if validation is None or validation.schema is None:
+            detail = "may only be set when `version.schema.openAPIV3Schema` is not included"
+            yield faults.invalid(below, "", detail)
+        else:
+            yield from selectable_errors(
+                version.own.selectable_fields,
+                validation.schema,
+                below,
+                may_be_many=requirements.may_have_many_fields.get(version.name, False),
+            )
+
+
+def _first_of(new: Internal, name: str) -> Shared:
+    # The server looks subresources up by name, so that of two versions of a name the first counts.
+    return next(version.whole for version in new.versions if version.name == name)
+
+
+def _selectable_at_top(new: Internal, requirements: Requirements) -> Iterator[FieldError]:
+    fields, path = new.shared.selectable_fields, (*_SPEC, "selectableFields")
+    if not fields:
+        return
+    if new.shared.validation is None:
+        detail = "may only be set when validations.schema is included"
+        yield faults.invalid(path, "", detail)
+        return
+    yield from selectable_errors(
+        fields,
+        new.shared.validation.schema,
+        path,
+        may_be_many=requirements.may_have_many_fields.get("", False),
+    )
+
+
+def _shared(
+    holder: Shared,
+    path: Path,
+    schema_key: str,
+    requirements: Requirements,
+    judge: Judge,
+    *,
+    has_status: bool,
+) -> Iterator[FieldError]:
+    if holder.validation is not None and holder.validation.schema is not None:
+        yield from schema_errors(
+            holder.validation.schema,
+            (*path, schema_key, "openAPIV3Schema"),
+            requirements,
+            has_status=has_status,
+            judge=judge,
+        )
+    yield from subresource_errors(holder.subresources, (*path, "subresources"))
+    yield from column_errors(holder.columns, (*path, "additionalPrinterColumns"))
+
+
+def _versions_together(new: Internal) -> Iterator[FieldError]:
+    path = (*_SPEC, "versions")
+    names = [version.name for version in new.versions]
+    if len(set(names)) < len(names):
+        yield faults.invalid(path, new.versions_raw, "must contain unique version names")
+    if sum(version.storage for version in new.versions) != 1:
+        detail = "must have exactly one version marked as storage version"
+        yield faults.invalid(path, new.versions_raw, detail)
+    if names and (errors := schema.dns1035_label_errors(names[0])) and names[0]:
+        # The internal form names the first version once more.
+        yield faults.invalid((*_SPEC, "version"), names[0], ",".join(errors))
+
+
+def _named(names: Names, field: str) -> str:
+    return names.list_kind if field == "listKind" else str(getattr(names, field))
+
+
+def _names(names: Names, path: Path) -> Iterator[FieldError]:
+    for field in ("plural", "singular"):
+        value = _named(names, field)
+        if value and (errors := schema.dns1035_label_errors(value)):
+            yield faults.invalid((*path, field), value, ",".join(errors))
+    for field in ("kind", "listKind"):
+        value = _named(names, field)
+        if value and (errors := schema.dns1035_label_errors(value.lower())):
+            detail = "may have mixed case, but should otherwise match: " + ",".join(errors)
+            yield faults.invalid((*path, field), value, detail)
+    if names.kind and names.kind == names.list_kind:
+        detail = "kind and listKind may not be the same"
+        yield faults.invalid((*path, "listKind"), names.list_kind, detail)
+    for field, values in (("shortNames", names.short_names), ("categories", names.categories)):
+        for index, value in enumerate(values):
+            if errors := schema.dns1035_label_errors(value):
+                yield faults.invalid((*path, field, index), value, ",".join(errors))
+
+
+def _immutable(new: Internal, old: Internal, requirements: Requirements) -> Iterator[FieldError]:
+    fields = [
+        ("group", new.group, old.group),
+        ("names.plural", new.names.plural, old.names.plural),
+    ]
+    if requirements.immutable_names:
+        fields += [
+            ("scope", new.scope, old.scope),
+            ("names.kind", new.names.kind, old.names.kind),
+        ]
+    for field, value, before in fields:
+        if value != before:
+            yield faults.invalid((*_SPEC, *field.split(".")), value, "field is immutable")
+
+
+def _stored_versions(new: Internal, old: Internal | None) -> Iterator[FieldError]:
+    path: Path = ("status", "storedVersions")
+    storage = new.storage_version()
+    holder = new if old is None else old
+    default = holder.storage_version()
+    stored = [*(holder.stored_versions or ([] if default is None else [default]))]
+    if old is not None and storage is not None and storage not in stored:
+        # The server adds it to the status on its own.
+        stored.append(storage)
+    if not stored:
+        yield faults.invalid(path, None, "must have at least one stored version")
+        return
+    for version in new.versions:
+        if version.storage and version.name not in stored:
+            detail = f"must have the storage version {version.name}"
+            yield faults.invalid(path, [*stored], detail)
+    names = {version.name for version in new.versions}
+    for index, name in enumerate(stored):
+        # Of several equal entries the server keeps the last.
+        if name not in names and name not in stored[index + 1 :]:
+            yield faults.invalid((*path, index), name, _must_remain(name))
+
+
+def _must_remain(name: str) -> str:
+    return (
+        f"missing from spec.versions; {name} was previously a storage version, and must remain in"
+        " spec.versions until a storage migration ensures no data remains persisted in"
+        f" {name} and removes {name} from status.storedVersions"
+    )
+
+
+def _approval(new: Internal, old: Internal | None) -> Iterator[FieldError]:
+    if not f".{new.group}".endswith((".k8s.io", ".kubernetes.io")):
+        return
+    state = _approval_state(new)
+    if state == "approved" or (old is not None and _approval_state(old) == state):
+        return
+    path: Path = ("metadata", "annotations", Key(_APPROVED))
+    pull = "see https://github.com/kubernetes/enhancements/pull/1111"
+    must = f'protected groups must have approval annotation "{_APPROVED}"'
+    if state == "missing":
+        yield faults.required(path, f"{must}, {pull}")
+    else:
+        detail = f'{must} with either a URL or a reason starting with "unapproved", {pull}'
+        yield faults.invalid(path, new.annotation(_APPROVED), detail)
+
+
+def _approval_state(definition: Internal) -> str:
+    annotation = definition.annotation(_APPROVED)
+    if not annotation:
+        return "missing"
+    if annotation.startswith("unapproved"):
+        return "approved"
+    try:
+        url = urlsplit(annotation)
+    except ValueError:
+        return "invalid"
+    return "approved" if url.scheme and url.netloc else "invalid"

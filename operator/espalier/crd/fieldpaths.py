@@ -1,0 +1,115 @@
+"""
+Paths to a field, in dot notation, as selectable fields and validation rules write them.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from espalier.paths import Key, Path
+from espalier.schema import Structural
+
+
+class Resolved(NamedTuple):
+    """
+    Where a path leads; ``problem`` says why it leads nowhere, and is empty else.
+    """
+
+    path: Path = ()
+    structural: Structural | None = None
+    problem: str = ""
+
+
+def resolve(text: str, structural: Structural | None, *, allow_brackets: bool) -> Resolved:
+    """
+    Follow a path through a schema.
+
+    Source:
+        apiextensions-apiserver, ``pkg/apiserver/schema/cel/validation.go``, ``ValidFieldPath``.
+    """
+    path: Path = ()
+    node = structural
+    words = _words(text)
+    for word in words:
+        match word:
+            case ".":
+                name, problem = _dotted(words)
+            case "[" if allow_brackets:
+                name, problem = _bracketed(words)
+            case "[":
+                name, problem = "", "array notation is not allowed"
+            case _:
+                name, problem = "", f"expected [ or . but got: {word}"
+        if problem:
+            return Resolved(problem=problem)
+        step, node = _step(name, node)
+        if step is None:
+            return Resolved(problem="does not refer to a valid field")
+        path = (*path, step)
+    return Resolved(path, node)
+
+
+_NO_END = "unexpected end of JSON path"
+_ESCAPES = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
+_ESCAPES |= {"'": "'", "\\": "\\"}
+
+
+def _step(name: str, node: Structural | None) -> tuple[str | None, Structural | None]:
+    if node is None:
+        return None, None
+    if node.properties:
+        found = node.properties.get(name)
+        return (None, None) if found is None else (name, found)
+    additional = node.additional_properties
+    if additional is None:
+        return None, None
+    return Key(name), additional if isinstance(additional, Structural) else None
+
+
+def _dotted(words: Iterator[str]) -> tuple[str, str]:
+    name = next(words, None)
+    return ("", _NO_END) if name is None else (name, "")
+
+
+def _bracketed(words: Iterator[str]) -> tuple[str, str]:
+    quoted = next(words, None)
+    if quoted is None:
+        return "", _NO_END
+    if not re.fullmatch("'.*'", quoted, re.DOTALL):
+        return "", f"expected single quoted string but got {quoted}"
+    unescaped, problem = _unescaped(quoted[1:-1])
+    if problem:
+        return "", problem
+    closing = next(words, None)
+    if closing is None:
+        return "", _NO_END
+    return unescaped, "" if closing == "]" else f"expected ] but got {closing}"
+
+
+def _unescaped(text: str) -> tuple[str, str]:
+    for escape in re.findall(r"\\.", text):
+        if escape[1] not in _ESCAPES:
+            return "", f"invalid string literal: invalid escape char {escape}"
+    return re.sub(r"\\(.)", lambda match: _ESCAPES[match[1]], text), ""
+
+
+def _words(text: str) -> Iterator[str]:
+    at = 0
+    while at < len(text):
+        end = _quote_end(text, at) if text[at] == "'" else _word_end(text, at)
+        yield text[at:end]
+        at = end
+
+
+def _quote_end(text: str, start: int) -> int:
+    for at in range(start + 1, len(text)):
+        if text[at] == "'" and text[at - 1] != "\\":
+            return at + 1
+    return len(text)
+
+
+def _word_end(text: str, start: int) -> int:
+    for at in range(start, len(text)):
+        if text[at] in ".[]":
+            return max(at, start + 1)
+    return len(text)

@@ -1,0 +1,109 @@
+"""
+Members of decoded JSON, each read as the type that it must have.
+"""
+
+from collections.abc import Iterator
+
+from espalier import schema
+from espalier.errors import MalformedDefinitionError
+from espalier.paths import JSON, Path
+
+
+class Fields:
+    """
+    The members of one object; a null one counts as absent.
+
+    Raises:
+        MalformedDefinitionError: Whenever something has the wrong JSON type.
+    """
+
+    __slots__ = ("_members", "path")
+
+    def __init__(self, value: JSON, path: Path) -> None:
+        if not isinstance(value, dict):
+            raise MalformedDefinitionError(path, "must be an object")
+        self._members = value
+        self.path = path
+
+    def raw(self, name: str) -> JSON:
+        """
+        Give a member as it is.
+        """
+        return self._members.get(name)
+
+    def text(self, name: str) -> str:
+        """
+        Give a text; empty where it is absent.
+        """
+        return self.optional_text(name) or ""
+
+    def optional_text(self, name: str) -> str | None:
+        """
+        Give a text; None where it is absent.
+        """
+        value = self._members.get(name)
+        if value is not None and not isinstance(value, str):
+            raise MalformedDefinitionError((*self.path, name), "must be a string")
+        return value
+
+    def flag(self, name: str) -> bool:
+        """
+        Give a boolean; False where it is absent.
+        """
+        value = self._members.get(name)
+        if value is not None and not isinstance(value, bool):
+            raise MalformedDefinitionError((*self.path, name), "must be true or false")
+        return value is True
+
+    def integer(self, name: str, *, default: int) -> int:
+        """
+        Give an integer.
+        """
+        value = self._members.get(name)
+        if value is None:
+            return default
+        if schema.type_of(value) != "integer" or not isinstance(value, int):
+            raise MalformedDefinitionError((*self.path, name), "must be an integer")
+        return value
+
+    def object(self, name: str) -> "Fields | None":
+        """
+        Give an object's members; None where it is absent.
+        """
+        value = self._members.get(name)
+        return None if value is None else Fields(value, (*self.path, name))
+
+    def required_object(self, name: str) -> "Fields":
+        """
+        Give an object's members; an empty one where it is absent.
+        """
+        return self.object(name) or Fields({}, (*self.path, name))
+
+    def list(self, name: str) -> tuple[JSON, ...]:
+        """
+        Give a list; empty where it is absent.
+        """
+        value = self._members.get(name)
+        if value is None:
+            return ()
+        if not isinstance(value, list):
+            raise MalformedDefinitionError((*self.path, name), "must be a list")
+        return tuple(value)
+
+    def objects(self, name: str) -> "Iterator[Fields]":
+        """
+        Yield the members of the objects in a list.
+        """
+        for index, value in enumerate(self.list(name)):
+            yield Fields({} if value is None else value, (*self.path, name, index))
+
+    def texts(self, name: str) -> tuple[str, ...]:
+        """
+        Give a list of texts; empty where it is absent.
+        """
+        texts = []
+        for index, value in enumerate(self.list(name)):
+            if not isinstance(value, str):
+                raise MalformedDefinitionError((*self.path, name, index), "must be a string")
+            texts.append(value)
+        return tuple(texts)

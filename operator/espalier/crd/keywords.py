@@ -1,0 +1,270 @@
+"""
+``openAPIV3Schema`` as Go's decoder reads it: only what is set, each keyword of its own type.
+
+Other than ``schema.parse`` this keeps what makes a schema unfit, so that it can be named.
+"""
+
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+
+from espalier import schema
+from espalier.errors import MalformedDefinitionError
+from espalier.paths import JSON, Key, Path
+
+MAX_DEPTH = 200
+"""How many schemas may lie within each other, as in ``schema.parse``."""
+
+Keywords = Mapping[str, JSON]
+"""The keywords of one node that are set; nested schemas are ``dict`` of the same kind."""
+
+
+def decode_schema(raw: JSON, path: Path) -> dict[str, JSON]:
+    """
+    Read a schema.
+
+    Returns:
+        Only the keywords that are set as Go sees it, in the order of the server's struct. Two
+        schemas are equal to the server if, and only if, what is returned is equal.
+
+    Raises:
+        MalformedDefinitionError: A keyword has a wrong JSON type, or it nests too deep.
+
+    Source:
+        apiextensions-apiserver, ``pkg/apis/apiextensions/v1/types_jsonschema.go`` and
+        ``marshal.go``.
+    """
+    return _decode(raw, path, 0)
+
+
+def nodes(keywords: Keywords) -> Iterator[Keywords]:
+    """
+    Yield a decoded schema and all schemas in it.
+    """
+    waiting: list[JSON] = [{**keywords}]
+    while waiting:
+        node = waiting.pop()
+        if not isinstance(node, dict):
+            continue
+        yield node
+        waiting += (
+            node.get(keyword)
+            for keyword in ("items", "not", "additionalProperties", "additionalItems")
+        )
+        for keyword in ("items", "allOf", "anyOf", "oneOf"):
+            waiting += members(node, keyword)
+        for keyword in ("properties", "patternProperties", "definitions", "dependencies"):
+            waiting += children(node, keyword).values()
+
+
+def children(node: Keywords, keyword: str) -> Mapping[str, dict[str, JSON]]:
+    """
+    Give the named schemas under a keyword; none if it is not set.
+    """
+    named = node.get(keyword)
+    if not isinstance(named, dict):
+        return {}
+    return {name: child for name, child in named.items() if isinstance(child, dict)}
+
+
+def members(node: Keywords, keyword: str) -> tuple[dict[str, JSON], ...]:
+    """
+    Give the listed schemas under a keyword; none if it is not set.
+    """
+    listed = node.get(keyword)
+    if not isinstance(listed, list):
+        return ()
+    return tuple(member for member in listed if isinstance(member, dict))
+
+
+def child(node: Keywords, keyword: str) -> dict[str, JSON] | None:
+    """
+    Give the one schema under a keyword; None if it is not set, or set to something else.
+    """
+    found = node.get(keyword)
+    return found if isinstance(found, dict) else None
+
+
+def text(node: Keywords, keyword: str) -> str:
+    """
+    Give a text; empty if it is not set.
+    """
+    found = node.get(keyword)
+    return found if isinstance(found, str) else ""
+
+
+def texts(node: Keywords, keyword: str) -> tuple[str, ...]:
+    """
+    Give a list of texts; empty if it is not set.
+    """
+    found = node.get(keyword)
+    return tuple(item for item in found if isinstance(item, str)) if isinstance(found, list) else ()
+
+
+# In the order of the server's struct. A pointer (with a star) is set even when it is zero.
+_KINDS: Mapping[str, str] = MappingProxyType(
+    {
+        "id": "text",
+        "$schema": "text",
+        "$ref": "*text",
+        "description": "text",
+        "type": "text",
+        "nullable": "flag",
+        "format": "text",
+        "title": "text",
+        "default": "any",
+        "maximum": "*number",
+        "exclusiveMaximum": "flag",
+        "minimum": "*number",
+        "exclusiveMinimum": "flag",
+        "maxLength": "*integer",
+        "minLength": "*integer",
+        "pattern": "text",
+        "maxItems": "*integer",
+        "minItems": "*integer",
+        "uniqueItems": "flag",
+        "multipleOf": "*number",
+        "enum": "anys",
+        "maxProperties": "*integer",
+        "minProperties": "*integer",
+        "required": "texts",
+        "items": "*schema or schemas",
+        "allOf": "schemas",
+        "oneOf": "schemas",
+        "anyOf": "schemas",
+        "not": "*schema",
+        "properties": "map",
+        "additionalProperties": "*schema or flag",
+        "patternProperties": "map",
+        "dependencies": "*dependencies",
+        "additionalItems": "*schema or flag",
+        "definitions": "map",
+        "externalDocs": "*object",
+        "example": "any",
+        "x-kubernetes-preserve-unknown-fields": "*flag",
+        "x-kubernetes-embedded-resource": "flag",
+        "x-kubernetes-int-or-string": "flag",
+        "x-kubernetes-list-map-keys": "texts",
+        "x-kubernetes-list-type": "*text",
+        "x-kubernetes-map-type": "*text",
+        "x-kubernetes-validations": "rules",
+    }
+)
+
+
+def _decode(raw: JSON, path: Path, depth: int) -> dict[str, JSON]:
+    if depth > MAX_DEPTH:
+        raise MalformedDefinitionError(path, f"nests deeper than {MAX_DEPTH} levels")
+    if not isinstance(raw, dict):
+        raise MalformedDefinitionError(path, "must be an object")
+    decoded: dict[str, JSON] = {}
+    for keyword, kind in _KINDS.items():
+        value = raw.get(keyword)
+        if value is None:
+            continue
+        read = _decode_value(value, kind.removeprefix("*"), (*path, keyword), depth + 1)
+        if kind.startswith("*") or kind == "any" or read not in _UNSET:
+            decoded[keyword] = read
+    return decoded
+
+
+_UNSET: tuple[JSON, ...] = ("", False, [], {})
+
+
+def _decode_value(value: JSON, kind: str, path: Path, depth: int) -> JSON:
+    if kind == "any":
+        return schema.copy_json(value)
+    if kind in _LISTS:
+        return _decode_list(value, kind, path, depth)
+    if kind in ("map", "dependencies"):
+        return _decode_map(value, kind, path, depth)
+    if kind not in _SCHEMAS:
+        return _scalar(value, kind, path)
+    if kind == "schema or flag" and isinstance(value, bool):
+        return value
+    if kind == "schema or schemas" and isinstance(value, list):
+        return _decode_list(value, "schemas", path, depth)
+    return _decode(value, path, depth)
+
+
+_LISTS = frozenset({"anys", "texts", "rules", "schemas"})
+_SCHEMAS = frozenset({"schema", "schema or flag", "schema or schemas"})
+
+
+def _decode_list(value: JSON, kind: str, path: Path, depth: int) -> JSON:
+    if not isinstance(value, list):
+        raise MalformedDefinitionError(path, "must be a list")
+    decoded: list[JSON] = []
+    for index, item in enumerate(value):
+        below = (*path, index)
+        match kind:
+            case "anys":
+                decoded.append(schema.copy_json(item))
+            case "texts":
+                decoded.append(_scalar(item, "text", below))
+            case "rules":
+                decoded.append(_decode_rule(item, below))
+            case _:
+                # Go decodes a null within a list to a schema in which nothing is set.
+                decoded.append(_decode({} if item is None else item, below, depth))
+    return decoded
+
+
+def _decode_map(value: JSON, kind: str, path: Path, depth: int) -> JSON:
+    if not isinstance(value, dict):
+        raise MalformedDefinitionError(path, "must be an object")
+    decoded: dict[str, JSON] = {}
+    for name, item in value.items():
+        below = (*path, Key(name))
+        if kind == "dependencies" and not isinstance(item, dict):
+            # A list of names here, in which nothing is looked at.
+            decoded[name] = schema.copy_json(item)
+        else:
+            decoded[name] = _decode({} if item is None else item, below, depth)
+    return decoded
+
+
+_RULE_KINDS = {
+    "message": "text",
+    "messageExpression": "text",
+    "reason": "text",
+    "fieldPath": "text",
+    "optionalOldSelf": "flag",
+}
+
+
+def _decode_rule(value: JSON, path: Path) -> JSON:
+    if not isinstance(value, dict):
+        raise MalformedDefinitionError(path, "must be an object")
+    decoded: dict[str, JSON] = {"rule": _scalar(value.get("rule") or "", "text", (*path, "rule"))}
+    for keyword, kind in _RULE_KINDS.items():
+        found = value.get(keyword)
+        if found is None:
+            continue
+        read = _scalar(found, kind, (*path, keyword))
+        if read != "" or keyword == "reason":
+            decoded[keyword] = read
+    return decoded
+
+
+_SCALARS: Mapping[str, tuple[frozenset[str], str]] = MappingProxyType(
+    {
+        "text": (frozenset({"string"}), "must be a string"),
+        "flag": (frozenset({"boolean"}), "must be true or false"),
+        "number": (frozenset({"integer", "number"}), "must be a number"),
+        "integer": (frozenset({"integer", "number"}), "must be an integer"),
+        "object": (frozenset({"object"}), "must be an object"),
+    }
+)
+
+
+def _scalar(value: JSON, kind: str, path: Path) -> JSON:
+    types, problem = _SCALARS[kind]
+    if schema.type_of(value) not in types:
+        raise MalformedDefinitionError(path, problem)
+    if kind == "number" and isinstance(value, int):
+        return float(value)
+    if kind == "integer" and isinstance(value, float):
+        if not value.is_integer():
+            raise MalformedDefinitionError(path, problem)
+        return int(value)
+    return value

@@ -1,0 +1,147 @@
+"""
+What a definition must meet; an update may keep the faults that the old definition has.
+
+A check is relaxed as a whole, for all versions and fields, where the old definition fails it
+anywhere.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+
+from espalier import schema
+from espalier.crd.internal import Internal
+from espalier.crd.keywords import Keywords, nodes, text
+from espalier.crd.listchecking import is_set_of_non_atomic, item_errors
+from espalier.errors import EspalierError, SchemaParseError
+from espalier.schema import Profile
+
+TYPES = ("array", "boolean", "integer", "number", "object", "string")
+MAX_SELECTABLE_FIELDS = 8
+ACCEPTED_REVIEW_VERSIONS = ("v1", "v1beta1")
+
+_EXTENSIONS = (
+    "x-kubernetes-embedded-resource",
+    "x-kubernetes-preserve-unknown-fields",
+    "x-kubernetes-int-or-string",
+    "x-kubernetes-list-map-keys",
+    "x-kubernetes-list-type",
+    "x-kubernetes-validations",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Requirements:
+    """
+    The checks that apply; what is not named here always applies.
+
+    Attributes:
+        may_have_many_fields: The versions whose selectable fields may be too many.
+        immutable_names: Whether scope and kind are fixed.
+    """
+
+    schemas: bool = True
+    valid_types: bool = True
+    structural: bool = True
+    pruned_defaults: bool = True
+    atomic_sets: bool = True
+    map_keys: bool = True
+    known_review_version: bool = True
+    immutable_names: bool = False
+    may_have_many_fields: Mapping[str, bool] = field(
+        default_factory=lambda: MappingProxyType({}), hash=False
+    )
+
+
+def requirements_for(new: Internal, old: Internal | None) -> Requirements:
+    """
+    Choose what a new definition, or an update of an old one, must meet.
+
+    Source:
+        apiextensions-apiserver, ``pkg/apis/apiextensions/validation/validation.go``,
+        ``ValidateCustomResourceDefinitionUpdate``.
+    """
+    chosen = Requirements() if old is None else _after(new, old)
+    must_be_structural = (
+        not new.preserve_unknown_fields or has_defaults(new) or _has_extensions(new)
+    )
+    return replace(chosen, structural=chosen.structural or must_be_structural)
+
+
+def has_defaults(definition: Internal) -> bool:
+    """
+    Tell whether a schema has a default anywhere.
+    """
+    return any("default" in node for root in definition.schemas() for node in nodes(root))
+
+
+def structural_errors(keywords: Keywords) -> bool:
+    """
+    Tell whether a schema is not structural, or cannot even be read as such.
+    """
+    try:
+        structural = schema.parse({**keywords}, profile=Profile.APISERVER)
+    except SchemaParseError:
+        return True
+    return bool(schema.check_structural(structural, profile=Profile.APISERVER))
+
+
+def _after(new: Internal, old: Internal) -> Requirements:
+    every = [node for root in old.schemas() for node in nodes(root)]
+    reviews = old.conversion.review_versions
+    return Requirements(
+        schemas=_all_have_schemas(old),
+        valid_types=all(text(node, "type") in ("", *TYPES) for node in every),
+        structural=not any(structural_errors(root) for root in old.schemas()),
+        pruned_defaults=not any(_has_unpruned_defaults(root) for root in old.schemas()),
+        atomic_sets=not any(is_set_of_non_atomic(node) for node in every),
+        map_keys=not any(any(item_errors(node, ())) for node in every),
+        known_review_version=not reviews
+        or any(version in ACCEPTED_REVIEW_VERSIONS for version in reviews),
+        immutable_names=old.established,
+        may_have_many_fields=_many_fields(new, old),
+    )
+
+
+def _all_have_schemas(definition: Internal) -> bool:
+    return all(
+        version.whole.validation is not None and version.whole.validation.schema is not None
+        for version in definition.versions
+    )
+
+
+def _has_extensions(definition: Internal) -> bool:
+    return any(
+        keyword in node
+        for root in definition.schemas()
+        for node in nodes(root)
+        for keyword in _EXTENSIONS
+    )
+
+
+def _has_unpruned_defaults(keywords: Keywords) -> bool:
+    if structural_errors(keywords):
+        return False
+    if not isinstance(keywords.get("default", {}), dict):
+        # The server can make no resource of such a default, and looks no further.
+        return False
+    structural = schema.parse({**keywords}, profile=Profile.APISERVER)
+    try:
+        pruned = schema.pruned_defaults(structural)
+    except EspalierError:
+        return False
+    return any(not schema.equal_json(node.default, left) for node, left in pruned.items())
+
+
+def _many_fields(new: Internal, old: Internal) -> Mapping[str, bool]:
+    # By the name of the version; the empty name stands for what all versions have in common.
+    before = {version.name: version.own.selectable_fields for version in old.versions}
+    before[""] = old.shared.selectable_fields
+    after = {version.name: version.own.selectable_fields for version in new.versions}
+    after[""] = new.shared.selectable_fields
+    return MappingProxyType(
+        {
+            name: len(fields) > MAX_SELECTABLE_FIELDS and fields == before.get(name)
+            for name, fields in after.items()
+        }
+    )

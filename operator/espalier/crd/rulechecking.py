@@ -1,0 +1,91 @@
+"""
+The validation rules of a schema, as far as they can be judged without compiling them.
+"""
+
+import re
+from collections.abc import Iterator
+
+from espalier import schema
+from espalier.crd import faults
+from espalier.crd.fieldpaths import resolve
+from espalier.crd.keywords import Keywords, text
+from espalier.errors import SchemaParseError
+from espalier.findings import FieldError
+from espalier.paths import Path
+from espalier.schema import Profile
+
+_REASONS = (
+    "FieldValueDuplicate",
+    "FieldValueForbidden",
+    "FieldValueInvalid",
+    "FieldValueRequired",
+)
+
+
+def rule_errors(node: Keywords, path: Path) -> Iterator[FieldError]:
+    """
+    Find what is wrong with ``x-kubernetes-validations`` of one node.
+
+    Source:
+        apiextensions-apiserver, ``pkg/apis/apiextensions/validation/validation.go``,
+        ``ValidateCustomResourceDefinitionOpenAPISchema``.
+    """
+    rules = node.get("x-kubernetes-validations")
+    for index, rule in enumerate(rules if isinstance(rules, list) else ()):
+        if isinstance(rule, dict):
+            below = (*path, "x-kubernetes-validations", index)
+            yield from _rule_and_message(rule, below)
+            yield from _rest(rule, below)
+            yield from _field_path(rule, node, (*below, "fieldPath"))
+
+
+def _rule_and_message(rule: Keywords, path: Path) -> Iterator[FieldError]:
+    expression, message = _trimmed(text(rule, "rule")), _trimmed(text(rule, "message"))
+    if not expression:
+        yield faults.required((*path, "rule"), "rule is not specified")
+    elif "message" in rule and not message:
+        detail = "must be non-empty if specified"
+        yield faults.invalid((*path, "message"), rule["message"], detail)
+    elif _has_newlines(message):
+        detail = "must not contain line breaks"
+        yield faults.invalid((*path, "message"), rule["message"], detail)
+    elif _has_newlines(expression) and not message:
+        detail = "message must be specified if rule contains line breaks"
+        yield faults.required((*path, "message"), detail)
+
+
+def _rest(rule: Keywords, path: Path) -> Iterator[FieldError]:
+    if "messageExpression" in rule and not _trimmed(text(rule, "messageExpression")):
+        detail = "messageExpression must be non-empty if specified"
+        yield faults.required((*path, "messageExpression"), detail)
+    if "reason" in rule and rule["reason"] not in _REASONS:
+        yield faults.unsupported((*path, "reason"), text(rule, "reason"), _REASONS)
+
+
+def _field_path(rule: Keywords, node: Keywords, path: Path) -> Iterator[FieldError]:
+    written = text(rule, "fieldPath")
+    if not written:
+        return
+    if not _trimmed(written):
+        yield faults.invalid(path, written, "must be non-empty if specified")
+    if _has_newlines(written):
+        yield faults.invalid(path, written, "must not contain line breaks")
+    if not _leads_somewhere(written, node):
+        yield faults.invalid(path, written, "must be a valid path")
+
+
+def _leads_somewhere(written: str, node: Keywords) -> bool:
+    try:
+        structural = schema.parse({**node}, profile=Profile.APISERVER)
+    except SchemaParseError:
+        # Somebody else says so; the server holds nothing against the path then.
+        return True
+    return not resolve(written, structural, allow_brackets=True).problem
+
+
+def _trimmed(written: str) -> str:
+    return written.strip()
+
+
+def _has_newlines(written: str) -> bool:
+    return re.search(r"[\n\r]", written) is not None

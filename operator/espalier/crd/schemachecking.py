@@ -1,0 +1,216 @@
+"""
+One schema of a definition: would the API server take it?
+
+Structure and defaults are judged by ``espalier.schema``; here are the rules that a definition adds.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from espalier import schema
+from espalier.crd import faults
+from espalier.crd.keywords import Keywords, child, children, members, text
+from espalier.crd.listchecking import item_errors, list_errors
+from espalier.crd.requirements import TYPES, Requirements
+from espalier.crd.rulechecking import rule_errors
+from espalier.errors import SchemaParseError
+from espalier.findings import FieldError
+from espalier.paths import Key, Path
+from espalier.schema import Judge, Profile
+
+_OWN_FIELDS = frozenset({"metadata", "kind", "apiVersion"})
+
+# With a status subresource the root may say only what still holds once status is taken out.
+_ALLOWED_WITH_STATUS = {
+    "description": "Description",
+    "type": "Type",
+    "format": "Format",
+    "title": "Title",
+    "maximum": "Maximum",
+    "exclusiveMaximum": "ExclusiveMaximum",
+    "minimum": "Minimum",
+    "exclusiveMinimum": "ExclusiveMinimum",
+    "maxLength": "MaxLength",
+    "minLength": "MinLength",
+    "pattern": "Pattern",
+    "maxItems": "MaxItems",
+    "minItems": "MinItems",
+    "uniqueItems": "UniqueItems",
+    "multipleOf": "MultipleOf",
+    "required": "Required",
+    "items": "Items",
+    "properties": "Properties",
+    "externalDocs": "ExternalDocs",
+    "example": "Example",
+    "x-kubernetes-preserve-unknown-fields": "XPreserveUnknownFields",
+    "x-kubernetes-validations": "XValidations",
+}
+
+
+def schema_errors(
+    keywords: Keywords,
+    path: Path,
+    requirements: Requirements,
+    *,
+    has_status: bool,
+    judge: Judge,
+) -> tuple[FieldError, ...]:
+    """
+    Find everything that is wrong with a schema.
+
+    Args:
+        keywords: As ``decode_schema`` gives them.
+        path: Where the schema stands, to the server.
+        has_status: Whether the status subresource is on.
+
+    Source:
+        apiextensions-apiserver, ``pkg/apis/apiextensions/validation/validation.go``,
+        ``validateCustomResourceDefinitionValidation``.
+    """
+    found = list(_root_with_status(keywords, path)) if has_status else []
+    if "nullable" in keywords:
+        found.append(faults.forbidden((*path, "nullable"), "nullable cannot be true at the root"))
+    unreadable: FieldError | None = None
+    if requirements.structural:
+        try:
+            found += _structure(keywords, path, requirements, judge)
+        except SchemaParseError as error:
+            unreadable = faults.invalid(path, "", str(error))
+    found += _node(keywords, path, _Place(requirements), is_root=True)
+    if unreadable is not None and not found:
+        found.append(unreadable)
+    return tuple(found)
+
+
+def _root_with_status(keywords: Keywords, path: Path) -> Iterator[FieldError]:
+    for keyword in keywords:
+        if keyword == "type" and text(keywords, "type") != "object":
+            detail = (
+                'only "object" is allowed as the type at the root of the schema'
+                " if the status subresource is enabled"
+            )
+            yield faults.invalid((*path, "type"), text(keywords, "type"), detail)
+            return
+        if keyword not in _ALLOWED_WITH_STATUS:
+            allowed = " ".join(_ALLOWED_WITH_STATUS.values())
+            detail = (
+                f"only [{allowed}] fields are allowed at the root of the schema"
+                " if the status subresource is enabled"
+            )
+            yield faults.invalid(path, {**keywords}, detail)
+            return
+
+
+def _structure(
+    keywords: Keywords, path: Path, requirements: Requirements, judge: Judge
+) -> tuple[FieldError, ...]:
+    structural = schema.parse({**keywords}, profile=Profile.APISERVER)
+    found = schema.check_structural(structural, profile=Profile.APISERVER, path=path)
+    return found or schema.check_defaults(
+        structural,
+        profile=Profile.APISERVER,
+        judge=judge,
+        path=path,
+        require_pruned=requirements.pruned_defaults,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """
+    What holds at a place of the schema because of the places above.
+
+    Attributes:
+        no_defaults: Why there may be no default; empty if there may be one.
+    """
+
+    requirements: Requirements
+    no_defaults: str = ""
+    inside_own_fields: bool = False
+
+
+def _node(
+    node: Keywords, path: Path, place: _Place, *, is_root: bool = False
+) -> Iterator[FieldError]:
+    yield from _keywords(node, path, place)
+    if "uniqueItems" in node:
+        detail = "uniqueItems cannot be set to true since the runtime complexity becomes quadratic"
+        yield faults.forbidden((*path, "uniqueItems"), detail)
+    yield from _additional(node, path, place)
+    yield from _properties(node, path, place, is_root=is_root)
+    yield from _nested(node, path, place)
+    if node.get("x-kubernetes-preserve-unknown-fields") is False:
+        below = (*path, "x-kubernetes-preserve-unknown-fields")
+        yield faults.invalid(below, value=False, detail="must be true or undefined")
+    requirements = place.requirements
+    yield from list_errors(node, path, require_atomic_sets=requirements.atomic_sets)
+    if requirements.map_keys:
+        yield from item_errors(node, path)
+    yield from rule_errors(node, path)
+
+
+def _keywords(node: Keywords, path: Path, place: _Place) -> Iterator[FieldError]:
+    type_ = text(node, "type")
+    if place.requirements.valid_types and type_ and type_ not in TYPES:
+        yield faults.unsupported((*path, "type"), type_, TYPES)
+    if "default" in node and place.no_defaults:
+        yield faults.forbidden((*path, "default"), f"must not be set {place.no_defaults}")
+    for keyword in (
+        *("id", "additionalItems", "patternProperties", "definitions", "dependencies", "$ref"),
+    ):
+        if keyword in node:
+            yield faults.forbidden((*path, keyword), f"{keyword} is not supported")
+    if type_ == "null":
+        detail = "type cannot be set to null, use nullable as an alternative"
+        yield faults.forbidden((*path, "type"), detail)
+    if members(node, "items"):
+        detail = "items must be a schema object and not an array"
+        yield faults.forbidden((*path, "items"), detail)
+    if place.inside_own_fields and "x-kubernetes-embedded-resource" in node:
+        detail = "must not be used inside of resource meta"
+        yield faults.forbidden((*path, "x-kubernetes-embedded-resource"), detail)
+
+
+def _additional(node: Keywords, path: Path, place: _Place) -> Iterator[FieldError]:
+    additional = node.get("additionalProperties")
+    if additional is None:
+        return
+    below = (*path, "additionalProperties")
+    if "properties" in node and additional is not True:
+        detail = "additionalProperties and properties are mutual exclusive"
+        yield faults.forbidden(below, detail)
+    if isinstance(additional, dict):
+        inner = place
+        if place.inside_own_fields:
+            reason = "inside additionalProperties applying to object metadata"
+            inner = replace(place, no_defaults=reason)
+        yield from _node(additional, below, inner)
+
+
+def _properties(
+    node: Keywords, path: Path, place: _Place, *, is_root: bool
+) -> Iterator[FieldError]:
+    is_resource = is_root or "x-kubernetes-embedded-resource" in node
+    for name, found in children(node, "properties").items():
+        inner = place
+        if is_resource and name in _OWN_FIELDS:
+            inner = replace(place, inside_own_fields=True)
+            if is_root:
+                inner = replace(inner, no_defaults=f"in top-level {name}")
+        yield from _node(found, (*path, "properties", Key(name)), inner)
+
+
+def _nested(node: Keywords, path: Path, place: _Place) -> Iterator[FieldError]:
+    negated, items = child(node, "not"), child(node, "items")
+    if negated is not None:
+        yield from _node(negated, (*path, "not"), place)
+    for keyword in ("allOf", "oneOf", "anyOf"):
+        for index, member in enumerate(members(node, keyword)):
+            yield from _node(member, (*path, keyword, index), place)
+    for keyword in ("definitions", "dependencies"):
+        for name, found in children(node, keyword).items():
+            yield from _node(found, (*path, keyword, Key(name)), place)
+    if items is not None:
+        yield from _node(items, (*path, "items"), place)
+    for index, item in enumerate(members(node, "items")):
+        yield from _node(item, (*path, "items", index), place)

@@ -1,0 +1,174 @@
+"""
+What a version has besides its schema: subresources, printer columns, selectable fields, a warning.
+"""
+
+from collections.abc import Iterator
+
+from espalier import schema
+from espalier.crd import faults
+from espalier.crd.fieldpaths import resolve
+from espalier.crd.internal import Column, InternalVersion, Scale, Subresources
+from espalier.crd.requirements import MAX_SELECTABLE_FIELDS
+from espalier.errors import SchemaParseError
+from espalier.findings import ErrorType, FieldError
+from espalier.paths import JSON, Key, Path, render_path
+from espalier.schema import Profile, Structural
+
+_COLUMN_TYPES = ("boolean", "date", "integer", "number", "string")
+_COLUMN_FORMATS = (*("byte", "date", "date-time", "double", "float", "int32", "int64", "password"),)
+_MAX_WARNING_BYTES = 256
+
+
+def warning_errors(version: InternalVersion, path: Path) -> Iterator[FieldError]:
+    """
+    Find what is wrong with the deprecation warning of a version.
+
+    Source:
+        apiextensions-apiserver, ``pkg/apis/apiextensions/validation/validation.go``,
+        ``validateDeprecationWarning``.
+    """
+    warning = version.deprecation_warning
+    if warning is None:
+        return
+    below = (*path, "deprecationWarning")
+    if not version.deprecated:
+        yield faults.invalid(below, warning, "can only be set for deprecated versions")
+        return
+    if schema.bytes_of(warning) > _MAX_WARNING_BYTES:
+        detail = f"must be <= {_MAX_WARNING_BYTES} characters long"
+        yield faults.invalid(below, warning, detail)
+    if not warning:
+        yield faults.invalid(below, warning, "must not be an empty string")
+    for at, char in enumerate(warning):
+        if not char.isprintable():
+            index = schema.bytes_of(warning[:at])
+            detail = (
+                "must only contain printable UTF-8 characters;"
+                f" non-printable character found at index {index}"
+            )
+            yield faults.invalid(below, warning, detail)
+            return
+
+
+def subresource_errors(subresources: Subresources | None, path: Path) -> Iterator[FieldError]:
+    """
+    Find what is wrong with the paths of the ``scale`` subresource.
+
+    Source:
+        apiextensions-apiserver, ``pkg/apis/apiextensions/validation/validation.go``,
+        ``ValidateCustomResourceDefinitionSubresources``.
+    """
+    if subresources is None or subresources.scale is None:
+        return
+    scale: Scale = subresources.scale
+    below = (*path, "scale")
+    for name, value, root in (
+        ("specReplicasPath", scale.spec_replicas_path, ".spec"),
+        ("statusReplicasPath", scale.status_replicas_path, ".status"),
+    ):
+        if not value:
+            yield faults.required((*below, name))
+        else:
+            yield from _under(value, (root,), f"under {root}", (*below, name))
+    if scale.label_selector_path:
+        roots, where = (".spec", ".status"), "under either .spec or .status"
+        yield from _under(scale.label_selector_path, roots, where, (*below, "labelSelectorPath"))
+
+
+def _under(value: str, roots: tuple[str, ...], where: str, path: Path) -> Iterator[FieldError]:
+    if not value.startswith("."):
+        yield faults.invalid(path, value, _NOT_SIMPLE)
+    elif not value.startswith(tuple(f"{root}." for root in roots)):
+        yield faults.invalid(path, value, f"should be a json path {where}")
+
+
+_NOT_SIMPLE = "must be a simple json path starting with ."
+
+
+def column_errors(columns: tuple[Column, ...], path: Path) -> Iterator[FieldError]:
+    """
+    Find what is wrong with printer columns.
+
+    Source:
+        apiextensions-apiserver, ``pkg/apis/apiextensions/validation/validation.go``,
+        ``ValidateCustomResourceColumnDefinition``.
+    """
+    for index, column in enumerate(columns):
+        below = (*path, index)
+        types, formats = ",".join(_COLUMN_TYPES), ",".join(_COLUMN_FORMATS)
+        if not column.name:
+            yield faults.required((*below, "name"))
+        if not column.type:
+            yield faults.required((*below, "type"), f"must be one of {types}")
+        elif column.type not in _COLUMN_TYPES:
+            yield faults.invalid((*below, "type"), column.type, f"must be one of {types}")
+        if column.format and column.format not in _COLUMN_FORMATS:
+            yield faults.invalid((*below, "format"), column.format, f"must be one of {formats}")
+        if not column.json_path:
+            yield faults.required((*below, "JSONPath"))
+        elif not column.json_path.startswith("."):
+            yield faults.invalid((*below, "JSONPath"), column.json_path, _NOT_SIMPLE)
+
+
+def selectable_errors(
+    fields: tuple[str, ...],
+    keywords: dict[str, JSON] | None,
+    path: Path,
+    *,
+    may_be_many: bool,
+) -> Iterator[FieldError]:
+    """
+    Find what is wrong with selectable fields.
+
+    Args:
+        keywords: The schema of the same holder, which there must be.
+        path: Of the list.
+        may_be_many: Whether there may be more than eight.
+
+    Source:
+        apiextensions-apiserver, ``pkg/apis/apiextensions/validation/validation.go``,
+        ``ValidateCustomResourceSelectableFields``.
+    """
+    try:
+        structural = schema.parse(keywords, profile=Profile.APISERVER)
+    except SchemaParseError as error:
+        structural = None
+        yield faults.invalid((*path[:-1], "schema", "openAPIV3Schema"), "", str(error))
+    seen: set[str] = set()
+    for index, written in enumerate(fields):
+        below = (*path, index, "jsonPath")
+        if not written:
+            yield faults.required(below)
+            continue
+        resolved = resolve(written, structural, allow_brackets=False)
+        if resolved.problem:
+            yield faults.invalid(below, written, f"is an invalid path: {resolved.problem}")
+            continue
+        yield from _selectable(resolved.path, resolved.structural, written, below)
+        rendered = render_path(resolved.path)
+        if rendered in seen:
+            yield FieldError(
+                type=ErrorType.DUPLICATE, path=below, value=written, origin="selectableFields"
+            )
+        seen.add(rendered)
+    if len(seen) > MAX_SELECTABLE_FIELDS and not may_be_many:
+        yield FieldError(
+            type=ErrorType.TOO_MANY,
+            path=path,
+            value=len(seen),
+            detail=f"must have at most {MAX_SELECTABLE_FIELDS} items",
+            origin="selectableFields",
+        )
+
+
+def _selectable(
+    leads_to: Path, structural: Structural | None, written: str, path: Path
+) -> Iterator[FieldError]:
+    if leads_to[:1] == ("metadata",) and not isinstance(leads_to[0], Key):
+        yield faults.invalid(path, written, "must not point to fields in metadata")
+    if structural is None or structural.type not in ("string", "boolean", "integer"):
+        detail = (
+            "must point to a field of type string, boolean or integer."
+            " Enum string fields and strings with formats are allowed."
+        )
+        yield faults.invalid(path, written, detail)

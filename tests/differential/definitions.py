@@ -1,0 +1,279 @@
+"""
+Definitions, right and broken, and updates *near* them.
+"""
+
+from copy import deepcopy
+
+from hypothesis import strategies as st
+
+from espalier.paths import JSON
+from tests.differential.strategies import roots
+
+Node = dict[str, JSON]
+
+_CONVERSIONS: tuple[JSON, ...] = (
+    {"strategy": "None"},
+    {"strategy": "Odd"},
+    {"strategy": "Webhook"},
+    {
+        "strategy": "Webhook",
+        "webhook": {
+            "clientConfig": {"service": {"name": "n", "namespace": "s", "path": "/a"}},
+            "conversionReviewVersions": ["v1"],
+        },
+    },
+    {
+        "strategy": "Webhook",
+        "webhook": {
+            "clientConfig": {"url": "https://host/path", "service": {}},
+            "conversionReviewVersions": ["v2", "v2", "_"],
+        },
+    },
+    {
+        "strategy": "Webhook",
+        "webhook": {
+            "clientConfig": {"url": "http://user:word@host/path?q=1#f"},
+            "conversionReviewVersions": ["v1beta1", "v1"],
+        },
+    },
+    {
+        "strategy": "Webhook",
+        "webhook": {
+            "clientConfig": {"service": {"name": "", "namespace": "s", "port": 0, "path": "a//b"}},
+            "conversionReviewVersions": [],
+        },
+    },
+    {"strategy": "None", "webhook": {"conversionReviewVersions": ["v1"]}},
+)
+_NAMES: tuple[JSON, ...] = (
+    {"plural": "foos", "kind": "Foo", "listKind": "Foo"},
+    {"plural": "foos", "kind": "foo_", "shortNames": ["f", "F"]},
+    {"plural": "Foos", "singular": "x.y", "kind": "Foo", "categories": ["all", ""]},
+    {},
+)
+_SUBRESOURCES: tuple[JSON, ...] = (
+    {"status": {}},
+    {"status": {}},
+    {"scale": {"specReplicasPath": ".spec.a", "statusReplicasPath": ".status.a"}},
+    {"scale": {"specReplicasPath": "spec", "labelSelectorPath": ".x.y"}},
+    {"status": {}, "scale": {"statusReplicasPath": ".spec.a", "labelSelectorPath": ".spec.a"}},
+    {},
+)
+_COLUMNS: tuple[JSON, ...] = (
+    [{"name": "a", "type": "string", "jsonPath": ".a"}],
+    [{"name": "", "type": "odd", "format": "odd", "jsonPath": "a"}],
+    [{"name": "a", "type": "", "format": "int32", "jsonPath": ""}],
+    [],
+)
+_SELECTABLE: tuple[JSON, ...] = (
+    [{"jsonPath": ".a"}, {"jsonPath": ".spec.a"}],
+    [{"jsonPath": ".a"}, {"jsonPath": ".a"}, {"jsonPath": ""}],
+    [{"jsonPath": ".metadata.name"}, {"jsonPath": "a"}, {"jsonPath": ".a['b']"}],
+    [{"jsonPath": "."}, {"jsonPath": ".."}, {"jsonPath": "'a"}],
+)
+_METADATA: tuple[Node, ...] = (
+    {"name": "bars.example.com"},
+    {"name": "Foos.example.com", "labels": {"a/b/c": "x y", "/a": "", "ok": "-"}},
+    {"generateName": "foos-"},
+    {"name": "foos.example.com", "namespace": "x", "annotations": {"Ok": "", "_": "x"}},
+    {"name": "foos.example.com", "finalizers": ["a b", "orphan", "foregroundDeletion"]},
+    {
+        "name": "foos.example.com",
+        "ownerReferences": [
+            {"apiVersion": "v1", "kind": "Event", "name": "n", "uid": "u"},
+            {"apiVersion": "a/b/c", "kind": "", "name": "", "uid": "", "controller": True},
+            {"apiVersion": "a/", "kind": "A", "name": "b", "uid": "u", "controller": True},
+        ],
+        "generation": -1,
+    },
+    {
+        "name": "foos.example.com",
+        "managedFields": [
+            {"operation": "Odd", "fieldsType": "Odd", "manager": "a\n"},
+            {"operation": ""},
+        ],
+    },
+)
+_STATUSES: tuple[JSON, ...] = (
+    {"storedVersions": ["v1"]},
+    {"storedVersions": ["v0", "v2", "v0"]},
+    {
+        "storedVersions": ["v1"],
+        "conditions": [
+            {
+                "type": "Established",
+                "status": "True",
+                "lastTransitionTime": "2020-01-01T00:00:00Z",
+                "reason": "r",
+                "message": "m",
+            }
+        ],
+    },
+    {"storedVersions": ["v1"], "acceptedNames": {"plural": "Foos", "kind": "Foo"}},
+)
+_APPROVALS = ("", "https://host/1", "unapproved", "odd")
+_RULES: tuple[JSON, ...] = (
+    {"rule": ""},
+    {"rule": "true\n&& true", "reason": "Odd"},
+    {"rule": "true", "message": " ", "fieldPath": ".a"},
+    {"rule": "true", "message": "a\nb", "messageExpression": " ", "fieldPath": ".none"},
+    {"rule": "true", "fieldPath": ".a['b']"},
+    {"rule": "true", "fieldPath": " "},
+)
+_UNREADABLE: Node = {
+    "id": "x",
+    "$schema": "x",
+    "$ref": "x",
+    "patternProperties": {"a": {"type": "string"}},
+    "dependencies": {"a": ["b"]},
+    "additionalItems": True,
+    "definitions": {"a": {"type": "odd"}},
+    "items": [{"type": "string"}],
+}
+
+
+@st.composite
+def definitions(draw: st.DrawFn) -> Node:
+    """
+    Make a definition that is mostly right but for its schemas.
+    """
+    spec: Node = {
+        "group": "example.com",
+        "scope": "Namespaced",
+        "names": {"plural": "foos", "kind": "Foo"},
+        "versions": draw(_versions()),
+    }
+    for name, values in (
+        ("conversion", _CONVERSIONS),
+        ("names", _NAMES),
+        ("group", ("", "example", "Foo.example.com", "foo.k8s.io", "kubernetes.io")),
+        ("scope", ("", "Odd", "Cluster")),
+    ):
+        if _seldom(draw, 10):
+            spec[name] = draw(st.sampled_from(values))
+    if _seldom(draw, 5):
+        spec["preserveUnknownFields"] = draw(st.booleans())
+    made: Node = {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": draw(_metadata(spec)),
+        "spec": spec,
+    }
+    if _seldom(draw, 4):
+        made["status"] = draw(st.sampled_from(_STATUSES))
+    return made
+
+
+@st.composite
+def updates(draw: st.DrawFn, old: Node) -> Node:
+    """
+    Make a definition that replaces an old one: often the same but for one thing.
+    """
+    new, other = deepcopy(old), draw(definitions())
+    new.pop("status", None)
+    before, after = new["spec"], other["spec"]
+    assert isinstance(before, dict)
+    assert isinstance(after, dict)
+    for name in sorted({*before, *after}):
+        if _seldom(draw, 3):
+            if name in after:
+                before[name] = after[name]
+            else:
+                before.pop(name)
+    if _seldom(draw, 6):
+        new["metadata"] = other["metadata"]
+    return new
+
+
+@st.composite
+def _metadata(draw: st.DrawFn, spec: Node) -> Node:
+    if _seldom(draw, 8):
+        return draw(st.sampled_from(_METADATA))
+    names = spec["names"]
+    plural = names.get("plural", "") if isinstance(names, dict) else ""
+    made: Node = {"name": f"{plural}.{spec['group']}"}
+    if _seldom(draw, 4):
+        approval: JSON = {"api-approved.kubernetes.io": draw(st.sampled_from(_APPROVALS))}
+        made["annotations"] = approval
+    return made
+
+
+@st.composite
+def _versions(draw: st.DrawFn) -> JSON:
+    names = draw(
+        st.sampled_from((("v1",), ("v1",), ("v1", "v2"), ("v2", "v1"), ("v1", "v1"), ("V_1",), ()))
+    )
+    common = draw(roots())
+    versions: list[JSON] = []
+    for index, name in enumerate(names):
+        made: Node = {"name": name, "served": not _seldom(draw, 4), "storage": index == 0}
+        if _seldom(draw, 15):
+            made["storage"] = index != 0
+        if not _seldom(draw, 8):
+            schema = deepcopy(common) if draw(st.booleans()) else draw(roots())
+            made["schema"] = {"openAPIV3Schema": _worsened(draw, schema)}
+        elif draw(st.booleans()):
+            made["schema"] = {}
+        _extras(draw, made)
+        versions.append(made)
+    return versions
+
+
+def _extras(draw: st.DrawFn, made: Node) -> None:
+    for name, values in (
+        ("subresources", _SUBRESOURCES),
+        ("additionalPrinterColumns", _COLUMNS),
+        ("selectableFields", _SELECTABLE),
+        ("deprecationWarning", ("", "w", "a\tb", "é\u200b", "x" * 257)),
+    ):
+        if _seldom(draw, 5):
+            made[name] = deepcopy(draw(st.sampled_from(values)))
+    if _seldom(draw, 5):
+        made["deprecated"] = True
+
+
+def _worsened(draw: st.DrawFn, schema: Node) -> Node:
+    node = schema
+    properties = schema.get("properties")
+    if isinstance(properties, dict) and properties and draw(st.booleans()):
+        chosen = properties[draw(st.sampled_from(sorted(properties)))]
+        node = chosen if isinstance(chosen, dict) else schema
+    if _seldom(draw, 6):
+        keyword = draw(st.sampled_from(sorted(_UNREADABLE)))
+        node[keyword] = deepcopy(_UNREADABLE[keyword])
+    if _seldom(draw, 8):
+        node["x-kubernetes-validations"] = [deepcopy(draw(st.sampled_from(_RULES)))]
+    if _seldom(draw, 15):
+        node["type"] = draw(st.sampled_from(("null", "odd", "array")))
+    if _seldom(draw, 5):
+        node.update(deepcopy(draw(st.sampled_from(_LISTS))))
+    return schema
+
+
+_LISTS: tuple[Node, ...] = (
+    {"type": "array", "x-kubernetes-list-type": "set", "items": {"type": "object"}},
+    {
+        "type": "array",
+        "x-kubernetes-list-type": "set",
+        "items": {"type": "array", "items": {"type": "string"}, "x-kubernetes-list-type": "set"},
+    },
+    {
+        "type": "array",
+        "x-kubernetes-list-type": "map",
+        "x-kubernetes-list-map-keys": ["a", "b", "a"],
+        "items": {
+            "type": "object",
+            "nullable": True,
+            "required": ["a"],
+            "properties": {"a": {"type": "string"}, "b": {"type": "array", "nullable": True}},
+        },
+    },
+    {"type": "array", "x-kubernetes-list-type": "map", "items": {"type": "string"}},
+    {"type": "array", "x-kubernetes-list-type": "map", "items": []},
+    {"type": "array", "x-kubernetes-list-type": "odd"},
+    {"type": "object", "x-kubernetes-map-type": "odd", "x-kubernetes-list-map-keys": ["a"]},
+)
+
+
+def _seldom(draw: st.DrawFn, one_in: int) -> bool:
+    return draw(st.integers(1, one_in)) == one_in
