@@ -167,46 +167,93 @@ def test_a_text_that_is_no_path_is_refused(path: str) -> None:
         crd.specifies(parsed(SCHEMA), path)
 
 
-FIELDS: JSON = {
+NOTHING = crd.Named(frozenset(), frozenset())
+SPEC_FIELDS: dict[str, JSON] = {
+    ".": {},
+    "f:replicas": {},
+    "f:atomic": {},
+    "f:granular": {".": {}, "f:app.kubernetes.io/name": {}},
+    "f:ports": {
+        ".": {},
+        'k:{"port":80}': {".": {}, "f:name": {}, "f:port": {}},
+        'k:{"port":443}': {"f:tls": {"f:metadata": {}}},
+    },
+    "f:set": {'v:"a"': {}, "v:1": {}},
+    "f:list": {},
+    "f:grid": {"i:0": {"i:1": {}}},
+}
+FIELDS: dict[str, JSON] = {
     "f:metadata": {"f:labels": {".": {}, "f:app": {}}},
     "f:apiVersion": {},
-    "f:spec": {
-        ".": {},
-        "f:replicas": {},
-        "f:atomic": {},
-        "f:granular": {".": {}, "f:app.kubernetes.io/name": {}},
-        "f:ports": {
-            ".": {},
-            'k:{"port":80}': {".": {}, "f:name": {}, "f:port": {}},
-            'k:{"port":443}': {"f:tls": {"f:metadata": {}}},
-        },
-        "f:set": {'v:"a"': {}, "v:1": {}},
-        "f:grid": {"i:0": {"i:1": {}}},
-    },
+    "f:spec": SPEC_FIELDS,
     "f:status": {"f:ready": {}},
 }
 
 
-def test_managed_fields_name_paths() -> None:
+def test_managed_fields_name_what_no_schema_specifies_topmost_only() -> None:
     entry: JSON = {"manager": "m", "operation": "Update", "fieldsV1": FIELDS}
     other: JSON = {"subresource": "status", "fieldsV1": {"f:status": {"f:phase": {}}}}
+    knows_nothing = parsed({"type": "object", "properties": {"other": {"type": "string"}}})
 
-    assert crd.named_paths([entry, other]) == {
-        ".spec",
+    assert crd.named_paths(knows_nothing, [entry, other]) == crd.Named(
+        frozenset({".spec", ".status"}), frozenset()
+    )
+    assert crd.named_paths(None, [other]) == crd.Named(frozenset({".status"}), frozenset())
+
+
+PORT: JSON = {"type": "object", "properties": {"port": {"type": "integer"}}}
+NARROW: dict[str, JSON] = {
+    "replicas": {"type": "integer"},
+    "atomic": {"type": "object", "x-kubernetes-map-type": "atomic"},
+    "granular": {"type": "object", "additionalProperties": {"type": "string"}},
+    "ports": {
+        "type": "array",
+        "items": PORT,
+        "x-kubernetes-list-type": "map",
+        "x-kubernetes-list-map-keys": ["port"],
+    },
+    "set": {"type": "array", "x-kubernetes-list-type": "set", "items": {"type": "string"}},
+    "list": {"type": "array", "items": PORT},
+}
+
+
+def test_managed_fields_name_wholes_and_parts_that_go() -> None:
+    entry: JSON = {"fieldsV1": FIELDS}
+
+    lost, wholes = crd.named_paths(spec(NARROW), [entry])
+
+    assert lost == {".spec.ports[*].name", ".spec.ports[*].tls", ".spec.grid", ".status"}
+    assert wholes == {
         ".spec.replicas",
         ".spec.atomic",
-        ".spec.granular",
-        r".spec.granular.app\.kubernetes\.io/name",
-        ".spec.ports",
-        ".spec.ports[*]",
-        ".spec.ports[*].name",
+        ".spec.granular.*",
         ".spec.ports[*].port",
-        ".spec.ports[*].tls.metadata",
         ".spec.set[*]",
-        ".spec.grid[*][*]",
-        ".status.ready",
-        ".status.phase",
+        ".spec.list",
     }
+    assert {path for path in wholes if crd.is_atomic(spec(NARROW), path)} == {
+        ".spec.atomic",
+        ".spec.list",
+    }
+
+
+@pytest.mark.parametrize(
+    ("path", "whole", "may"),
+    [
+        (".spec.ports[*].name", ".spec.ports", True),
+        (".spec.ports[*].name", ".spec.port", False),
+        (".spec.ports", ".spec.ports[*].name", False),
+        (".spec.ports", ".spec.ports", True),
+        (".spec.m.*.x", ".spec.m.key", True),
+        (".spec.m.key.x", ".spec.m.*", True),
+        (".spec.raw.**", ".spec.raw.list", True),
+        (".spec.raw.**", ".spec.raw", True),
+        (".**", ".spec.list", True),
+        (".spec.raw.**", ".spec.other", False),
+    ],
+)
+def test_what_is_owned_as_a_whole_may_hold_something(path: str, whole: str, *, may: bool) -> None:
+    assert crd.may_lie_in(path, whole) is may
 
 
 @pytest.mark.parametrize(
@@ -226,25 +273,29 @@ def test_managed_fields_name_paths() -> None:
     ids=str,
 )
 def test_entries_of_another_form_name_nothing(entry: JSON) -> None:
-    assert crd.named_paths([entry]) == frozenset()
+    assert crd.named_paths(None, [entry]) == NOTHING
 
 
-def test_named_fields_may_nest_as_deeply_as_they_like() -> None:
+def test_named_fields_may_nest_as_deeply_and_be_as_long_as_they_like() -> None:
     fields: JSON = {}
     for _ in range(20_000):
-        fields = {"f:a": fields}
+        fields = {".": {}, "f:a": fields}
+    long: JSON = {f"f:{'x' * 500_000}": {f"f:{n}": {} for n in range(1000)}, "f:m": {}}
 
-    (path,) = crd.named_paths([{"fieldsV1": fields}])
+    named = crd.named_paths(
+        parsed(SCHEMA), [{"fieldsV1": {"f:spec": {"f:raw": fields, "f:deep": fields}}}]
+    )
+    assert named == crd.Named(frozenset({".spec.deep"}), frozenset())
+    assert crd.named_paths(None, [{"fieldsV1": long}]) == crd.Named(
+        frozenset({".*", ".m"}), frozenset()
+    )
 
-    assert path == ".a" * 20_000
+
+def test_a_path_may_be_as_deep_as_it_likes() -> None:
+    path = ".a" * 20_000
+
     assert not crd.specifies(parsed(SCHEMA), path)
     assert crd.unspecified(parsed(SCHEMA), {path}) == (path,)
-
-
-def test_an_object_written_whole_is_specified_as_a_whole() -> None:
-    named = crd.named_paths([{"fieldsV1": {"f:spec": {"f:labels": {}, "f:raw": {}}}}])
-
-    assert crd.unspecified(parsed(SCHEMA), named) == ()
 
 
 def test_what_a_schema_specifies_it_does_not_lose() -> None:

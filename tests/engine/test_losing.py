@@ -87,7 +87,7 @@ def test_what_a_rewrite_would_lose(
 
 
 def test_a_field_that_is_specified_again_is_no_longer_known_to_be_gone() -> None:
-    record = DROPPED.with_schema(crd.structural_of(WITH_COLOR.storage))
+    record = DROPPED.with_definition(WITH_COLOR, is_next=True)
     assert record.dropped == frozenset()
     assert ".spec.color" in record.specified
 
@@ -217,3 +217,155 @@ def test_an_acceptance_that_is_taken_back_stops_a_run_that_goes_on() -> None:
     cluster.hooks.append(take_back)
     cluster.put("c", {"spec": {"color": "blue"}}, version="v1", managed=("color",))
     assert play(run_on(cluster)).reason == Reason.WOULD_LOSE_DATA
+
+
+PORTS_SCHEMA: dict[str, JSON] = {
+    "type": "object",
+    "properties": {
+        "spec": {
+            "type": "object",
+            "properties": {
+                "ports": {
+                    "type": "array",
+                    "items": {
+                        "type": "object",
+                        "properties": {"port": {"type": "integer"}, "name": {"type": "string"}},
+                    },
+                }
+            },
+        }
+    },
+}
+NAMELESS_SCHEMA: dict[str, JSON] = {
+    "type": "object",
+    "properties": {
+        "spec": {
+            "type": "object",
+            "properties": {
+                "ports": {
+                    "type": "array",
+                    "items": {"type": "object", "properties": {"port": {"type": "integer"}}},
+                }
+            },
+        }
+    },
+}
+NAMED_PORT: JSON = {"ports": [{"port": 1, "name": "web"}]}
+
+
+def test_what_a_list_owned_as_a_whole_may_hold_is_told_by_the_stored_version() -> None:
+    cluster = FakeCluster(
+        widgets(
+            versions=(
+                Version(name="v1alpha1", served=True, storage=False, schema=PORTS_SCHEMA),
+                Version(name="v1", served=True, storage=True, schema=NAMELESS_SCHEMA),
+            )
+        )
+    )
+    # A list without x-kubernetes-list-type: managedFields name it, and nothing in it.
+    cluster.put("a", {"spec": NAMED_PORT}, managed=("ports",))
+
+    outcome = play(run_on(cluster))
+
+    assert outcome.reason == Reason.WOULD_LOSE_DATA
+    assert ".spec.ports[*].name (specified at the stored" in outcome.conditions[0].message
+    assert cluster.raw("a")["spec"] == NAMED_PORT
+
+
+def test_no_list_no_loss_in_it() -> None:
+    cluster = FakeCluster(
+        widgets(
+            versions=(
+                Version(name="v1alpha1", served=True, storage=False, schema=PORTS_SCHEMA),
+                Version(name="v1", served=True, storage=True, schema=NAMELESS_SCHEMA),
+            )
+        )
+    )
+    cluster.put("a", {"spec": {}}, managed=())
+    assert play(run_on(cluster)).is_proved
+
+
+def test_a_schema_seen_before_the_first_proof_is_known() -> None:
+    async def story() -> None:
+        cluster = FakeCluster(one_version(PORTS_SCHEMA))
+        cluster.put("a", {"spec": NAMED_PORT}, version="v1", managed=("ports",))
+        cluster.missing = ("patch widgets",)
+        assert (await run_on(cluster)).reason == Reason.FORBIDDEN
+        cluster.missing = ()
+        cluster.change(versions=one_version(NAMELESS_SCHEMA).versions)
+        assert (await run_on(cluster)).reason == Reason.WOULD_LOSE_DATA
+        assert cluster.raw("a")["spec"] == NAMED_PORT
+
+    play(story())
+
+
+def test_a_schema_that_changes_before_the_first_proof_stops_the_run() -> None:
+    cluster = FakeCluster(one_version(PORTS_SCHEMA))
+    cluster.put("a", {"spec": NAMED_PORT}, version="v1", managed=("ports",))
+
+    def narrow(call: str, _: str) -> None:
+        if call == "get_object":
+            cluster.hooks.clear()
+            cluster.change(versions=one_version(NAMELESS_SCHEMA).versions)
+
+    cluster.hooks.append(narrow)
+    assert play(run_on(cluster)).reason == Reason.WOULD_LOSE_DATA
+
+
+@pytest.mark.parametrize("managed", [None, ("ports",)], ids=["no history", "a list as a whole"])
+def test_what_a_legacy_definition_preserved_is_not_pruned_by_a_rewrite_unasked(
+    managed: tuple[str, ...] | None,
+) -> None:
+    async def story() -> None:
+        cluster = FakeCluster(one_version(NAMELESS_SCHEMA, preserve_unknown_fields=True))
+        cluster.put("a", {"spec": {"ports": [{"port": 1}]}}, version="v1", managed=managed)
+        assert (await run_on(cluster)).is_proved
+
+        # Somebody writes, and turns pruning on before the new object is seen.
+        cluster.put("b", {"spec": NAMED_PORT}, version="v1", managed=managed)
+        cluster.change(preserve_unknown_fields=False, generation=2)
+        outcome = await run_on(cluster)
+        assert outcome.reason == Reason.WOULD_LOSE_DATA
+        assert "unknown fields were preserved before" in outcome.conditions[0].message
+        assert cluster.raw("b")["spec"] == NAMED_PORT
+
+        accept(cluster)
+        assert (await run_on(cluster)).is_proved
+        cluster.change(labels=widgets().labels, generation=3)
+        assert (await run_on(cluster)).is_proved
+
+    play(story())
+
+
+@pytest.mark.parametrize("schema", [None, {"$ref": "#/definitions/x"}], ids=["none", "unreadable"])
+def test_a_legacy_definition_that_gets_a_schema_and_prunes_at_once_is_known(
+    schema: dict[str, JSON] | None,
+) -> None:
+    async def story() -> None:
+        bare = Version(name="v1", served=True, storage=True, schema=schema)
+        cluster = FakeCluster(widgets(versions=(bare,), preserve_unknown_fields=True))
+        cluster.change(stored_versions=("v1",))
+        cluster.put("a", {"spec": NAMED_PORT}, version="v1", managed=None)
+        assert not (await run_on(cluster)).is_proved
+        cluster.change(
+            versions=one_version(NAMELESS_SCHEMA).versions, preserve_unknown_fields=False
+        )
+        assert (await run_on(cluster)).reason == Reason.WOULD_LOSE_DATA
+        assert cluster.raw("a")["spec"] == NAMED_PORT
+
+    play(story())
+
+
+def test_what_was_accepted_is_asked_again_if_a_schema_may_have_come_and_gone_unseen() -> None:
+    async def story() -> None:
+        cluster = a_cluster(WITHOUT_COLOR)
+        accept(cluster)
+        assert (await run_on(cluster)).is_proved
+        # Without the label: the field comes, is used and goes.
+        blue: JSON = {"size": 1, "color": "blue"}
+        cluster.put("a", {"spec": blue}, version="v1", managed=("size", "color"))
+        cluster.change(labels=widgets().labels, generation=3)
+        assert (await run_on(cluster)).reason == Reason.WOULD_LOSE_DATA
+        assert cluster.raw("a")["spec"] == blue
+
+    play(story())

@@ -23,6 +23,8 @@ from espalier.paths import JSON
 from espalier.schema import Structural
 
 _TYPE_META = frozenset({"apiVersion", "kind", "metadata"})
+# Nobody reads longer ones, and an object may have been made of them.
+_MAX_NAME_LENGTH = 250
 _ANY_ITEM, _ANY_KEY, _ANYTHING = "[*]", ".*", ".**"
 _SPECIAL = re.compile(r"[\\.*\[\]]")
 _SEGMENT = re.compile(r"\[\*\]|\.\*\*(?=$|[.\[])|\.\*(?=$|[.\[])|\.(?:[^\\.*\[\]]|\\.)*", re.DOTALL)
@@ -72,35 +74,97 @@ def specifies(structural: Structural | None, path_text: str) -> bool:
     return _place_of(structural, segments) is not None
 
 
-def named_paths(managed_fields: Iterable[JSON]) -> frozenset[str]:
+class Named(NamedTuple):
+    """
+    What the history of one object names.
+
+    Attributes:
+        unspecified: The topmost paths that pruning would take away.
+        wholes: Specified paths that are named without anything in them: of what is stored within
+            nothing is told, if it is a list or a map that is owned as a whole.
+    """
+
+    unspecified: frozenset[str]
+    wholes: frozenset[str]
+
+
+def named_paths(structural: Structural | None, managed_fields: Iterable[JSON]) -> Named:
     """
     Collect the paths that the entries of ``metadata.managedFields`` name.
 
+    It goes no deeper than the schema does, whatever an object has been made to hold.
+
     Args:
+        structural: The schema that prunes.
         managed_fields: Decoded entries. What is not of their form is passed over: the API server
             keeps such entries out.
 
     Returns:
-        Paths in text form. The items of lists are not told apart.
+        Paths in text form. Neither the items of lists nor the keys of maps are told apart.
 
     Source:
         structured-merge-diff, ``fieldpath/serialize-pe.go``.
     """
-    paths: set[str] = set()
+    lost: set[str] = set()
+    wholes: set[str] = set()
     for entry in managed_fields:
         fields = entry.get("fieldsV1") if isinstance(entry, dict) else None
-        waiting: list[tuple[JSON, str]] = [(fields, "")]
+        waiting: list[tuple[JSON, str, _Place]] = [(fields, "", _root_place(structural))]
         while waiting:
-            node, here = waiting.pop()
-            if not isinstance(node, dict):
-                continue
-            if here and (not node or "." in node):
-                paths.add(here)
-            for key, child in node.items():
+            node, here, place = waiting.pop()
+            for key, child in node.items() if isinstance(node, dict) else ():
                 segment = _segment_of(key)
-                if segment is not None and (here or key[2:] not in _TYPE_META):
-                    waiting.append((child, here + segment))
-    return frozenset(paths)
+                if segment is None or not isinstance(child, dict):
+                    continue
+                if not here and key[2:] in _TYPE_META:
+                    continue
+                after, path = place.step(segment), here + place.rendered(segment)
+                if after is None:
+                    lost.add(path)
+                elif not child:
+                    wholes.add(path)
+                elif after != _KEPT:
+                    waiting.append((child, path, after))
+    return Named(frozenset(lost), frozenset(wholes))
+
+
+def is_atomic(structural: Structural | None, path_text: str) -> bool:
+    """
+    Tell whether what lies at a path is owned as a whole, so that no history names what is in it.
+
+    Raises:
+        ValueError: The text is no path.
+
+    Source:
+        Kubernetes' API conventions, "Merge strategy"; lists are atomic where nothing is said.
+    """
+    place = _place_of(structural, _segments(path_text))
+    if place is None:
+        return False
+    if place.node is None:
+        return True
+    if place.node.type == "array":
+        return place.node.list_type not in ("map", "set")
+    return place.node.map_type == "atomic"
+
+
+def may_lie_in(path_text: str, whole: str) -> bool:
+    """
+    Tell whether something at a path may be a part of what lies at another one.
+
+    Raises:
+        ValueError: A text is no path.
+    """
+    inner, outer = _segments(path_text), _segments(whole)
+    is_open = inner[-1:] == [_ANYTHING]
+    if is_open:
+        inner.pop()
+    if len(outer) > len(inner) and not is_open:
+        return False
+    return all(
+        left == right or _ANY_KEY in (left, right)
+        for left, right in zip(inner, outer, strict=False)
+    )
 
 
 def unspecified(structural: Structural | None, named: Iterable[str]) -> tuple[str, ...]:
@@ -156,6 +220,19 @@ class _Place(NamedTuple):
                 return _at(additional) if isinstance(additional, Structural) else _EMPTIED
         return _KEPT if self.keeps else None
 
+    def rendered(self, segment: str) -> str:
+        """
+        Write a segment; the keys of a map, and names too long to be kept, as any key.
+        """
+        if segment == _ANY_ITEM:
+            return segment
+        is_key = (
+            self.node is not None
+            and self.node.additional_properties is not None
+            and _unescape(segment[1:]) not in self.node.properties
+        )
+        return _ANY_KEY if is_key or len(segment) > _MAX_NAME_LENGTH else segment
+
     def _item(self) -> "_Place":
         item = None if self.node is None else self.node.items
         if item is None:
@@ -173,10 +250,13 @@ def _at(node: Structural) -> _Place:
     return _Place(node, node.preserve_unknown_fields, node.embedded_resource)
 
 
+def _root_place(root: Structural | None) -> _Place:
+    keeps = root is not None and root.preserve_unknown_fields
+    return _Place(root, keeps, is_resource=True)
+
+
 def _place_of(root: Structural | None, segments: Iterable[str]) -> _Place | None:
-    place: _Place | None = _Place(
-        root, keeps=root is not None and root.preserve_unknown_fields, is_resource=True
-    )
+    place: _Place | None = _root_place(root)
     for segment in segments:
         if place is None:
             return None

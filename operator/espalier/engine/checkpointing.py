@@ -8,7 +8,6 @@ the proof against loss is the stricter one.
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from espalier import crd
 from espalier.crd import Definition
 from espalier.engine.calling import patiently
 from espalier.engine.losing import Record
@@ -35,7 +34,8 @@ class Progress:
         seen: How many objects the rewrite pass has seen up to the token.
         proved_generation: For which generation the run for this key was proved; 0 if for none.
         proved_objects: How many objects its last pass has seen.
-        record: What was known at the last proof, and since; None without one.
+        record: What was known at the last proof, and since; without one, what is known since the
+            definition was first seen. None where nothing is.
     """
 
     key: str
@@ -95,7 +95,7 @@ async def open_ledger(
     """
     Load what is known of a definition, and begin or go on with the work for a key.
 
-    The schema of its storage version is added to the record.
+    What the definition specifies is added to the record.
 
     Raises:
         NoStorageVersionError: Not exactly one version is marked.
@@ -107,11 +107,12 @@ async def open_ledger(
     if found is None:
         found = Progress(key=key, generation=definition.generation, first_seen=now)
     progress = found.for_key(key, generation=definition.generation, now=now)
-    if progress.record is not None:
-        structural = crd.structural_of(definition.storage)
-        progress = replace(progress, record=progress.record.with_schema(structural))
+    record = (found.record or Record()).with_definition(
+        definition, is_next=definition.generation - found.generation in (0, 1)
+    )
+    progress = replace(progress, record=record)
     ledger = Ledger(checkpoints, clock, definition, progress)
-    if document is None or (progress.key, progress.record) != (found.key, found.record):
+    if document is None or progress != found:
         # At once: an earlier proof does not hold any more, and objects may be written under this
         # schema from now on, whatever becomes of this run.
         await ledger.save(progress)

@@ -21,31 +21,40 @@ from espalier.schema import Structural
 MAX_PATHS = 1000
 """How many distinct unspecified paths a survey keeps."""
 
-# Objects of one kind name the same paths over and over.
-_MAX_REMEMBERED = 20_000
+ANYTHING = ".**"
+"""The path of all that an object may hold whose definition preserves unknown fields."""
+
+_PRESERVED = "unknown fields were preserved before, and nothing tells which are stored"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
     """
-    What is known since the last proved run.
+    What is known since the last proved run, or since a definition was first seen.
 
     Attributes:
-        specified: All paths that the storage version's schemas specified, then and since.
+        specified: All paths that the storage version's schemas specified, then and since;
+            ``ANYTHING`` among them, if unknown fields were preserved.
         dropped: Paths that managedFields name, and that were known to be gone at the proof.
     """
 
-    specified: frozenset[str]
+    specified: frozenset[str] = frozenset()
     dropped: frozenset[str] = frozenset()
 
-    def with_schema(self, structural: Structural | None) -> "Record":
+    def with_definition(self, definition: Definition, *, is_next: bool) -> "Record":
         """
-        Add what a schema specifies, since objects may be written under it from now on.
+        Add what a definition specifies, since objects may be written under it from now on.
+
+        Args:
+            is_next: Whether no other generation can have come between, whose schema might have
+                specified again what was known to be gone.
         """
-        known_again = {path for path in self.dropped if crd.specifies(structural, path)}
+        structural = _structural_of(definition)
+        dropped = self.dropped if is_next else frozenset()
+        known_again = {path for path in dropped if crd.specifies(structural, path)}
         return Record(
-            specified=self.specified | crd.specified_paths(structural),
-            dropped=self.dropped - known_again,
+            specified=self.specified | _specified_by(definition),
+            dropped=dropped - known_again,
         )
 
 
@@ -59,13 +68,28 @@ class History:
         without_history: How many of them have no managedFields at all.
         unspecified: Named paths that the storage version's schema does not specify, with the
             number of objects that name each.
+        wholes: Specified paths that are named without anything in them.
         is_cut: Whether there were more such paths than are kept.
     """
 
     objects: int = 0
     without_history: int = 0
     unspecified: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
+    wholes: frozenset[str] = frozenset()
     is_cut: bool = False
+
+    def may_hold(self, path: str, *structurals: Structural | None) -> bool:
+        """
+        Tell whether some object may hold a path, though none names it.
+
+        Args:
+            structurals: The schemas under which objects may have been written.
+        """
+        return bool(self.without_history) or any(
+            crd.may_lie_in(path, whole)
+            for whole in self.wholes
+            if any(crd.is_atomic(structural, whole) for structural in structurals)
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,8 +143,8 @@ class Historian:
         self._objects = 0
         self._without_history = 0
         self._unspecified: dict[str, int] = {}
+        self._wholes: set[str] = set()
         self._is_cut = False
-        self._remembered: dict[str, bool] = {}
 
     def add(self, metadata: StoredMetadata) -> None:
         """
@@ -129,9 +153,9 @@ class Historian:
         self._objects += 1
         if not metadata.managed_fields:
             self._without_history += 1
-        for path in crd.named_paths(metadata.managed_fields):
-            if self._is_specified(path):
-                continue
+        named = crd.named_paths(self._structural, metadata.managed_fields)
+        self._wholes |= named.wholes
+        for path in named.unspecified:
             if path in self._unspecified or len(self._unspecified) < MAX_PATHS:
                 self._unspecified[path] = self._unspecified.get(path, 0) + 1
             else:
@@ -145,16 +169,9 @@ class Historian:
             objects=self._objects,
             without_history=self._without_history,
             unspecified=MappingProxyType(dict(self._unspecified)),
+            wholes=frozenset(self._wholes),
             is_cut=self._is_cut,
         )
-
-    def _is_specified(self, path: str) -> bool:
-        known = self._remembered.get(path)
-        if known is None:
-            if len(self._remembered) >= _MAX_REMEMBERED:
-                self._remembered.clear()
-            known = self._remembered[path] = crd.specifies(self._structural, path)
-        return known
 
 
 def judge(
@@ -184,12 +201,13 @@ def judge(
             continue
         if stored is None:
             unprovable.append(f"what is stored at {name} cannot be told: it has no schema")
-        elif history.without_history:
+        else:
             lost = crd.unspecified(structural, crd.specified_paths(stored))
-            paths |= dict.fromkeys(lost, f"specified at the stored version {name}")
+            held = [path for path in lost if history.may_hold(path, structural, stored)]
+            paths |= dict.fromkeys(held, f"specified at the stored version {name}")
     if record is not None:
         lost = crd.unspecified(structural, record.specified)
-        paths |= dict.fromkeys(lost, "specified before")
+        paths |= {path: _PRESERVED if path == ANYTHING else "specified before" for path in lost}
     dropped = record.dropped if record is not None else frozenset()
     for path, objects in history.unspecified.items():
         if path not in dropped:
@@ -197,8 +215,23 @@ def judge(
     return Loss(paths=paths, unprovable=tuple(unprovable), is_cut=history.is_cut)
 
 
-def record_of_proof(structural: Structural | None, history: History) -> Record:
+def record_of_proof(definition: Definition, history: History) -> Record:
     """
     Make the record of a run that has just been proved.
     """
-    return Record(specified=crd.specified_paths(structural), dropped=frozenset(history.unspecified))
+    return Record(specified=_specified_by(definition), dropped=frozenset(history.unspecified))
+
+
+def _specified_by(definition: Definition) -> frozenset[str]:
+    specified = crd.specified_paths(_structural_of(definition))
+    return specified | {ANYTHING} if definition.preserve_unknown_fields else specified
+
+
+def _structural_of(definition: Definition) -> Structural | None:
+    try:
+        return crd.structural_of(definition.storage)
+    except SchemaParseError:
+        # Where anything may be stored, it does not matter what else is specified.
+        if definition.preserve_unknown_fields:
+            return None
+        raise

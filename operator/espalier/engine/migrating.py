@@ -12,7 +12,6 @@ import logging
 from dataclasses import replace
 from datetime import datetime
 
-from espalier import crd
 from espalier.crd import Definition
 from espalier.engine import conditions
 from espalier.engine.checkpointing import Ledger
@@ -162,7 +161,7 @@ class Migration:
         return removing, History()
 
     def _record_of(self, history: History) -> Record:
-        return record_of_proof(crd.structural_of(self._planned.definition.storage), history)
+        return record_of_proof(self._planned.definition, history)
 
     async def _rewrite_all(self, work: Rewriting | Removing) -> None:
         progress = self._ledger.progress

@@ -148,14 +148,17 @@ async def _run_with_lease(
 
 async def _remember(definition: Definition, policy: Policy, ports: Ports) -> None:
     """
-    Add the schema to the record of the last proof, though nothing else is done with it.
+    Add the schema to what is known of a definition, though nothing else is done with it.
+
+    Nothing is written for one of which nothing is known yet, except where it preserves unknown
+    fields: should it stop doing so, only this tells that objects may hold some.
 
     Without the lease it is left to whoever holds it.
     """
     name = definition.name
     try:
         found = read_progress(await ports.checkpoints.load(definition))
-        if found is None or found.record is None:
+        if found is None and not definition.preserve_unknown_fields:
             return
         await ports.leases.acquire(definition)
     except EspalierError as error:
