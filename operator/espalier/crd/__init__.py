@@ -2,6 +2,7 @@
 One CustomResourceDefinition: its versions, what is stored, and what its schemas amount to. Pure.
 """
 
+from espalier.crd.checking import Rejection, check_definition
 from espalier.crd.definition import Condition, Definition, Version, read_definition
 from espalier.crd.specifying import (
     Named,
@@ -18,7 +19,9 @@ __all__ = [
     "Condition",
     "Definition",
     "Named",
+    "Rejection",
     "Version",
+    "check_definition",
     "is_atomic",
     "may_lie_in",
     "named_paths",
