@@ -570,3 +570,42 @@ def test_a_wall_clock_that_went_back_never_shortens_the_settle_time() -> None:
         return cluster.clock.monotonic_seconds()
 
     assert play(story()) >= 30
+
+
+def test_a_storage_version_that_moved_and_moved_back_during_the_verify_pass_is_not_trimmed() -> (
+    None
+):
+    cluster = a_cluster(8)
+    assert cluster.definition is not None
+    versions = cluster.definition.versions
+    moved = tuple(replace(version, storage=not version.storage) for version in versions)
+
+    def flip_flop(call: str, name: str) -> None:
+        if (call, name) == ("rewrite", "w007") and cluster.clock.monotonic_seconds() >= 30:
+            cluster.hooks.clear()
+            cluster.change(versions=moved)
+            cluster.touch("w000", {"apiVersion": "example.com/v1alpha1"})
+            cluster.change(versions=versions)
+
+    cluster.hooks.append(flip_flop)
+    outcome = play(run_on(cluster))
+
+    assert outcome.is_proved
+    assert all_are_current(cluster)
+
+
+def test_a_new_generation_during_the_verify_pass_is_settled_anew() -> None:
+    async def story() -> float:
+        cluster = a_cluster(1)
+
+        def rotate(call: str, _: str) -> None:
+            if call == "rewrite" and cluster.clock.monotonic_seconds() >= 30:
+                cluster.hooks.clear()
+                assert cluster.definition is not None
+                cluster.change(generation=cluster.definition.generation + 1)
+
+        cluster.hooks.append(rotate)
+        assert (await run_on(cluster)).is_proved
+        return cluster.clock.monotonic_seconds()
+
+    assert play(story()) >= 60.0

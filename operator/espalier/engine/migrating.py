@@ -229,9 +229,20 @@ class Migration:
                     f" {describe_failures(tally.failures)}. storedVersions stays as it is;"
                     " the run is tried again",
                 )
-            if not tally.rewritten:
-                return tally, before
             rewritten = tally.rewritten
+            if rewritten:
+                continue
+            if (await self._sentry.check()).generation == before.generation:
+                return tally, before
+            # The storage version may have moved and moved back, unseen.
+            clock = self._ports.clock
+            await self._settle(clock.monotonic_seconds() + self._settings.settle_seconds)
+        if not rewritten:
+            raise RunStoppedError(
+                Reason.PENDING,
+                f"the definition changed during each of {MAX_VERIFY_PASSES} verify passes;"
+                " the run is tried again",
+            )
         raise RunStoppedError(
             Reason.FAILED,
             f"{MAX_VERIFY_PASSES} verify passes in a row found objects out of form, the last one"
@@ -247,11 +258,14 @@ class Migration:
         only_storage = (before.storage.name,)
         for attempt in range(1, MAX_TRIM_ATTEMPTS + 1):
             fresh = await self._sentry.check()
-            if fresh.stored_versions == only_storage:
+            if fresh.generation == before.generation and fresh.stored_versions == only_storage:
                 return fresh
-            if fresh.stored_versions != before.stored_versions:
+            if (fresh.generation, fresh.stored_versions) != (
+                before.generation,
+                before.stored_versions,
+            ):
                 raise DefinitionChangedError(
-                    fresh.name, "status.storedVersions changed during the verify pass"
+                    fresh.name, "generation or status.storedVersions changed in the verify pass"
                 )
             try:
                 await self._ports.definitions.set_stored_versions(fresh, only_storage)
