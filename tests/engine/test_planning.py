@@ -37,6 +37,14 @@ def with_schema(schema: dict[str, JSON] | None, *, legacy: bool = False) -> Defi
 
 ALPHA, V1 = widgets().versions
 PRESERVING: dict[str, JSON] = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+OWN_FIELDS_ONLY: dict[str, JSON] = {
+    "type": "object",
+    "properties": {
+        "apiVersion": {"type": "string"},
+        "kind": {"type": "string"},
+        "metadata": {"type": "object"},
+    },
+}
 UNTYPED: dict[str, JSON] = {"type": "object", "properties": {"spec": {}}}
 UNREADABLE: dict[str, JSON] = {"type": "object", "properties": {"spec": {"$ref": "#/x"}}}
 
@@ -63,6 +71,7 @@ UNREADABLE: dict[str, JSON] = {"type": "object", "properties": {"spec": {"$ref":
         (with_schema(None), Reason.NO_SCHEMA),
         (with_schema(None, legacy=True), Reason.NO_SCHEMA),
         (with_schema(PRESERVING, legacy=True), Reason.NO_SCHEMA),
+        (with_schema(OWN_FIELDS_ONLY, legacy=True), Reason.NO_SCHEMA),
         (
             legacy_widgets(versions=(*legacy_widgets().versions, replace(ALPHA, schema=None))),
             Reason.NO_SCHEMA,

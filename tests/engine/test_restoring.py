@@ -107,6 +107,38 @@ def test_two_entries_of_one_list_both_come_back() -> None:
     play(story())
 
 
+def test_a_restore_that_was_interrupted_between_two_entries_of_one_list_goes_on() -> None:
+    async def story() -> None:
+        cluster = await pruned()
+        ports: JSON = [{"port": 1}, {"port": 2, "name": "web"}]
+        cluster.touch("a", {"spec": {"size": 1, "ports": ports}})
+        await prune(cluster)
+        archived, cluster.archived = cluster.archived, cluster.archived[-1:]
+        await restored(cluster)
+
+        cluster.archived = archived
+        report = await restored(cluster)
+
+        assert report.refused == []
+        spec = cluster.raw("a")["spec"]
+        assert isinstance(spec, dict)
+        assert spec["ports"] == [{"port": 1, "proto": "TCP"}, {"port": 2, "name": "web"}]
+
+    play(story())
+
+
+def test_a_status_that_was_refused_once_is_told_as_restored_with_the_rest() -> None:
+    async def story() -> None:
+        cluster = await pruned()
+        cluster.fail("replace/status", conflict())
+        report = await restored(cluster)
+        assert content(cluster, "a") == GARBAGE
+        assert report.refused == []
+        assert sum(map(len, report.restored.values())) + report.present == 4
+
+    play(story())
+
+
 def test_what_changed_meanwhile_is_left_alone() -> None:
     async def story() -> None:
         cluster = await pruned()

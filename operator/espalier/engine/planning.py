@@ -31,6 +31,9 @@ _ALLOWED: Mapping[str, tuple[str, ...]] = MappingProxyType(
     | dict.fromkeys(("prune", "default", "migrate", "validate", "annotate"), ("true", "false"))
 )
 
+# Every object has these; a schema with no other property says nothing of what it holds.
+_OWN_FIELDS = frozenset({"apiVersion", "kind", "metadata"})
+
 # What a label or an annotation asks for that this version would have to ignore.
 _UNSUPPORTED = MappingProxyType(
     {
@@ -248,7 +251,7 @@ def _stop_by_schemas(definition: Definition, storage: Version) -> Stop | None:
     bare = [
         version.name
         for version in (definition.versions if legacy else (storage,))
-        if not version.schema or (legacy and not version.schema.get("properties"))
+        if not version.schema or (legacy and not _specifies_content(version.schema))
     ]
     if bare:
         lack = "has no schema with properties at its root" if legacy else "has no schema"
@@ -268,3 +271,8 @@ def _stop_by_schemas(definition: Definition, storage: Version) -> Stop | None:
         f"{counted(len(findings), 'violation')} of the rules for structural schemas,"
         " see the condition NonStructuralSchema; nothing is done",
     )
+
+
+def _specifies_content(schema: dict[str, JSON]) -> bool:
+    properties = schema.get("properties")
+    return isinstance(properties, dict) and bool(properties.keys() - _OWN_FIELDS)

@@ -100,7 +100,7 @@ class _Restorer:
         self._objects = objects
         self._clock = clock
         self._removed_again = _removal_of(definition)
-        # A newer entry's fields must not make an older one's lists look changed.
+        # By uid. A newer entry's fields must not make an older one's lists look changed.
         self._restored: dict[str, set[Pointer]] = {}
         self.report = RestoreReport()
 
@@ -125,7 +125,10 @@ class _Restorer:
         if identity_of(obj).uid != entry.uid:
             self._refuse(entry, (), "another object has this name now")
             return
-        found = _Findings(obj, self._restored.get(entry.uid, set()), entry)
+        restored = self._restored.setdefault(entry.uid, set())
+        found = _Findings(obj, restored, entry)
+        # Perhaps an earlier restore put them back.
+        restored.update(found.present)
         wanted = found.wanted
         for pointer in self._removed_again(added(obj, wanted)):
             again = [a for a in wanted if _overlap(a.pointer, pointer)]
@@ -135,7 +138,7 @@ class _Restorer:
         if wanted:
             await self._put(obj, wanted)
             await self._read_back(entry, wanted)
-        self.report.present += found.present
+        self.report.present += len(found.present)
         for refused, reason in found.refused:
             self._refuse(entry, refused, reason)
 
@@ -156,7 +159,7 @@ class _Restorer:
             if not _is_equal(find(obj, addition.pointer), addition.value):
                 self._refuse(entry, addition.pointer, "it was written, but is not there")
                 continue
-            self._restored.setdefault(entry.uid, set()).add(addition.pointer)
+            self._restored[entry.uid].add(addition.pointer)
             restored = self.report.restored.setdefault(entry.key, [])
             restored.append(render_pointer(addition.pointer))
 
@@ -172,13 +175,13 @@ class _Findings:
     def __init__(self, obj: dict[str, JSON], restored: set[Pointer], entry: ArchiveEntry) -> None:
         self.wanted: list[Addition] = []
         self.refused: list[tuple[Pointer, str]] = []
-        self.present = 0
+        self.present: list[Pointer] = []
         lists = expected_lists(entry.patch)
         before = without(obj, restored)
         for addition in additions(entry.patch):
             there = find(obj, addition.pointer)
             if _is_equal(there, addition.value):
-                self.present += 1
+                self.present.append(addition.pointer)
             elif not isinstance(there, Missing):
                 self.refused.append((addition.pointer, "there is another value by now"))
             elif not isinstance(find(obj, addition.pointer[:-1]), dict):
