@@ -43,6 +43,12 @@ class Etcd:
         """
         self._call("POST", "/v3/kv/put", {"key": _encode(key.encode()), "value": _encode(value)})
 
+    def delete(self, key: str) -> None:
+        """
+        Delete one key, if it exists.
+        """
+        self._call("POST", "/v3/kv/deleterange", {"key": _encode(key.encode())})
+
     def delete_prefix(self, prefix: str) -> int:
         """
         Delete every key below a prefix.
