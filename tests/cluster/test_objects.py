@@ -323,6 +323,16 @@ async def test_a_page_that_is_too_large_is_read_in_smaller_pieces() -> None:
     assert [seen.query["limit"] for seen in script.seen] == ["500", "125", "31"]
 
 
+async def test_a_page_of_huge_objects_is_not_taken_whole() -> None:
+    small = {"metadata": {"resourceVersion": "9"}, "items": []}
+    script = Script(Reply(body=b" " * (16 * 1024 * 1024 + 1)), Reply(body=small))
+
+    async with connected(script) as cluster:
+        await cluster.objects.list_objects(WIDGETS, page_size=500, continue_token=None)
+
+    assert [seen.query["limit"] for seen in script.seen] == ["500", "125"]
+
+
 async def test_an_object_that_is_too_large_alone_is_an_error() -> None:
     script = Script(*[Reply(body=b" " * 2000)] * 2)
 

@@ -3,6 +3,7 @@ Objects that cannot be rewritten: the others are, and nothing is trimmed.
 """
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -90,3 +91,23 @@ def test_bytes_that_no_server_can_read_are_named_and_left(
     assert "default/broken" in undecodable["message"]
     assert jars.stored_versions() == ["v1alpha1", "v1"]
     assert control_plane.raw_get(key) == b'{"apiVersion": "e2e.example.com/v1alpha1", "kind": "Ja'
+
+
+def test_a_deeply_nested_object_is_rewritten_and_pruned_as_any_other(crd: MakeCrd) -> None:
+    wells = crd("wells")
+    deep: dict[str, Any] = {"bottom": 1}
+    for _ in range(400):
+        deep = {"a": deep}
+    spec = {"raw": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
+    wells.put_legacy([version("v1", schema(spec))], storage="v1")
+    wells.add(
+        "v1",
+        wells.object("v1", "kept", spec={"raw": deep}),
+        wells.object("v1", "cut", spec={"raw": {}, "junk": deep}),
+    )
+
+    wells.label(mode="enforce")
+    wells.wait_until_current()
+
+    assert wells.stored()["kept"]["spec"] == {"raw": deep}
+    assert wells.stored()["cut"]["spec"] == {"raw": {}}

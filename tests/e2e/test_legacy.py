@@ -4,6 +4,7 @@ CRDs carried over from v1beta1, whose objects no server prunes: Espalier does, w
 
 import base64
 import gzip
+import json
 import os
 import subprocess
 import sys
@@ -153,3 +154,31 @@ def restore(crd: Crd) -> None:
         timeout=60,
     )
     assert result.returncode == 0, result.stdout + result.stderr
+
+
+def test_what_was_preserved_is_not_lost_when_the_server_begins_to_prune(
+    crd: MakeCrd, control_plane: ControlPlane
+) -> None:
+    ruins = crd("ruins")
+    ports = {"ports": {"type": "array", "items": {"type": "object", "properties": SIZE}}}
+    ruins.put_legacy([version("v1", schema(ports))], storage="v1")
+    # A list is owned as a whole: no managedFields tell what is in it.
+    ruins.add("v1", ruins.object("v1", "old", spec={"ports": [{"size": 1, "junk": "relic"}]}))
+    ruins.add("v1", ruins.object("v1", "bare", spec={"ports": [{"size": 2, "junk": "relic"}]}))
+    bare = ruins.stored()["bare"]
+    del bare["metadata"]["managedFields"]
+    control_plane.raw_put(f"{ruins.raw_prefix}default/bare", json.dumps(bare).encode())
+    before = ruins.raw()
+
+    ruins.label(mode="observe")
+    ruins.wait_for(CURRENT, "False", "Observed")
+    ruins.plane.api.merge(ruins.path, {"spec": {"preserveUnknownFields": False}})
+    ruins.label(mode="enforce")
+    lost = ruins.wait_for(CURRENT, "False", "WouldLoseData")
+
+    assert "unknown fields were preserved before" in lost["message"]
+    assert ruins.raw() == before
+
+    ruins.label(loss="accept")
+    ruins.wait_until_current()
+    assert b"relic" not in b"".join(ruins.raw().values())

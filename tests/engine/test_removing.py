@@ -9,6 +9,7 @@ import pytest
 
 from espalier.crd import Definition, Version
 from espalier.engine import Outcome, Reason, RunSettings, run, tend
+from espalier.engine.tending import MAX_AT_ONCE
 from espalier.errors import ArchiveFullError, RejectedError
 from espalier.paths import JSON
 from tests.fakes.clock import play
@@ -313,6 +314,39 @@ def test_an_object_that_would_become_empty_is_left_alone_and_named() -> None:
         await ended(task)
 
     play(story())
+
+
+def test_tending_holds_few_objects_at_a_time() -> None:
+    async def story() -> list[int]:
+        cluster = a_cluster(1)
+        task = await tended(cluster)
+        for number in range(2 * MAX_AT_ONCE):
+            cluster.put(f"new{number}", GARBAGE, version="v1")
+        cluster.calls.clear()
+        await cluster.clock.sleep(10)
+        assert all(content(cluster, f"new{n}") == CLEAN for n in range(2 * MAX_AT_ONCE))
+        await ended(task)
+        return [name.count("+") + 1 for call, name in cluster.calls if call == "archive"]
+
+    assert max(play(story())) <= MAX_AT_ONCE
+
+
+def test_what_is_written_while_the_server_begins_to_prune_is_not_removed_unarchived() -> None:
+    late: dict[str, JSON] = {"spec": {"size": 7, "junk": "late"}}
+    cluster = FakeCluster(legacy_widgets())
+    cluster.put("w0", {"spec": {"size": 1}}, version="v1")
+
+    def write_and_flip(call: str, _: str) -> None:
+        if call == "rewrite":
+            cluster.hooks.clear()
+            cluster.touch("w0", late)
+            cluster.change(preserve_unknown_fields=False, generation=2)
+
+    cluster.hooks.append(write_and_flip)
+    outcome = play(run_on(cluster))
+
+    assert outcome.reason == Reason.WOULD_LOSE_DATA
+    assert content(cluster, "w0") == late
 
 
 def test_a_full_archive_puts_tending_off() -> None:

@@ -31,6 +31,12 @@ from espalier.engine.ports import (
 )
 from espalier.paths import JSON
 
+MAX_PAGE_BYTES = 16 * 1024 * 1024
+"""
+An object has at most some 3 MiB, so a page of one always fits; larger pages are cut down. Decoded
+objects take up to ten times their bytes, and a page of a legacy definition is held whole.
+"""
+
 
 class _ListMetadata(msgspec.Struct, rename="camel"):
     continue_token: str = msgspec.field(default="", name="continue")
@@ -258,6 +264,7 @@ def _list_call(resource: Resource, continue_token: str | None, accept: str) -> C
         query={"continue": continue_token} if continue_token else {},
         accept=accept,
         is_read=True,
+        max_answer_bytes=MAX_PAGE_BYTES,
     )
 
 

@@ -37,7 +37,7 @@ PARTIAL_TYPE = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
 PARTIAL_LIST_TYPE = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 
 MAX_ANSWER_BYTES = 64 * 1024 * 1024
-"""An object has at most some 3 MiB, so a page of one always fits; larger pages are cut down."""
+"""Of any answer."""
 
 READ_ATTEMPTS = 4
 _FIRST_PAUSE_SECONDS = 0.5
@@ -61,6 +61,7 @@ class Call:
         path: Absolute and already quoted, below the connection's base URL.
         body: JSON, None for a request without one.
         is_read: Changes nothing, so that it may be sent again.
+        max_answer_bytes: The longest answer that is taken.
     """
 
     verb: str
@@ -73,6 +74,7 @@ class Call:
     accept: str = JSON_TYPE
     is_read: bool = False
     total_seconds: float = TOTAL_SECONDS
+    max_answer_bytes: int = MAX_ANSWER_BYTES
 
     @property
     def attempt(self) -> answers.Attempt:
@@ -181,14 +183,15 @@ class Client:
             sock_read=self._session.timeout.sock_read,
         )
         async with self._answered(call, limits) as response:
-            body = await _read(response, self._max_answer_bytes)
+            max_bytes = min(call.max_answer_bytes, self._max_answer_bytes)
+            body = await _read(response, max_bytes)
             if body is None:
                 response.close()
                 raise TooLargeError(
                     verb=call.verb,
                     resource=call.resource,
                     reason="AnswerTooLarge",
-                    detail=f"more than {self._max_answer_bytes} bytes",
+                    detail=f"more than {max_bytes} bytes",
                 )
             return body
 

@@ -156,7 +156,9 @@ class Migration:
                 planned, self._ports, self._settings, self, progress.record
             )
             return Rewriting(planned, self._ports, self._settings, self._pacer), history
-        removing = Removing(planned, self._ports, self._settings, self._pacer)
+        removing = Removing(
+            planned, self._ports, self._settings, self._pacer, check=self._sentry.check
+        )
         await examine_all(planned, self._ports, removing, self)
         return removing, History()
 

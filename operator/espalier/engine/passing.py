@@ -149,7 +149,15 @@ class Removing:
     The work for a legacy definition: whole pages, an archive, and a PUT where something goes.
     """
 
-    def __init__(self, planned: Legacy, ports: Ports, settings: RunSettings, pacer: Pacer) -> None:
+    def __init__(
+        self,
+        planned: Legacy,
+        ports: Ports,
+        settings: RunSettings,
+        pacer: Pacer,
+        *,
+        check: Callable[[], Awaitable[object]],
+    ) -> None:
         self.resource = planned.resource
         self._ports = ports
         self._settings = settings
@@ -159,6 +167,7 @@ class Removing:
             planned.resource,
             ports.objects,
             ports.archive,
+            check=check,
             is_loss_accepted=planned.policy.is_loss_accepted,
         )
 

@@ -7,7 +7,7 @@ anew. On a version with the status subresource the main endpoint ignores ``statu
 one everything else, so an object may need both.
 """
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 from espalier.crd import Definition
 from espalier.engine.conditions import Reason
@@ -31,6 +31,9 @@ COMES_BACK = "removed fields come back with the write itself, as by an admission
 class Remover:
     """
     Prunes objects of one definition at its storage version.
+
+    Args:
+        check: Raises if the definition is not the same any more.
     """
 
     def __init__(
@@ -40,6 +43,7 @@ class Remover:
         objects: Objects,
         archive: Archive,
         *,
+        check: Callable[[], Awaitable[object]],
         is_loss_accepted: bool,
     ) -> None:
         self.definition = definition
@@ -47,6 +51,7 @@ class Remover:
         self.objects = objects
         self.archive = archive
         self.pruner = Pruner(definition)
+        self.check = check
         self._is_loss_accepted = is_loss_accepted
 
     def examine(self, obj: dict[str, JSON]) -> Careful:
@@ -111,10 +116,15 @@ class Removal:
     async def attempt(self) -> Fate:
         """
         Archive, unless that is done, and write; or patch without a change if nothing goes.
+
+        Raises:
+            DefinitionChangedError: The definition is another by now.
         """
         remover = self._remover
         if self._is_stale:
             self._obj = await remover.objects.get_object(remover.resource, self.key)
+            # Had the server begun to prune, it would have hidden what has to be archived.
+            await remover.check()
             self._is_stale = self.is_archived = False
         if not identity_of(self._obj).is_whole:
             return Failed(UNGUARDED)

@@ -41,6 +41,9 @@ logger = logging.getLogger(__name__)
 PATIENCE = 3
 """How often in a row an object is pruned at once when its fields come back."""
 
+MAX_AT_ONCE = 20
+"""So many objects are in memory; each may have megabytes."""
+
 FIRST_PAUSE_SECONDS = 60.0
 LONGEST_PAUSE_SECONDS = 3600.0
 QUIET_SECONDS = 600.0
@@ -125,6 +128,7 @@ class _Tender:
             planned.resource,
             ports.objects,
             ports.archive,
+            check=sentry.check,
             is_loss_accepted=planned.policy.is_loss_accepted,
         )
         self._due: dict[ObjectKey, float] = {}
@@ -168,7 +172,7 @@ class _Tender:
         """
         while True:
             now = self._clock.monotonic_seconds()
-            due = [key for key, at in self._due.items() if at <= now][: self._settings.page_size]
+            due = [key for key, at in self._due.items() if at <= now][:MAX_AT_ONCE]
             if due:
                 await self._prune(due)
                 continue
