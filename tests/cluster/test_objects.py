@@ -1,3 +1,5 @@
+import sys
+
 import pytest
 
 from espalier.cluster import Cluster
@@ -321,6 +323,32 @@ async def test_a_page_that_is_too_large_is_read_in_smaller_pieces() -> None:
         await objects.list_metadata(WIDGETS, page_size=500, continue_token=None)
 
     assert [seen.query["limit"] for seen in script.seen] == ["500", "125", "31"]
+
+
+def nested(levels: int) -> bytes:
+    return b'{"f:a":' * levels + b"{}" + b"}" * levels
+
+
+async def test_one_object_of_any_depth_does_not_cost_its_page() -> None:
+    fields = b'"managedFields":[{"fieldsV1":' + nested(9_990) + b"}]"
+    items = b'{"metadata":{"name":"deep",' + fields + b'}},{"metadata":{"name":"other"}}'
+    page = b'{"metadata":{"resourceVersion":"9"},"items":[' + items + b"]}"
+    script = Script(Reply(body=page))
+
+    async with connected(script) as cluster:
+        found = await cluster.objects.list_metadata(WIDGETS, page_size=2, continue_token=None)
+
+    assert [metadata.key.name for metadata in found.objects] == ["deep", "other"]
+    assert sys.getrecursionlimit() < 9_990
+
+
+async def test_a_page_that_is_deeper_than_any_server_sends_is_refused() -> None:
+    page = b'{"metadata":{},"items":[{"metadata":{"name":"a"},"spec":' + nested(50_000) + b"}]}"
+    script = Script(Reply(body=page))
+
+    async with connected(script) as cluster:
+        with pytest.raises(RejectedError, match="nested too deeply"):
+            await cluster.objects.list_metadata(WIDGETS, page_size=2, continue_token=None)
 
 
 async def test_a_page_of_huge_objects_is_not_taken_whole() -> None:
