@@ -11,9 +11,12 @@ IMAGE ?= espalier:dev
 FILE ?= tests/data/vectors.json
 OPS ?=
 FLAGS ?=
+DIR ?=
+N ?= 20000
+SEED ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help venv lint format typing imports unit test vectors control-plane e2e demo demo-real image clean
+.PHONY: help venv lint format typing imports unit test vectors cases crds differential control-plane e2e demo demo-real image clean
 
 help: ## Show the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' Makefile
@@ -59,6 +62,15 @@ test: lint typing imports unit ## All that needs no cluster: lint, typing, impor
 
 vectors: $(TOOLS) ## Run test vectors: FILE=other.json OPS=prune,default
 	@$(BIN)/python -m tests.vectors "$(FILE)" $(if $(OPS),--ops "$(OPS)")
+
+cases: $(TOOLS) ## Run a folder of cases: DIR=tests/data/cases
+	@$(BIN)/python -m tests.cases $(if $(DIR),"$(DIR)")
+
+crds: $(TOOLS) ## Judge a folder of definitions with .oracle.json beside them: DIR=folder
+	@$(BIN)/python -m tests.crds $(if $(DIR),"$(DIR)")
+
+differential: $(TOOLS) ## Compare with the API server's packages (needs Go): N=20000 SEED=1 OPS=prune
+	@$(BIN)/python -m tests.differential --examples $(N) $(if $(SEED),--seed $(SEED)) $(if $(OPS),--ops "$(OPS)")
 
 control-plane: $(TOOLS) ## Find or build kube-apiserver, etcd, kubectl (11 minutes, once)
 	@$(BIN)/python -m tests.e2e.controlplane

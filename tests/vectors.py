@@ -21,6 +21,8 @@ from espalier.paths import JSON, Step
 from espalier.schema import Nulls, Profile, Structural
 
 DEFAULT_FILE = Path(__file__).parent / "data" / "vectors.json"
+FOUND_FILE = DEFAULT_FILE.with_name("found.json")
+"""What was found by comparing with the API server's packages."""
 
 LATER_OPS = frozenset({"validate"})
 """Operations that vectors may have, and that later versions will build."""

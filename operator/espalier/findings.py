@@ -46,6 +46,14 @@ _WITHOUT_VALUE = frozenset(
 )
 
 
+class Pointed(str):
+    """
+    A text that the server holds by a pointer, and therefore prints as JSON.
+    """
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FieldError:
     """
@@ -87,6 +95,8 @@ def render_value(value: JSON) -> str:
         apimachinery, ``pkg/util/validation/field/errors.go``, ``Error.ErrorBody``.
     """
     match value:
+        case Pointed():
+            return go_json(value)
         case str():
             return quote(value)
         case float():

@@ -2,18 +2,20 @@
 What an API server was seen to make of the objects of the cases.
 """
 
+import shutil
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
 from espalier import crd, schema
-from espalier.cli.reading import read_documents
 from espalier.errors import MalformedValueError
 from espalier.paths import JSON, render_path
-from espalier.schema import Normalized, Profile
+from espalier.schema import Normalized
+from tests import cases
+from tests.cases import only_document
 
-CASES = Path(__file__).parents[1] / "data" / "cases"
+CASES = cases.DEFAULT_FOLDER
 
 
 class Seen(NamedTuple):
@@ -22,16 +24,10 @@ class Seen(NamedTuple):
     expected: dict[str, JSON]
 
 
-def only(path: Path) -> dict[str, JSON]:
-    (document,) = read_documents(str(path))
-    assert isinstance(document.value, dict)
-    return document.value
-
-
 def seen() -> list[Seen]:
     found = []
     for case in sorted(CASES.iterdir()):
-        objects = only(case / "expect.yaml").get("objects") or {}
+        objects = only_document(case / "expect.yaml").get("objects") or {}
         assert isinstance(objects, dict)
         for name, expected in sorted(objects.items()):
             assert isinstance(expected, dict)
@@ -44,17 +40,8 @@ DECODED = [found for found in SEEN if "result" in found.expected]
 
 
 def decode(found: Seen) -> Normalized:
-    definition = crd.read_definition(only(CASES / found.case / "crd.yaml"))
-    obj = only(CASES / found.case / found.name)
-    named = str(obj["apiVersion"]).rpartition("/")[2]
-    # A version that there is not specifies nothing.
-    schemas = {version.name: crd.structural_of(version) for version in definition.versions}
-    return schema.normalize(
-        obj,
-        schemas.get(named),
-        profile=Profile.APISERVER,
-        preserve_unknown_fields=definition.preserve_unknown_fields,
-    )
+    definition = crd.read_definition(only_document(CASES / found.case / "crd.yaml"))
+    return cases.decode(definition, only_document(CASES / found.case / found.name))
 
 
 def test_there_are_objects() -> None:
@@ -79,3 +66,24 @@ def test_an_object_that_the_server_cannot_decode_is_malformed(found: Seen) -> No
         decode(found)
 
     assert str(caught.value) == found.expected["decodeError"]
+
+
+def test_the_folder_of_cases_passes(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cases.main([]) == 0
+    assert capsys.readouterr().out.endswith(" passed, 0 failed\n")
+
+
+def test_a_case_that_fails_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    case = tmp_path / "odd"
+    shutil.copytree(CASES / "01-root-type-missing", case)
+    expect = (case / "expect.yaml").read_text()
+    (case / "expect.yaml").write_text(expect.replace("reason: Violations", "reason: Odd"))
+
+    assert cases.main([str(tmp_path)]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("FAILED odd/crd.yaml: ")
+    assert lines[-1].endswith(" passed, 1 failed")
+
+
+def test_a_folder_without_cases_fails(tmp_path: Path) -> None:
+    assert cases.main([str(tmp_path)]) == 1

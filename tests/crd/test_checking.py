@@ -2,22 +2,20 @@ import copy
 from collections.abc import Iterable
 from pathlib import Path
 
-import orjson
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from espalier import crd
-from espalier.cli.reading import read_documents
 from espalier.errors import MalformedDefinitionError
 from espalier.findings import ErrorType, FieldError, go_json
 from espalier.paths import JSON, render_path
 from espalier.schema import Structural
+from tests import cases
+from tests.cases import messages, only_document
 from tests.differential.definitions import definitions
 
-ROOT = Path(__file__).parents[2]
-CASES = ROOT / "tests" / "data" / "cases"
-PUBLISHED = ROOT.parent / "shared" / "crds"
+CASES = cases.DEFAULT_FOLDER
 
 NEED_VALUE_VALIDATION = {"13-bad-defaults"}
 """Cases with defaults whose values are wrong, which is not judged yet."""
@@ -57,17 +55,6 @@ def rejected(new: JSON, old: JSON = None) -> list[str]:
     return [str(rejection) for rejection in crd.check_definition(new, old)]
 
 
-def only_document(path: Path) -> dict[str, JSON]:
-    (document,) = read_documents(str(path))
-    assert isinstance(document.value, dict)
-    return document.value
-
-
-def messages(listed: JSON) -> list[str]:
-    assert isinstance(listed, list)
-    return sorted(str(one["message"] if isinstance(one, dict) else one) for one in listed)
-
-
 @pytest.mark.parametrize(
     "case",
     [case for case in sorted(CASES.iterdir()) if case.name not in NEED_VALUE_VALIDATION],
@@ -80,20 +67,6 @@ def test_a_case_is_refused_as_the_server_refuses_it(case: Path) -> None:
     assert sorted(rejected(only_document(case / "crd.yaml"))) == messages(
         expect["createRejections"]
     )
-
-
-def published() -> list[Path]:
-    return sorted(PUBLISHED.rglob("*.oracle.json")) if PUBLISHED.is_dir() else []
-
-
-@pytest.mark.skipif(not published(), reason="no folder of published CRDs beside the checkout")
-@pytest.mark.parametrize("oracle", published(), ids=lambda path: path.name.split(".")[0])
-def test_a_published_definition_is_refused_as_the_server_refuses_it(oracle: Path) -> None:
-    told = orjson.loads(oracle.read_bytes())
-    name = oracle.name.removesuffix(".oracle.json")
-    (found,) = oracle.parent.glob(f"{name}.*yaml")
-
-    assert sorted(rejected(only_document(found))) == messages(told["createValidation"])
 
 
 @pytest.mark.parametrize(
@@ -569,6 +542,24 @@ def test_a_stored_version_must_stay() -> None:
 
     assert render_path(found.error.path) == "status.storedVersions[0]"
     assert found.error.value == "v0"
+
+
+def test_a_name_that_two_versions_have_is_stored_once() -> None:
+    twice = manifest(versions=[version("v1", storage=False), version("v1", storage=True)])
+
+    assert 'status.storedVersions: Invalid value: ["v1"]: must have the storage version v1' in (
+        rejected(twice)
+    )
+
+
+def test_an_empty_list_at_the_root_counts_where_there_is_a_status() -> None:
+    with_status: JSON = {"status": {}}
+    schema: JSON = {"type": "object", "allOf": []}
+
+    (found,) = rejected(manifest(versions=[version("v1", schema, subresources=with_status)]))
+
+    assert "fields are allowed at the root of the schema if the status subresource" in found
+    assert rejected(manifest(schema)) == []
 
 
 def test_the_values_of_defaults_are_judged_by_whoever_is_handed_in() -> None:

@@ -7,6 +7,7 @@ from tests import vectors
 from tests.vectors import Vector
 
 EVERY = list(vectors.read_vectors(vectors.DEFAULT_FILE))
+FOUND = list(vectors.read_vectors(vectors.FOUND_FILE))
 BUILT = [
     vector
     for vector in EVERY
@@ -29,6 +30,13 @@ SEED_EXAMPLES = (
     *("structural-seed003-litmus-raw-extension/kep", "structural-seed003-litmus-ip/kep"),
     *("structural-seed003-litmus-json/kep", "structural-seed003-litmus-string-map/kep"),
 )
+
+
+def test_what_was_found_on_the_way_is_run_by_the_command(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert vectors.main([str(vectors.FOUND_FILE)]) == 0
+    assert capsys.readouterr().out.splitlines()[-1] == f"{len(FOUND)} passed, 0 failed"
 
 
 @pytest.mark.parametrize("vector", BUILT, ids=lambda vector: vector.id)

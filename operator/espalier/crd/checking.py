@@ -248,7 +248,7 @@ def _shared(
             holder.validation.schema,
             (*path, schema_key, "openAPIV3Schema"),
             requirements,
-            has_status=has_status,
+            set_with_status=holder.validation.set_at_root if has_status else (),
             judge=judge,
         )
     yield from subresource_errors(holder.subresources, (*path, "subresources"))
@@ -318,11 +318,13 @@ def _stored_versions(new: Internal, old: Internal | None) -> Iterator[FieldError
     if not stored:
         yield faults.invalid(path, None, "must have at least one stored version")
         return
+    names: set[str] = set()
     for version in new.versions:
-        if version.storage and version.name not in stored:
+        # Each name counts once: a second storage version of that name has nothing left.
+        if version.storage and (version.name not in stored or version.name in names):
             detail = f"must have the storage version {version.name}"
             yield faults.invalid(path, [*stored], detail)
-    names = {version.name for version in new.versions}
+        names.add(version.name)
     for index, name in enumerate(stored):
         # Of several equal entries the server keeps the last.
         if name not in names and name not in stored[index + 1 :]:

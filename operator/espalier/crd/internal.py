@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from espalier import schema
 from espalier.crd.fields import Fields
-from espalier.crd.keywords import decode_schema
+from espalier.crd.keywords import decode_schema, keywords_set
 from espalier.errors import MalformedDefinitionError, MalformedValueError
 from espalier.paths import JSON
 
@@ -80,9 +80,11 @@ class Validation(NamedTuple):
 
     Attributes:
         schema: As ``decode_schema`` gives it.
+        set_at_root: Which keywords the root has, an empty list or map counting too.
     """
 
     schema: dict[str, JSON] | None
+    set_at_root: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -312,13 +314,8 @@ def _version(entry: Fields, whole: Shared) -> InternalVersion:
 def _shared(holder: Fields, schema_key: str, json_path_key: str) -> Shared:
     validation = holder.object(schema_key)
     subresources = holder.object("subresources")
-    raw = None if validation is None else validation.raw("openAPIV3Schema")
     return Shared(
-        validation=None
-        if validation is None
-        else Validation(
-            None if raw is None else decode_schema(raw, (*validation.path, "openAPIV3Schema"))
-        ),
+        validation=None if validation is None else _validation(validation),
         subresources=None if subresources is None else _subresources(subresources),
         columns=tuple(
             Column(
@@ -335,6 +332,14 @@ def _shared(holder: Fields, schema_key: str, json_path_key: str) -> Shared:
             selected.text("jsonPath") for selected in holder.objects("selectableFields")
         ),
     )
+
+
+def _validation(holder: Fields) -> Validation:
+    raw = holder.raw("openAPIV3Schema")
+    if raw is None:
+        return Validation(None)
+    decoded = decode_schema(raw, (*holder.path, "openAPIV3Schema"))
+    return Validation(decoded, keywords_set(raw, decoded))
 
 
 def _subresources(subresources: Fields) -> Subresources:

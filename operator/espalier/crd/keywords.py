@@ -36,6 +36,22 @@ def decode_schema(raw: JSON, path: Path) -> dict[str, JSON]:
     return _decode(raw, path, 0)
 
 
+def keywords_set(raw: JSON, decoded: Keywords) -> tuple[str, ...]:
+    """
+    Name the keywords that one node has, an empty list or map counting too.
+
+    Args:
+        raw: The node as it was before it was decoded.
+
+    Returns:
+        The keywords, in the order of the server's struct.
+    """
+    written = raw if isinstance(raw, dict) else {}
+    return tuple(
+        keyword for keyword in _KINDS if keyword in decoded or written.get(keyword) in ([], {})
+    )
+
+
 def nodes(keywords: Keywords) -> Iterator[Keywords]:
     """
     Yield a decoded schema and all schemas in it.

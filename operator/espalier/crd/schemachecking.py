@@ -52,7 +52,7 @@ def schema_errors(
     path: Path,
     requirements: Requirements,
     *,
-    has_status: bool,
+    set_with_status: tuple[str, ...],
     judge: Judge,
 ) -> tuple[FieldError, ...]:
     """
@@ -61,13 +61,13 @@ def schema_errors(
     Args:
         keywords: As ``decode_schema`` gives them.
         path: Where the schema stands, to the server.
-        has_status: Whether the status subresource is on.
+        set_with_status: The keywords that the root has, if the status subresource is on.
 
     Source:
         apiextensions-apiserver, ``pkg/apis/apiextensions/validation/validation.go``,
         ``validateCustomResourceDefinitionValidation``.
     """
-    found = list(_root_with_status(keywords, path)) if has_status else []
+    found = list(_root_with_status(keywords, path, set_with_status))
     if "nullable" in keywords:
         found.append(faults.forbidden((*path, "nullable"), "nullable cannot be true at the root"))
     unreadable: FieldError | None = None
@@ -82,8 +82,10 @@ def schema_errors(
     return tuple(found)
 
 
-def _root_with_status(keywords: Keywords, path: Path) -> Iterator[FieldError]:
-    for keyword in keywords:
+def _root_with_status(
+    keywords: Keywords, path: Path, names: tuple[str, ...]
+) -> Iterator[FieldError]:
+    for keyword in names:
         if keyword == "type" and text(keywords, "type") != "object":
             detail = (
                 'only "object" is allowed as the type at the root of the schema'

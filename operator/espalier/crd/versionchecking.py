@@ -10,7 +10,7 @@ from espalier.crd.fieldpaths import resolve
 from espalier.crd.internal import Column, InternalVersion, Scale, Subresources
 from espalier.crd.requirements import MAX_SELECTABLE_FIELDS
 from espalier.errors import SchemaParseError
-from espalier.findings import ErrorType, FieldError
+from espalier.findings import ErrorType, FieldError, Pointed
 from espalier.paths import JSON, Key, Path, render_path
 from espalier.schema import Profile, Structural
 
@@ -27,9 +27,9 @@ def warning_errors(version: InternalVersion, path: Path) -> Iterator[FieldError]
         apiextensions-apiserver, ``pkg/apis/apiextensions/validation/validation.go``,
         ``validateDeprecationWarning``.
     """
-    warning = version.deprecation_warning
-    if warning is None:
+    if version.deprecation_warning is None:
         return
+    warning = Pointed(version.deprecation_warning)
     below = (*path, "deprecationWarning")
     if not version.deprecated:
         yield faults.invalid(below, warning, "can only be set for deprecated versions")
@@ -79,7 +79,9 @@ def _under(value: str, roots: tuple[str, ...], where: str, path: Path) -> Iterat
     if not value.startswith("."):
         yield faults.invalid(path, value, _NOT_SIMPLE)
     elif not value.startswith(tuple(f"{root}." for root in roots)):
-        yield faults.invalid(path, value, f"should be a json path {where}")
+        # Only one of these paths is optional, and so held by a pointer.
+        shown = Pointed(value) if len(roots) > 1 else value
+        yield faults.invalid(path, shown, f"should be a json path {where}")
 
 
 _NOT_SIMPLE = "must be a simple json path starting with ."

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/objectmeta"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/pruning"
+	openapiv2 "k8s.io/apiextensions-apiserver/pkg/controller/openapi/v2"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	runtimeschema "k8s.io/apimachinery/pkg/runtime/schema"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
@@ -28,10 +29,11 @@ type question struct {
 	Schema  json.RawMessage `json:"schema"`
 	Input   json.RawMessage `json:"input"`
 	Options struct {
-		Path                  string `json:"path"`
-		ResourceRoot          *bool  `json:"resourceRoot"`
-		Metadata              string `json:"metadata"`
-		PreserveUnknownFields bool   `json:"preserveUnknownFields"`
+		Path                  string          `json:"path"`
+		Old                   json.RawMessage `json:"old"`
+		ResourceRoot          *bool           `json:"resourceRoot"`
+		Metadata              string          `json:"metadata"`
+		PreserveUnknownFields bool            `json:"preserveUnknownFields"`
 	} `json:"options"`
 }
 
@@ -71,12 +73,24 @@ func answerTo(line []byte) (result answer) {
 	if err := json.Unmarshal(line, &asked); err != nil {
 		return answer{"failure": err.Error()}
 	}
+	if asked.Op == "crd-check" {
+		return checkDefinition(asked)
+	}
 	structural, err := parse(asked.Schema)
 	if err != nil {
 		return answer{"parse_error": err.Error()}
 	}
-	if asked.Op == "structural" {
+	switch asked.Op {
+	case "structural":
 		return check(structural, asked.Options.Path)
+	case "defaults-check":
+		return checkDefaults(structural, asked.Options.Path)
+	case "unfold":
+		return render(structural.DeepCopy().Unfold())
+	case "strip":
+		return render(structural.StripValueValidations())
+	case "publish-v2":
+		return render(openapiv2.ToStructuralOpenAPIV2(structural))
 	}
 	var input any
 	if err := utiljson.Unmarshal(asked.Input, &input); err != nil {
@@ -99,6 +113,8 @@ func answerTo(line []byte) (result answer) {
 		return answer{"object": input}
 	case "normalize":
 		return normalize(input, structural, asked)
+	case "judge":
+		return judge(input, structural)
 	}
 	return answer{"failure": "unknown op " + asked.Op}
 }

@@ -1,0 +1,196 @@
+"""
+Runs a folder of cases against ``espalier``: ``python -m tests.cases [FOLDER]``.
+
+A case is a folder: a definition (``crd.yaml``), objects, and ``expect.yaml``, what an API server
+was seen to make of them. Errors of value validation are not looked at.
+"""
+
+import argparse
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from espalier import crd, schema
+from espalier.cli.reading import read_documents
+from espalier.crd import Definition
+from espalier.errors import EspalierError, MalformedValueError
+from espalier.paths import JSON, render_path
+from espalier.schema import Normalized, Profile
+
+DEFAULT_FOLDER = Path(__file__).parent / "data" / "cases"
+
+
+class MismatchError(Exception):
+    """
+    Espalier says something else than the API server did.
+    """
+
+
+def only_document(path: Path) -> dict[str, JSON]:
+    """
+    Read the one document of a file.
+    """
+    (document,) = read_documents(str(path))
+    if not isinstance(document.value, dict):
+        raise MismatchError(f"{path.name}: not an object")
+    return document.value
+
+
+def messages(listed: JSON) -> list[str]:
+    """
+    Give the texts of expected findings, which are written as texts or as objects; sorted.
+    """
+    found = listed if isinstance(listed, list) else []
+    return sorted(str(one["message"] if isinstance(one, dict) else one) for one in found)
+
+
+def decode(definition: Definition, obj: dict[str, JSON]) -> Normalized:
+    """
+    Decode an object as the API server does.
+
+    Raises:
+        MalformedValueError: The API server could not.
+    """
+    named = str(obj["apiVersion"]).rpartition("/")[2]
+    # A version that there is not specifies nothing.
+    schemas = {version.name: crd.structural_of(version) for version in definition.versions}
+    return schema.normalize(
+        obj,
+        schemas.get(named),
+        profile=Profile.APISERVER,
+        preserve_unknown_fields=definition.preserve_unknown_fields,
+    )
+
+
+def verdict(manifest: JSON) -> tuple[str | None, list[str], str]:
+    """
+    Give the reason of the condition, its findings (sorted), and the message if it has none.
+    """
+    definition = crd.read_definition(manifest)
+    made = crd.nonstructural_condition(definition)
+    if made is None:
+        return None, [], ""
+    if made.reason == "StructuralError":
+        return made.reason, [], made.message
+    findings = crd.structural_findings(definition)
+    return made.reason, sorted(str(found) for found in findings), ""
+
+
+def check_verdict(manifest: JSON, expected: JSON, message: JSON) -> None:
+    """
+    Compare the verdict on the structure with the expected one.
+
+    Raises:
+        MismatchError: They differ.
+    """
+    wanted = expected if isinstance(expected, dict) else {}
+    reason, violations, told = verdict(manifest)
+    if (reason, violations) != (wanted.get("reason"), messages(wanted.get("violations"))):
+        raise MismatchError(f"got {reason} {violations}, expected {wanted}")
+    # Which of several unreadable keywords the server meets first is up to its map order.
+    unreadable = re.compile(r"failed to check validation schema for version \w+: OpenAPIV3Schema '")
+    if told != (message or "") and not (unreadable.match(told) and unreadable.match(str(message))):
+        raise MismatchError(f"got {told}, expected {message}")
+
+
+def check_case(case: Path) -> Iterator[tuple[str, Exception | None]]:
+    """
+    Check one case.
+
+    Yields:
+        The name of each check, and why it failed; None if it did not.
+    """
+    expect = only_document(case / "expect.yaml")
+    manifest = only_document(case / "crd.yaml")
+    told = expect.get("crd")
+    structure = told.get("nonStructuralSchema") if isinstance(told, dict) else None
+    message = structure.get("message") if isinstance(structure, dict) else None
+    yield "crd.yaml", _failure_of_verdict(manifest, structure, message)
+    if isinstance(told, dict) and "createRejections" in told:
+        yield "rejections", _failure_of_rejections(manifest, messages(told["createRejections"]))
+    objects = expect.get("objects")
+    for name, wanted in (objects if isinstance(objects, dict) else {}).items():
+        if isinstance(wanted, dict) and {"result", "decodeError"} & wanted.keys():
+            yield name, _failure_of_object(manifest, only_document(case / name), wanted)
+
+
+def _failure_of_verdict(manifest: JSON, expected: JSON, message: JSON) -> Exception | None:
+    try:
+        check_verdict(manifest, expected, message)
+    except (EspalierError, MismatchError) as error:
+        return error
+    return None
+
+
+# What only the values of defaults and compiled rules can tell.
+_NOT_BUILT = re.compile(r"\S*(\.default[.:\[]|\.x-kubernetes-validations\[)")
+
+
+def _failure_of_rejections(manifest: JSON, expected: list[str]) -> Exception | None:
+    try:
+        got = sorted(str(rejection) for rejection in crd.check_definition(manifest))
+    except EspalierError as error:
+        return error
+    extra = [text for text in got if text not in expected]
+    missing = [text for text in expected if text not in got and not _NOT_BUILT.match(text)]
+    if extra or missing:
+        return MismatchError(f"refused for {extra} too, but not for {missing}")
+    return None
+
+
+def _failure_of_object(
+    manifest: JSON, obj: dict[str, JSON], wanted: dict[str, JSON]
+) -> Exception | None:
+    try:
+        decoded = decode(crd.read_definition(manifest), obj)
+    except MalformedValueError as error:
+        same = str(error) == wanted.get("decodeError")
+        return None if same else error
+    except EspalierError as error:
+        return error
+    if "result" not in wanted:
+        return MismatchError(f"expected the error {wanted.get('decodeError')}")
+    removed = sorted(map(render_path, decoded.removed))
+    if removed != wanted.get("prunedPaths"):
+        return MismatchError(f"removed {removed}, expected {wanted.get('prunedPaths')}")
+    if not schema.equal_json(decoded.value, wanted["result"]):
+        return MismatchError(f"got {decoded.value}, expected {wanted['result']}")
+    return None
+
+
+def report(results: Iterator[tuple[str, Exception | None]]) -> int:
+    """
+    Print the failures and the counts; return the exit code.
+    """
+    passed = failed = 0
+    for name, failure in results:
+        if failure is None:
+            passed += 1
+        else:
+            failed += 1
+            sys.stdout.write(f"FAILED {name}: {failure}\n")
+    sys.stdout.write(f"{passed} passed, {failed} failed\n")
+    return 0 if passed and not failed else 1
+
+
+def _run(folder: Path) -> Iterator[tuple[str, Exception | None]]:
+    for case in sorted(path.parent for path in folder.glob("*/expect.yaml")):
+        try:
+            for name, failure in check_case(case):
+                yield f"{case.name}/{name}", failure
+        except (EspalierError, MismatchError, OSError, ValueError) as error:
+            yield case.name, error
+
+
+def main(arguments: Sequence[str]) -> int:
+    """
+    Run as the command line asks for; return the exit code.
+    """
+    parser = argparse.ArgumentParser(prog="python -m tests.cases", description="Run cases.")
+    parser.add_argument("folder", nargs="?", type=Path, default=DEFAULT_FOLDER)
+    return report(_run(parser.parse_args(arguments).folder))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
