@@ -4,6 +4,7 @@ The operator as a process of its own, as it runs in a cluster.
 
 import os
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 from tests.e2e.controlplane.auditing import Request
@@ -24,15 +25,14 @@ class Operator:
     def __init__(self, plane: ControlPlane, kubeconfig: Path, **settings: object) -> None:
         self._plane = plane
         self._kubeconfig = kubeconfig
-        self._settings = QUICK | {
-            f"ESPALIER_{name.upper()}": str(value) for name, value in settings.items()
-        }
+        self._settings = _variables(settings)
         self.child = self._start()
 
-    def restart(self) -> None:
+    def restart(self, **settings: object) -> None:
         """
-        Start it again after ``kill``.
+        Start it again after ``kill``, with other settings.
         """
+        self._settings = _variables(settings)
         self.child = self._start()
 
     def kill(self) -> None:
@@ -70,3 +70,8 @@ def is_ours(request: Request) -> bool:
     Tell whether the operator made a request, by its own session or by Kopf's.
     """
     return request.user_agent.startswith(("espalier/", "kopf/"))
+
+
+def _variables(settings: Mapping[str, object]) -> dict[str, str]:
+    named = {f"ESPALIER_{name.upper()}": str(value) for name, value in settings.items()}
+    return QUICK | named
