@@ -16,7 +16,7 @@ N ?= 20000
 SEED ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help venv lint format typing imports unit test vectors cases crds differential control-plane e2e demo demo-real image clean
+.PHONY: help venv lint format typing imports unit test vectors cases crds differential control-plane e2e bench-schema demo demo-real image clean
 
 help: ## Show the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' Makefile
@@ -71,6 +71,9 @@ crds: $(TOOLS) ## Judge a folder of definitions with .oracle.json beside them: D
 
 differential: $(TOOLS) ## Compare with the API server's packages (needs Go): N=20000 SEED=1 OPS=prune
 	@$(BIN)/python -m tests.differential --examples $(N) $(if $(SEED),--seed $(SEED)) $(if $(OPS),--ops "$(OPS)")
+
+bench-schema: $(RUNTIME) ## Measure the schema core: copies, normal forms, compile times
+	@$(BIN)/python -m benchmarks.schema
 
 control-plane: $(TOOLS) ## Find or build kube-apiserver, etcd, kubectl (11 minutes, once)
 	@$(BIN)/python -m tests.e2e.controlplane

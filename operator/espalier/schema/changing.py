@@ -2,16 +2,17 @@
 The closures that change values, and the journal that they keep.
 
 A closure returns the very value that it was given if nothing changes, else a changed copy of it:
-the input is never edited. What was done is written into a journal. An entry holds its steps from
-the innermost outwards, and whoever holds a changed child appends its own step to the entries that
-the child has added: paths cost nothing where nothing changes.
+the input is never edited. What was done is written into a journal, innermost first: whoever holds
+a changed child notes its step for all that the child has noted. So paths cost nothing where nothing
+changes, and little until somebody asks for them.
 """
 
 import enum
 from collections.abc import Callable, Iterator, Mapping
-from typing import NamedTuple, TypeAlias
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeAlias
 
-from espalier.paths import JSON, Path, Step
+from espalier.paths import JSON, Path
 from espalier.schema.objectmeta import drop_unknown_metadata
 from espalier.schema.values import SCALARS, copy_json
 
@@ -24,22 +25,8 @@ class Act(enum.Enum):
     PRUNED = enum.auto()
     NULL_DROPPED = enum.auto()
     FILLED = enum.auto()
-
-
-Entry: TypeAlias = tuple[Act, list[Step]]
-Journal: TypeAlias = list[Entry]
-OnObject: TypeAlias = Callable[[dict[str, JSON], Journal], JSON]
-OnList: TypeAlias = Callable[[list[JSON], Journal], JSON]
-
-
-class OnNull(enum.Enum):
-    """
-    What becomes of a null.
-    """
-
-    KEEP = enum.auto()
-    DROP = enum.auto()
-    FILL = enum.auto()
+    WITHIN = enum.auto()
+    """Nothing by itself: what was noted since a mark was done below these steps."""
 
 
 class Gone(enum.Enum):
@@ -50,6 +37,65 @@ class Gone(enum.Enum):
     GONE = enum.auto()
 
 
+# A member of an enumeration is dear to look up, and these are looked up for each change.
+_PRUNED, _NULL_DROPPED, _FILLED, _WITHIN = Act
+_GONE = Gone.GONE
+
+Entry: TypeAlias = tuple[Act, Path, int]
+"""What was done, the steps to there, and the mark: only ``WITHIN`` needs it."""
+
+Journal: TypeAlias = list[Entry]
+Changed: TypeAlias = "JSON | Gone"
+OnContainer: TypeAlias = Callable[[Any, Journal], Changed]
+"""Made for objects, or for lists, and called with these alone."""
+
+
+def paths_of(journal: Journal) -> Mapping[Act, tuple[Path, ...]]:
+    """
+    List where each act was done, in the order in which it was.
+    """
+    found: dict[Act, list[Path]] = {act: [] for act in Act}
+    # From the end, so that the steps outside are known before what lies within.
+    around: list[tuple[int, Path]] = [(0, ())]
+    for position in range(len(journal) - 1, -1, -1):
+        while around[-1][0] > position:
+            around.pop()
+        act, steps, mark = journal[position]
+        path = around[-1][1] + steps
+        if act is _WITHIN:
+            around.append((mark, path))
+        else:
+            found[act].append(path)
+    return {act: tuple(reversed(paths)) for act, paths in found.items()}
+
+
+class OnNull(enum.Enum):
+    """
+    What becomes of a null.
+    """
+
+    KEEP = enum.auto()
+    DROP = enum.auto()
+    FILL = enum.auto()
+    PRUNE = enum.auto()
+    """The field goes, whether it is null or not."""
+
+
+@dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
+class Shape:
+    """
+    What the closures of one place were made of.
+
+    Attributes:
+        needed: The fields that are filled in where they are absent.
+    """
+
+    children: Mapping[str, "Change"]
+    rest: "Change"
+    needed: frozenset[str]
+    item: "Change"
+
+
 class Change(NamedTuple):
     """
     What to do at one place.
@@ -58,22 +104,44 @@ class Change(NamedTuple):
         on_object: None where objects have nothing to be done to them; likewise ``on_list``.
         on_null: Applies to a field; an item of a list is never dropped.
         filling: What fills in; to be copied.
+        shape: None where scalars are expected.
     """
 
-    on_object: OnObject | None = None
-    on_list: OnList | None = None
+    on_object: OnContainer | None = None
+    on_list: OnContainer | None = None
     on_null: OnNull = OnNull.KEEP
     filling: JSON = None
+    shape: Shape | None = None
 
     def within(self, value: JSON, journal: Journal) -> JSON:
         """
         Change what lies within a value.
         """
+        if isinstance(value, dict) and self.on_object is not None:
+            changed = self.on_object(value, journal)
+        elif isinstance(value, list) and self.on_list is not None:
+            changed = self.on_list(value, journal)
+        else:
+            return value
+        return value if isinstance(changed, Gone) else changed
+
+    def of_field(self, value: JSON, journal: Journal) -> Changed:
+        """
+        Change the value of a field, whatever it is.
+        """
         if isinstance(value, dict):
             return value if self.on_object is None else self.on_object(value, journal)
         if isinstance(value, list):
             return value if self.on_list is None else self.on_list(value, journal)
-        return value
+        if self.on_null is OnNull.PRUNE:
+            return _prune(value, journal)
+        if value is not None or self.on_null is OnNull.KEEP:
+            return value
+        if self.on_null is OnNull.DROP:
+            journal.append((_NULL_DROPPED, (), 0))
+            return _GONE
+        journal.append((_FILLED, (), 0))
+        return copy_json(self.filling)
 
     def is_idle(self) -> bool:
         """
@@ -82,111 +150,88 @@ class Change(NamedTuple):
         return self.on_object is None and self.on_list is None and self.on_null is OnNull.KEEP
 
 
+def _prune(_value: JSON, journal: Journal) -> Gone:
+    journal.append((_PRUNED, (), 0))
+    return _GONE
+
+
 IDLE = Change()
-
-OnField: TypeAlias = Callable[[JSON, Journal], "JSON | Gone"]
-
-
-def _prune(_value: JSON, journal: Journal) -> "JSON | Gone":
-    journal.append((Act.PRUNED, []))
-    return Gone.GONE
+PRUNING = Change(_prune, _prune, OnNull.PRUNE)
+"""Takes a field away, whatever it is."""
 
 
-def paths_of(journal: Journal, act: Act) -> tuple[Path, ...]:
-    """
-    List where an act was done, in the order of the journal.
-    """
-    return tuple(tuple(reversed(steps)) for done, steps in journal if done is act)
-
-
-def filtering_metadata(then: OnObject | None) -> OnObject:
+def filtering_metadata(then: OnContainer | None) -> OnContainer:
     """
     Make a closure that drops what metadata does not have, and then goes on.
     """
 
-    def change(metadata: dict[str, JSON], journal: Journal) -> JSON:
+    def change(metadata: dict[str, JSON], journal: Journal) -> Changed:
         known, unknown = drop_unknown_metadata(metadata)
-        journal.extend((Act.PRUNED, list(reversed(path))) for path in unknown)
+        journal.extend((_PRUNED, path, 0) for path in unknown)
         return known if then is None else then(known, journal)
 
     return change
 
 
-def _unless_idle(change: Change) -> OnField | None:
-    return None if change.is_idle() else _field_closure(change)
-
-
-def _field_closure(change: Change) -> OnField:
-    # Unpacked once: this is the most frequent call of all.
-    on_object, on_list, on_null, filling = change
-
-    def of_field(value: JSON, journal: Journal) -> "JSON | Gone":
-        if isinstance(value, dict):
-            return value if on_object is None else on_object(value, journal)
-        if isinstance(value, list):
-            return value if on_list is None else on_list(value, journal)
-        if value is not None or on_null is OnNull.KEEP:
-            return value
-        if on_null is OnNull.DROP:
-            journal.append((Act.NULL_DROPPED, []))
-            return Gone.GONE
-        journal.append((Act.FILLED, []))
-        return copy_json(filling)
-
-    return of_field
-
-
 def object_closure(
-    children: Mapping[str, Change], rest: Change | None, fillings: Mapping[str, JSON]
-) -> OnObject | None:
+    children: Mapping[str, Change], rest: Change, fillings: Mapping[str, JSON]
+) -> OnContainer | None:
     """
     Make the closure of an object's fields; None if there is nothing to do, whatever the object.
 
     Args:
         children: What to do with the fields of these names.
-        rest: What to do with the others; None prunes them.
+        rest: What to do with the others.
         fillings: What fills in for fields that are absent; to be copied.
     """
-    # Objects have a table of their own and scalars none, which spares most of the calls.
-    busy = [change for change in children.values() if not change.is_idle()]
-    if rest is not None and rest.is_idle() and not busy and not fillings:
+    if not children and not fillings:
+        return _map_closure(rest)
+    if rest.is_idle() and not fillings and all(change.is_idle() for change in children.values()):
         return None
-    on_objects = {name: change.on_object for name, change in children.items()}
-    on_others = {name: _unless_idle(change) for name, change in children.items()}
-    of_rest = _prune if rest is None else rest.on_object
-    of_other_rest = _prune if rest is None else _unless_idle(rest)
-    prunes, filled = rest is None, fillings.keys()
+    return _fields_closure(children, rest, fillings)
 
-    def change(fields: dict[str, JSON], journal: Journal) -> JSON:
-        changed = fields
-        mark = len(journal)
+
+def _fields_closure(  # noqa: C901 - see below
+    children: Mapping[str, Change], rest: Change, fillings: Mapping[str, JSON]
+) -> OnContainer:
+    on_objects = {name: change.on_object for name, change in children.items()}
+    on_lists = {name: change.on_list for name, change in children.items()}
+    keeps_scalars, needed = rest is not PRUNING, tuple(fillings)
+
+    # The hottest loop of all: calls instead of these branches would double its time.
+    def change(  # noqa: C901, PLR0912
+        fields: dict[str, JSON], journal: Journal
+    ) -> Changed:
+        changed, mark = fields, len(journal)
         for name, old in fields.items():
-            if old.__class__ in SCALARS:
-                if not prunes or name in on_others:
+            kind = old.__class__
+            if kind in SCALARS:
+                if keeps_scalars or name in on_objects:
                     continue
-                new = _prune(old, journal)
-            elif isinstance(old, dict):
-                on_object = on_objects.get(name, of_rest)
+                new: Changed = _prune(old, journal)
+            elif kind is dict:
+                on_object = on_objects.get(name, rest.on_object)
                 new = old if on_object is None else on_object(old, journal)
+            elif kind is list:
+                on_list = on_lists.get(name, rest.on_list)
+                new = old if on_list is None else on_list(old, journal)
             else:
-                on_other = on_others.get(name, of_other_rest)
-                new = old if on_other is None else on_other(old, journal)
+                new = children.get(name, rest).of_field(old, journal)
             if new is not old:
-                changed = _put(fields.copy() if changed is fields else changed, name, new)
-                mark = _prefix(journal, mark, name)
-        if filled and not filled <= fields.keys():
-            return _fill(fields.copy() if changed is fields else changed, fillings, journal)
+                if changed is fields:
+                    changed = fields.copy()
+                if isinstance(new, Gone):
+                    del changed[name]
+                else:
+                    changed[name] = new
+                journal.append((_WITHIN, (name,), mark))
+                mark = len(journal)
+        for name in needed:
+            if name not in fields:
+                return _fill(fields.copy() if changed is fields else changed, fillings, journal)
         return changed
 
     return change
-
-
-def _put(changed: dict[str, JSON], name: str, new: "JSON | Gone") -> dict[str, JSON]:
-    if isinstance(new, Gone):
-        del changed[name]
-    else:
-        changed[name] = new
-    return changed
 
 
 def _fill(
@@ -194,58 +239,81 @@ def _fill(
 ) -> dict[str, JSON]:
     for name, filling in fillings.items():
         if name not in changed:
-            changed[name] = copy_json(filling)
-            journal.append((Act.FILLED, [name]))
+            scalar = filling.__class__ in SCALARS
+            changed[name] = filling if scalar else copy_json(filling)
+            journal.append((_FILLED, (name,), 0))
     return changed
 
 
-def list_closure(item: Change) -> OnList | None:
-    """
-    Make the closure of a list's items; None if there is nothing to do, whatever the list.
-
-    No item is ever removed, so that the indexes of paths stay true.
-    """
-    on_null = OnNull.KEEP if item.on_null is OnNull.DROP else item.on_null
-    on_other = _unless_idle(item._replace(on_null=on_null))
-    if on_other is None:
+def _map_closure(value: Change) -> OnContainer | None:
+    if value is PRUNING:
+        return _empty_object
+    if value.is_idle():
         return None
-    on_object = item.on_object
+    of_value = value.of_field
 
-    def change(items: list[JSON], journal: Journal) -> JSON:
-        changed = items
-        mark = len(journal)
-        for index, old in enumerate(items):
+    def change(fields: dict[str, JSON], journal: Journal) -> Changed:
+        changed, mark = fields, len(journal)
+        for name, old in fields.items():
             if old.__class__ in SCALARS:
                 continue
-            if isinstance(old, dict) and on_object is not None:
-                new: JSON | Gone = on_object(old, journal)
-            else:
-                new = on_other(old, journal)
-            if new is old or isinstance(new, Gone):
-                continue
-            if changed is items:
-                changed = items.copy()
-            changed[index] = new
-            mark = _prefix(journal, mark, index)
+            new = of_value(old, journal)
+            if new is not old:
+                if changed is fields:
+                    changed = fields.copy()
+                if isinstance(new, Gone):
+                    del changed[name]
+                else:
+                    changed[name] = new
+                journal.append((_WITHIN, (name,), mark))
+                mark = len(journal)
         return changed
 
     return change
 
 
-def _prefix(journal: Journal, mark: int, step: Step) -> int:
-    for position in range(mark, len(journal)):
-        journal[position][1].append(step)
-    return len(journal)
+def list_closure(item: Change) -> OnContainer | None:
+    """
+    Make the closure of a list's items; None if there is nothing to do, whatever the list.
+
+    No item is ever removed, so that the indexes of paths stay true.
+    """
+    if item.on_null is OnNull.DROP:
+        item = item._replace(on_null=OnNull.KEEP)
+    if item.is_idle():
+        return None
+    on_object, of_other = item.on_object, item.of_field
+
+    def change(items: list[JSON], journal: Journal) -> Changed:
+        changed, mark = items, len(journal)
+        for index, old in enumerate(items):
+            kind = old.__class__
+            if kind in SCALARS:
+                continue
+            if kind is dict and on_object is not None:
+                new: Changed = on_object(old, journal)
+            else:
+                new = of_other(old, journal)
+            if new is old or isinstance(new, Gone):
+                continue
+            if changed is items:
+                changed = items.copy()
+            changed[index] = new
+            journal.append((_WITHIN, (index,), mark))
+            mark = len(journal)
+        return changed
+
+    return change
 
 
-def _empty_object(fields: dict[str, JSON], journal: Journal) -> JSON:
+def _empty_object(fields: dict[str, JSON], journal: Journal) -> Changed:
     if not fields:
         return fields
-    journal.extend((Act.PRUNED, [name]) for name in fields)
+    journal.extend((_PRUNED, (name,), 0) for name in fields)
     return {}
 
 
-def _empty_items(items: list[JSON], journal: Journal) -> JSON:
+def _empty_items(items: list[JSON], journal: Journal) -> Changed:
     # No schema bounds how deep lists lie within lists here, so nothing recurses, and the steps
     # outwards are linked, not copied.
     before = len(journal)
@@ -256,8 +324,8 @@ def _empty_items(items: list[JSON], journal: Journal) -> JSON:
         for index, item in enumerate(target):
             if isinstance(item, dict) and item:
                 target[index] = {}
-                steps = list(_steps_outwards(_Outward(index, outward)))
-                journal.extend((Act.PRUNED, [name, *steps]) for name in item)
+                steps = (*reversed([*_steps_outwards(_Outward(index, outward))]),)
+                journal.extend((_PRUNED, (*steps, name), 0) for name in item)
             elif isinstance(item, list):
                 target[index] = copied = item.copy()
                 waiting.append((copied, _Outward(index, outward)))
@@ -281,3 +349,6 @@ def _steps_outwards(place: _Outward | None) -> Iterator[int]:
 
 EMPTYING = Change(on_object=_empty_object, on_list=_empty_items)
 """Empties objects, also those in lists; scalars stay."""
+
+EMPTYING_ITEMS = EMPTYING._replace(on_list=list_closure(EMPTYING))
+"""Does the same, in the order of the document: what a schema without any structure does."""

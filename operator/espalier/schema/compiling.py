@@ -16,14 +16,18 @@ from dataclasses import dataclass
 from espalier.paths import JSON
 from espalier.schema.changing import (
     EMPTYING,
+    EMPTYING_ITEMS,
     IDLE,
+    PRUNING,
     Change,
     OnNull,
+    Shape,
     filtering_metadata,
     list_closure,
     object_closure,
 )
 from espalier.schema.model import Profile, Structural
+from espalier.schema.recognizing import recognizing
 
 OWN_FIELDS = ("apiVersion", "kind", "metadata")
 """The fields that every resource has, whatever its schema says."""
@@ -84,10 +88,15 @@ class Compiler:
 
     Args:
         defaults: Replaces the defaults of nodes; a node that is missing keeps its own.
+        for_many: Whether so many objects will be changed that it pays to recognise those that need
+            no change.
     """
 
-    def __init__(self, steps: Steps, defaults: Mapping[Structural, JSON]) -> None:
+    def __init__(
+        self, steps: Steps, defaults: Mapping[Structural, JSON], *, for_many: bool = True
+    ) -> None:
         self._steps = steps
+        self._for_many = for_many
         self._defaults = defaults
         self._changes: dict[tuple[Structural, Pruning], Change] = {}
         self._fillings: Compiler | None = None
@@ -108,15 +117,16 @@ class Compiler:
             own = dict.fromkeys(OWN_FIELDS, _FREE)
             node = dataclasses.replace(node, properties={**node.properties, **own})
         pruning = Pruning.PRUNE if self._steps.prune else Pruning.OFF
-        return self._within(node, pruning, is_resource=is_resource or node.embedded_resource)
+        change = self._within(node, pruning, is_resource=is_resource or node.embedded_resource)
+        return recognizing(change) if self._for_many else change
 
     def filling_of(self, node: Structural) -> JSON:
         """
         Take a node's default with the defaults below it already filled in; None for none.
         """
         default = self._default(node)
-        if default is None:
-            return None
+        if not isinstance(default, (dict, list)):
+            return default
         steps = Steps(
             profile=self._steps.profile,
             drop_nulls=self._steps.nulls_within_defaults,
@@ -125,7 +135,8 @@ class Compiler:
             fill_nulls=self._steps.fill_nulls,
         )
         if self._fillings is None:
-            self._fillings = self if steps == self._steps else Compiler(steps, self._defaults)
+            once = Compiler(steps, self._defaults, for_many=False)
+            self._fillings = self if steps == self._steps else once
         change = self._fillings._within(  # noqa: SLF001 - a compiler of the same schema
             node, Pruning.OFF, is_resource=False
         )
@@ -138,7 +149,9 @@ class Compiler:
             within = self._within(node, pruning, is_resource=node.embedded_resource)
             on_null = self._on_null(node)
             filling = self.filling_of(node) if on_null is OnNull.FILL else None
-            found = within._replace(on_null=on_null, filling=filling)
+            found = Change(within.on_object, within.on_list, on_null, filling, within.shape)
+            if self._for_many and not all(map(_is_bare, node.properties.values())):
+                found = recognizing(found)
             self._changes[key] = found
         return found
 
@@ -154,14 +167,16 @@ class Compiler:
 
     def _within(self, node: Structural, pruning: Pruning, *, is_resource: bool) -> Change:
         here, below, of_items = self._modes(node, pruning)
+        if not is_resource and _is_bare(node):
+            return EMPTYING_ITEMS if here is Pruning.PRUNE else IDLE
         children = {name: self._node(child, below) for name, child in node.properties.items()}
         additional = node.additional_properties
         if isinstance(additional, Structural):
-            rest: Change | None = self._node(additional, below)
+            rest = self._node(additional, below)
         elif additional is not None:
             rest = _of_unspecified(below)
         else:
-            rest = None if here is Pruning.PRUNE else IDLE
+            rest = PRUNING if here is Pruning.PRUNE else IDLE
         if is_resource and pruning is not Pruning.OFF:
             children |= self._resource_fields(node)
         fillings = {
@@ -169,10 +184,15 @@ class Compiler:
             for name, child in node.properties.items()
             if self._steps.fill and self._default(child) is not None
         }
-        item = _of_unspecified(of_items) if node.items is None else self._node(node.items, of_items)
+        item = IDLE
+        if node.items is not None:
+            item = self._node(node.items, of_items)
+        elif of_items is Pruning.PRUNE:
+            item = EMPTYING
         return Change(
             on_object=object_closure(children, rest, fillings),
             on_list=list_closure(item),
+            shape=Shape(children, rest, frozenset(fillings), item),
         )
 
     def _modes(self, node: Structural, pruning: Pruning) -> tuple[Pruning, Pruning, Pruning]:
@@ -200,6 +220,11 @@ class Compiler:
             if name == "metadata" and self._steps.profile is Profile.KEP:
                 change = change._replace(on_object=filtering_metadata(change.on_object))
             yield name, change
+
+
+def _is_bare(node: Structural) -> bool:
+    # So are most nodes: they say of scalars what they are.
+    return not node.properties and node.items is None and node.additional_properties is None
 
 
 def _of_unspecified(pruning: Pruning) -> Change:

@@ -46,7 +46,7 @@ def drop_nulls(value: JSON, structural: Structural | None) -> NullsDropped:
     steps = Steps(profile=Profile.APISERVER, drop_nulls=True)
     journal: Journal = []
     changed = compiled(structural, steps, is_resource=False).within(value, journal)
-    return NullsDropped(changed, paths_of(journal, Act.NULL_DROPPED))
+    return NullsDropped(changed, paths_of(journal)[Act.NULL_DROPPED])
 
 
 def default(
@@ -72,7 +72,8 @@ def default(
     journal: Journal = []
     filled = fill_root(value, structural, steps, journal)
     filled = compiled(structural, steps, is_resource=False).within(filled, journal)
-    return Defaulted(filled, paths_of(journal, Act.FILLED), paths_of(journal, Act.NULL_DROPPED))
+    paths = paths_of(journal)
+    return Defaulted(filled, paths[Act.FILLED], paths[Act.NULL_DROPPED])
 
 
 def filling_steps(profile: Profile, nulls: Nulls) -> Steps:
@@ -99,5 +100,5 @@ def fill_root(value: JSON, structural: Structural | None, steps: Steps, journal:
         return value
     if steps.profile is Profile.APISERVER or structural.default is None:
         return value
-    journal.append((Act.FILLED, []))
+    journal.append((Act.FILLED, (), 0))
     return copy_json(Compiler(steps, {}).filling_of(structural))

@@ -32,7 +32,7 @@ def pruned_defaults(structural: Structural | None) -> dict[Structural, JSON]:
     if not found:
         return {}
     steps = Steps(profile=Profile.APISERVER, prune=True)
-    change = Compiler(steps, {}).root(structural, is_resource=True)
+    change = Compiler(steps, {}, for_many=False).root(structural, is_resource=True)
     resources = EmbeddedResources(structural, is_resource=True)
     pruned: dict[Structural, JSON] = {}
     for node, path in found:

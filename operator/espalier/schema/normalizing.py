@@ -6,12 +6,13 @@ the root's own metadata, the server's order of steps shows, and it takes three p
 """
 
 import functools
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple, Protocol
 
 from espalier.errors import MalformedValueError
 from espalier.findings import render_value
 from espalier.paths import JSON, Path, render_path
-from espalier.schema.changing import Act, Journal, paths_of
+from espalier.schema.changing import IDLE, Act, Entry, Journal, paths_of
 from espalier.schema.compiling import OWN_FIELDS, Compiler, Steps
 from espalier.schema.defaulting import fill_root, filling_steps
 from espalier.schema.embedding import EmbeddedResources
@@ -24,22 +25,65 @@ from espalier.schema.values import equal_json, type_of
 _COMPILED_SCHEMAS = 256
 
 
-class Normalized(NamedTuple):
+class Decoding(NamedTuple):
+    """
+    The unknown fields that the server's decoding dropped from metadata: the root's, and embedded.
+    """
+
+    of_root: tuple[Path, ...]
+    embedded: tuple[Path, ...]
+
+
+_NOTHING_DROPPED = Decoding((), ())
+
+
+class Normalized:
     """
     A value in its normal form, and what was done to it.
 
+    Paths are made when somebody asks for them.
+
     Attributes:
-        removed: Unknown fields. As the server reports them: first those of the metadata, then
-            others, then those of the metadata of embedded resources; each group sorted. In the
-            proposals' profile in document order.
-        dropped: Nulls that are not nullable and have no default.
-        filled: Defaults filled in.
+        value: The very same one if nothing was to be done.
     """
 
-    value: JSON
-    removed: tuple[Path, ...]
-    dropped: tuple[Path, ...]
-    filled: tuple[Path, ...]
+    def __init__(self, value: JSON, journal: Journal, decoding: Decoding | None = None) -> None:
+        self.value = value
+        self._journal = journal
+        self._decoding = decoding
+
+    @property
+    def removed(self) -> tuple[Path, ...]:
+        """
+        Unknown fields.
+
+        As the server reports them: first those of the metadata, then others, then those of the
+        metadata of embedded resources; each group sorted. In the proposals' profile in document
+        order.
+        """
+        pruned = self._paths[Act.PRUNED]
+        if self._decoding is None:
+            return pruned
+        metadata, embedded = self._decoding
+        return (*metadata, *sorted(pruned, key=render_path), *embedded)
+
+    @property
+    def dropped(self) -> tuple[Path, ...]:
+        """
+        Nulls that are not nullable and have no default.
+        """
+        return self._paths[Act.NULL_DROPPED]
+
+    @property
+    def filled(self) -> tuple[Path, ...]:
+        """
+        Defaults filled in.
+        """
+        return self._paths[Act.FILLED]
+
+    @functools.cached_property
+    def _paths(self) -> Mapping[Act, tuple[Path, ...]]:
+        return paths_of(self._journal)
 
 
 class Normalizer(Protocol):
@@ -53,6 +97,13 @@ class Normalizer(Protocol):
 
         Raises:
             MalformedValueError: The API server could not decode the object, in its words.
+        """
+
+    def is_normal(self, value: JSON) -> bool:
+        """
+        Tell whether an object is in its normal form already, without making it.
+
+        What cannot be decoded is not.
         """
 
 
@@ -103,21 +154,54 @@ def compile_normalizer(
     A schema that was compiled lately is not compiled again.
     """
     if profile is Profile.KEP:
-        return _proposed(structural, nulls, prunes=not preserve_unknown_fields)
+        return _Proposed(structural, nulls, prunes=not preserve_unknown_fields)
     return _Server(structural, prunes=not preserve_unknown_fields)
 
 
-def _proposed(structural: Structural | None, nulls: Nulls, *, prunes: bool) -> Normalizer:
-    steps = filling_steps(Profile.KEP, nulls)
-    change = Compiler(steps.but(prune=prunes), {}).root(structural, is_resource=True)
+class _UnlikeError(Exception):
+    """
+    Something would be changed.
+    """
 
-    def normalizer(value: JSON, *, drop_malformed_metadata: bool = False) -> Normalized:
+
+class _Refusal(list[Entry]):
+    """
+    A journal that ends the walk when anything is to be noted.
+    """
+
+    def append(self, entry: Entry, /) -> None:
+        raise _UnlikeError(entry)
+
+    def extend(self, entries: Iterable[Entry], /) -> None:
+        for entry in entries:
+            self.append(entry)
+
+
+class _Proposed:
+    """
+    Normalises objects as the proposals have it.
+    """
+
+    def __init__(self, structural: Structural | None, nulls: Nulls, *, prunes: bool) -> None:
+        self._structural = structural
+        self._steps = filling_steps(Profile.KEP, nulls)
+        steps = self._steps.but(prune=prunes)
+        self._change = Compiler(steps, {}).root(structural, is_resource=True)
+
+    def __call__(self, value: JSON, *, drop_malformed_metadata: bool = False) -> Normalized:
         del drop_malformed_metadata  # names alone are looked at in this profile
         journal: Journal = []
-        filled = fill_root(value, structural, steps, journal)
-        return _normalized(change.within(filled, journal), journal)
+        return Normalized(self._changed(value, journal), journal)
 
-    return normalizer
+    def is_normal(self, value: JSON) -> bool:
+        try:
+            return self._changed(value, _Refusal()) is value
+        except _UnlikeError:
+            return False
+
+    def _changed(self, value: JSON, journal: Journal) -> JSON:
+        filled = fill_root(value, self._structural, self._steps, journal)
+        return self._change.within(filled, journal)
 
 
 class _Server:
@@ -135,32 +219,32 @@ class _Server:
         self._first = Compiler(first, defaults).root(
             structural, is_resource=True, leaves_own_fields=True
         )
-        self._filling = Compiler(filling, defaults).root(structural, is_resource=True)
+        self._filling = IDLE
+        if not self._in_one_pass:
+            self._filling = Compiler(filling, defaults).root(structural, is_resource=True)
 
     def __call__(self, value: JSON, *, drop_malformed_metadata: bool = False) -> Normalized:
-        fields, metadata = _decode_own_fields(value, drop_malformed=drop_malformed_metadata)
         journal: Journal = []
+        return self._decode(value, journal, drop_malformed=drop_malformed_metadata)
+
+    def is_normal(self, value: JSON) -> bool:
+        try:
+            return self._decode(value, _Refusal(), drop_malformed=False).value is value
+        except (_UnlikeError, MalformedValueError):
+            return False
+
+    def _decode(self, value: JSON, journal: Journal, *, drop_malformed: bool) -> Normalized:
+        fields, metadata = _decode_own_fields(value, drop_malformed=drop_malformed)
         changed = self._first.within(fields, journal)
         embedded: tuple[Path, ...] = ()
         if not self._in_one_pass:
-            changed, embedded = self._resources.coerce(
-                changed, drop_malformed=drop_malformed_metadata
-            )
+            changed, embedded = self._resources.coerce(changed, drop_malformed=drop_malformed)
         changed = _with_metadata(changed, metadata)
         if not self._in_one_pass:
             changed = self._filling.within(changed, journal)
-        normalized = _normalized(changed, journal)
-        pruned = tuple(sorted(normalized.removed, key=render_path))
-        return normalized._replace(removed=(*_below_metadata(metadata), *pruned, *embedded))
-
-
-def _normalized(value: JSON, journal: Journal) -> Normalized:
-    return Normalized(
-        value,
-        removed=paths_of(journal, Act.PRUNED),
-        dropped=paths_of(journal, Act.NULL_DROPPED),
-        filled=paths_of(journal, Act.FILLED),
-    )
+        if embedded or (metadata is not None and metadata.unknown):
+            return Normalized(changed, journal, Decoding(_below_metadata(metadata), embedded))
+        return Normalized(changed, journal, _NOTHING_DROPPED)
 
 
 def _fills_own_fields(structural: Structural | None) -> bool:
@@ -187,8 +271,9 @@ def _decode_own_fields(
             f"json: cannot unmarshal {found} into Go value of type map[string]interface {{}}"
         )
     for name in ("kind", "apiVersion"):
-        if name in value and not isinstance(value[name], str):
-            raise MalformedValueError(_not_a_string(name, value[name]))
+        own = value.get(name, "")
+        if own.__class__ is not str and not isinstance(own, str):
+            raise MalformedValueError(_not_a_string(name, own))
     metadata = None
     if "metadata" in value:
         metadata = decode_metadata(value["metadata"], drop_malformed=drop_malformed)
@@ -217,10 +302,13 @@ def _not_a_string(name: str, value: JSON) -> str:
 def _with_metadata(value: JSON, metadata: Decoded | None) -> JSON:
     if metadata is None or not isinstance(value, dict):
         return value
-    if equal_json(value.get("metadata"), metadata.value):
+    raw = value.get("metadata")
+    if raw is metadata.value or equal_json(raw, metadata.value):
         return value
     return value | {"metadata": metadata.value}
 
 
 def _below_metadata(metadata: Decoded | None) -> tuple[Path, ...]:
-    return () if metadata is None else tuple(("metadata", *path) for path in metadata.unknown)
+    if metadata is None or not metadata.unknown:
+        return ()
+    return tuple(("metadata", *path) for path in metadata.unknown)

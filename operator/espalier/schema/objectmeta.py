@@ -12,6 +12,7 @@ from typing import NamedTuple, TypeAlias
 from espalier.errors import MalformedValueError
 from espalier.findings import go_json
 from espalier.paths import JSON, Path, render_path
+from espalier.schema.canonical import is_canonical
 from espalier.schema.times import canonical_time
 from espalier.schema.values import type_of
 
@@ -45,7 +46,8 @@ def decode_metadata(metadata: JSON, *, drop_malformed: bool) -> Decoded:
     Decode and encode metadata.
 
     Args:
-        metadata: Decoded JSON of any shape; never changed. Null gives empty metadata.
+        metadata: Decoded JSON of any shape; never changed, and the same one comes back if it is
+            canonical. Null gives empty metadata.
         drop_malformed: Leave out the top-level fields that do not decode, as reads from storage
             do, instead of raising.
 
@@ -59,11 +61,9 @@ def decode_metadata(metadata: JSON, *, drop_malformed: bool) -> Decoded:
     if metadata is None:
         return Decoded({})
     if not isinstance(metadata, dict):
-        if drop_malformed:
-            found = _GO_KINDS.get(type_of(metadata), "map[string]interface {}")
-            raise MalformedValueError(f"invalid metadata: expected object, got {found}")
-        detail = f"json: cannot unmarshal {_found(metadata)} into Go value of type v1.ObjectMeta"
-        raise MalformedValueError(detail)
+        raise _not_an_object(metadata, from_storage=drop_malformed)
+    if is_canonical(metadata):
+        return Decoded(metadata)
     kept: dict[str, JSON] = {}
     _, unknown = _known_only(metadata, _META, ())
     # Go encodes maps with sorted keys first, so this is the order in which it meets errors.
@@ -81,6 +81,14 @@ def decode_metadata(metadata: JSON, *, drop_malformed: bool) -> Decoded:
             if value is not None:
                 kept[name] = value
     return Decoded(kept, tuple(sorted(unknown, key=render_path)))
+
+
+def _not_an_object(metadata: JSON, *, from_storage: bool) -> MalformedValueError:
+    if from_storage:
+        found = _GO_KINDS.get(type_of(metadata), "map[string]interface {}")
+        return MalformedValueError(f"invalid metadata: expected object, got {found}")
+    detail = f"json: cannot unmarshal {_found(metadata)} into Go value of type v1.ObjectMeta"
+    return MalformedValueError(detail)
 
 
 _GO_KINDS = {

@@ -61,4 +61,4 @@ def prune(
     change = compiled(structural, Steps(profile=profile, prune=True), is_resource=is_resource)
     journal: Journal = []
     pruned = change.within(value, journal)
-    return Pruned(pruned, paths_of(journal, Act.PRUNED))
+    return Pruned(pruned, paths_of(journal)[Act.PRUNED])

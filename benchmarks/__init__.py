@@ -1,0 +1,3 @@
+"""
+What is measured, each by a target of the Makefile; the last line printed is one JSON object.
+"""

@@ -1,0 +1,16 @@
+"""
+Recognises objects that need no change from the first one on, as it otherwise does after hundreds.
+"""
+
+from collections.abc import Iterator
+
+import pytest
+
+from espalier.schema import recognizing
+
+
+@pytest.fixture(autouse=True, scope="session")
+def recognition_at_once() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(recognizing, "_FIRST_PAUSE", 0)
+        yield

@@ -1,0 +1,190 @@
+"""
+What holds for the normal form of every object, by every schema.
+"""
+
+from typing import Any
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from espalier import schema
+from espalier.errors import MalformedValueError
+from espalier.paths import JSON
+from espalier.schema import Normalized, Normalizer, Nulls, Profile, Structural
+from tests.properties.test_values import contains, pairs, profiles, thorough
+
+
+def normalized(normalizer: Normalizer, value: JSON) -> Normalized | None:
+    try:
+        return normalizer(value)
+    except MalformedValueError:
+        return None
+
+
+def in_any_order(value: JSON, random: Any) -> JSON:
+    # The same value with the keys of its objects shuffled.
+    if isinstance(value, list):
+        return [in_any_order(item, random) for item in value]
+    if not isinstance(value, dict):
+        return value
+    names = list(value)
+    random.shuffle(names)
+    return {name: in_any_order(value[name], random) for name in names}
+
+
+@thorough
+@given(pairs(), profiles, st.sampled_from(Nulls))
+def test_what_is_normal_stays_as_it_is(
+    pair: tuple[Structural, JSON], profile: Profile, nulls: Nulls
+) -> None:
+    structural, value = pair
+    normalizer = schema.compile_normalizer(structural, profile=profile, nulls=nulls)
+    once = normalized(normalizer, value)
+    assume(once is not None)
+    assert once is not None
+    # A default may hold what the next reading drops again: the server keeps such nulls.
+    twice = normalizer(once.value)
+    settled = twice if profile is Profile.APISERVER else once
+
+    again = normalizer(settled.value)
+
+    assert again.value is settled.value
+    assert (again.removed, again.dropped, again.filled) == ((), (), ())
+    assert normalizer.is_normal(settled.value)
+
+
+@thorough
+@given(pairs(), profiles, st.sampled_from(Nulls))
+def test_an_object_is_normal_exactly_if_it_comes_back_itself(
+    pair: tuple[Structural, JSON], profile: Profile, nulls: Nulls
+) -> None:
+    structural, value = pair
+    normalizer = schema.compile_normalizer(structural, profile=profile, nulls=nulls)
+
+    found = normalized(normalizer, value)
+
+    assert normalizer.is_normal(value) == (found is not None and found.value is value)
+
+
+@thorough
+@given(pairs(), profiles, st.randoms(use_true_random=False))
+def test_the_order_of_keys_does_not_matter(
+    pair: tuple[Structural, JSON], profile: Profile, random: Any
+) -> None:
+    structural, value = pair
+    normalizer = schema.compile_normalizer(structural, profile=profile)
+    shuffled = in_any_order(value, random)
+
+    one, other = normalized(normalizer, value), normalized(normalizer, shuffled)
+
+    assert (one is None) == (other is None)
+    if one is not None and other is not None:
+        assert schema.equal_json(one.value, other.value)
+        assert set(one.removed) == set(other.removed)
+        assert set(one.dropped) == set(other.dropped)
+        assert set(one.filled) == set(other.filled)
+
+
+@thorough
+@given(pairs(), profiles)
+def test_recognition_changes_no_answer(pair: tuple[Structural, JSON], profile: Profile) -> None:
+    structural, value = pair
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("espalier.schema.recognizing._FIRST_PAUSE", 1_000_000)
+        walking = schema.compile_normalizer.__wrapped__(structural, profile=profile)
+    recognising = schema.compile_normalizer.__wrapped__(structural, profile=profile)
+
+    one, other = normalized(walking, value), normalized(recognising, value)
+
+    assert (one is None) == (other is None)
+    if one is not None and other is not None:
+        assert schema.equal_json(one.value, other.value)
+        assert (one.value is value) == (other.value is value)
+        assert one.removed == other.removed
+        assert one.dropped == other.dropped
+        assert one.filled == other.filled
+
+
+@thorough
+@given(pairs(), profiles)
+def test_the_pruned_value_has_no_path_that_pruning_removes(
+    pair: tuple[Structural, JSON], profile: Profile
+) -> None:
+    structural, value = pair
+    normalizer = schema.compile_normalizer(structural, profile=profile)
+    found = normalized(normalizer, value)
+    assume(found is not None)
+    assert found is not None
+
+    assert not any(contains(found.value, path) for path in found.removed if path[0] != "metadata")
+    left = schema.prune(found.value, structural, profile=profile)
+    filled = set(found.filled)
+    # What a default brought in is only pruned where the server holds it so.
+    assert all(any(path[:end] in filled for end in range(len(path))) for path in left.removed)
+
+
+def agree(node: Structural) -> bool:
+    # Where the profiles prune alike: no node preserves unknown fields and specifies some, nothing
+    # specifies any value for additional properties, no embedded resource.
+    if node.embedded_resource or node.additional_properties is True:
+        return False
+    children = [*node.properties.values()]
+    if node.items is not None:
+        children.append(node.items)
+    if isinstance(node.additional_properties, Structural):
+        children.append(node.additional_properties)
+    if node.preserve_unknown_fields and children:
+        return False
+    return all(map(agree, children))
+
+
+@thorough
+@given(pairs())
+def test_both_profiles_prune_alike_where_nothing_preserves_unknown_fields_around_specified_ones(
+    pair: tuple[Structural, JSON],
+) -> None:
+    structural, value = pair
+    assume(agree(structural))
+    body = value
+    if isinstance(value, dict):
+        body = {name: member for name, member in value.items() if name != "metadata"}
+
+    one = schema.prune(body, structural, profile=Profile.APISERVER)
+    other = schema.prune(body, structural, profile=Profile.KEP)
+
+    assert schema.equal_json(one.value, other.value)
+    assert one.removed == other.removed
+
+
+def has_null(value: JSON) -> bool:
+    match value:
+        case None:
+            return True
+        case dict():
+            return any(map(has_null, value.values()))
+        case list():
+            return any(map(has_null, value))
+        case _:
+            return False
+
+
+@thorough
+@given(pairs())
+def test_both_profiles_default_alike_where_nothing_is_null(pair: tuple[Structural, JSON]) -> None:
+    structural, value = pair
+    nodes = [structural]
+    for node in nodes:
+        nodes += node.properties.values()
+        nodes += [] if node.items is None else [node.items]
+        if isinstance(node.additional_properties, Structural):
+            nodes.append(node.additional_properties)
+    defaults = [node.default for node in nodes if node.default is not None]
+    assume(not any(map(has_null, [value, *defaults])))
+
+    one = schema.default(value, structural, profile=Profile.APISERVER)
+
+    for nulls in Nulls:
+        other = schema.default(value, structural, profile=Profile.KEP, nulls=nulls)
+        assert schema.equal_json(one.value, other.value)
+        assert one.filled == other.filled
