@@ -4,6 +4,7 @@ One CustomResourceDefinition: its versions, what is stored, and what its schemas
 
 from espalier.crd.checking import Rejection, check_definition
 from espalier.crd.definition import Condition, Definition, Version, read_definition
+from espalier.crd.linting import Lint, lint
 from espalier.crd.specifying import (
     Named,
     is_atomic,
@@ -18,11 +19,13 @@ from espalier.crd.structure import nonstructural_condition, structural_findings,
 __all__ = [
     "Condition",
     "Definition",
+    "Lint",
     "Named",
     "Rejection",
     "Version",
     "check_definition",
     "is_atomic",
+    "lint",
     "may_lie_in",
     "named_paths",
     "nonstructural_condition",

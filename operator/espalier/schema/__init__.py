@@ -20,6 +20,7 @@ from espalier.schema.naming import (
 from espalier.schema.normalizing import Normalized, Normalizer, compile_normalizer, normalize
 from espalier.schema.objectmeta import Decoded, decode_metadata, drop_unknown_metadata
 from espalier.schema.parsing import parse
+from espalier.schema.patterns import pattern_error
 from espalier.schema.pruning import Pruned, prune
 from espalier.schema.publishing import convert_to_v2, strip, strip_defaults, unfold
 from espalier.schema.rendering import render
@@ -61,6 +62,7 @@ __all__ = [
     "mistyped_values",
     "normalize",
     "parse",
+    "pattern_error",
     "prune",
     "prune_carefully",
     "pruned_defaults",

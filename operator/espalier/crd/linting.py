@@ -1,0 +1,250 @@
+"""
+Warnings about schemas that API servers accept, though they hardly mean what they say.
+
+Nothing here is refused by a server; each warning says what will happen instead.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from espalier import schema
+from espalier.crd.definition import Definition
+from espalier.errors import SchemaParseError
+from espalier.paths import JSON, Key, Path, render_path
+from espalier.schema import Profile, Structural, ValueValidation
+
+
+@dataclass(frozen=True, slots=True)
+class Lint:
+    """
+    One warning.
+
+    Attributes:
+        rule: Its name, for machines.
+        path: Where, from the definition's root.
+        detail: What will happen, for people.
+    """
+
+    rule: str
+    path: Path
+    detail: str
+
+    def __str__(self) -> str:
+        return f"{render_path(self.path)}: {self.detail} ({self.rule})"
+
+
+def lint(definition: Definition) -> tuple[Lint, ...]:
+    """
+    Find what is accepted, but hardly meant.
+
+    Returns:
+        The warnings, version by version, each from the outside in. A version whose schema cannot
+        be read has none: that is an error, which others report.
+    """
+    found: list[Lint] = []
+    for index, version in enumerate(definition.versions):
+        try:
+            structural = schema.parse(version.schema, profile=Profile.APISERVER)
+        except SchemaParseError:
+            continue
+        if structural is not None:
+            path = ("spec", "versions", index, "schema", "openAPIV3Schema")
+            found += _lint_node(structural, _Place(path))
+    return tuple(found)
+
+
+class _Place(NamedTuple):
+    """
+    Where a node stands.
+
+    Attributes:
+        may_be_absent: The nearest object above that may be missing, if defaults are below it.
+        is_required: Whether the node above requires this one.
+        within_map: Whether it is below additional properties.
+    """
+
+    path: Path
+    may_be_absent: Path | None = None
+    is_required: bool = False
+    within_map: bool = False
+
+
+def _lint_node(node: Structural, place: _Place) -> Iterator[Lint]:
+    for check in _CHECKS:
+        yield from check(node, place)
+    required = node.value_validation.required
+    for name, child in node.properties.items():
+        below = (*place.path, "properties", Key(name))
+        is_required, may_be_absent = name in required, place.may_be_absent
+        if child.default is not None:
+            # Once the child itself is filled in, so is what its own properties lack.
+            inner = None
+        elif is_required:
+            inner = may_be_absent
+        else:
+            inner = below
+        yield from _default_of_property(child, below, may_be_absent)
+        yield from _lint_node(child, _Place(below, inner, is_required, place.within_map))
+    if node.items is not None:
+        # An item that is listed is there, whatever its own fields are.
+        below = (*place.path, "items")
+        yield from _lint_node(node.items, _Place(below, within_map=place.within_map))
+    if isinstance(node.additional_properties, Structural):
+        below = (*place.path, "additionalProperties")
+        yield from _lint_node(node.additional_properties, _Place(below, within_map=True))
+
+
+def _default_of_property(node: Structural, path: Path, absent: Path | None) -> Iterator[Lint]:
+    if node.default is not None and absent is not None:
+        name = absent[-1]
+        detail = f"does not apply where {name} is absent, since {name} itself has no default"
+        yield Lint("nested-default", (*path, "default"), detail)
+
+
+def _default_within_map(node: Structural, place: _Place) -> Iterator[Lint]:
+    if node.default is not None and place.within_map:
+        detail = "below additionalProperties, where API servers do not check defaults"
+        yield Lint("default-within-map", (*place.path, "default"), detail)
+
+
+_ZEROS: dict[str, JSON] = {"string": "", "integer": 0, "number": 0, "boolean": False}
+
+
+def _declarative_default(node: Structural, place: _Place) -> Iterator[Lint]:
+    # A generator makes a field required if Go always writes it: then it is never absent, and its
+    # zero value, which is what Go writes, is not defaulted.
+    if node.default is None or not place.is_required:
+        return
+    below = (*place.path, "default")
+    if node.type == "object" and node.default != {}:
+        detail = "a required object can only default to {}: Go always writes a struct"
+        yield Lint("struct-default", below, detail)
+    elif node.type in _ZEROS and node.default != _ZEROS[node.type]:
+        detail = (
+            f"never applies to what Go writes: a required {node.type} is written even when it"
+            " is zero; make it optional"
+        )
+        yield Lint("zero-value-default", below, detail)
+
+
+def _map_keys(node: Structural, place: _Place) -> Iterator[Lint]:
+    if node.list_type != "map" or node.items is None:
+        return
+    for key in node.list_map_keys:
+        found = node.items.properties.get(key)
+        required = key in node.items.value_validation.required
+        if found is not None and found.default is None and not required:
+            path = (*place.path, "items", "properties", Key(key))
+            detail = "a list map key that is neither required nor defaulted"
+            yield Lint("optional-map-key", path, detail)
+
+
+def _undeclared(node: Structural, place: _Place) -> Iterator[Lint]:
+    is_open = node.preserve_unknown_fields or node.additional_properties not in (None, False)
+    own_fields = {"apiVersion", "kind", "metadata"}
+    is_resource = node.embedded_resource or "properties" not in place.path
+    if is_open:
+        return
+    for below, validation in _validations(node):
+        if "not" in below:
+            # There it says that a field must be absent.
+            continue
+        for name in validation.required:
+            if name not in node.properties and not (is_resource and name in own_fields):
+                detail = f"requires {name}, which is not declared and will be pruned"
+                yield Lint("required-undeclared", (*place.path, *below, "required"), detail)
+
+
+def _validations(node: Structural) -> Iterator[tuple[Path, ValueValidation]]:
+    # Those of the node and of the members of its junctors, which judge the same value.
+    waiting: list[tuple[Path, ValueValidation]] = [((), node.value_validation)]
+    while waiting:
+        path, validation = waiting.pop(0)
+        yield path, validation
+        waiting += [
+            ((*path, *below), member.value_validation) for below, member in validation.junctors()
+        ]
+
+
+def _ranges(node: Structural, place: _Place) -> Iterator[Lint]:
+    for below, validation in _validations(node):
+        for least, most, name in (
+            (validation.minimum, validation.maximum, "imum"),
+            (validation.min_length, validation.max_length, "Length"),
+            (validation.min_items, validation.max_items, "Items"),
+            (validation.min_properties, validation.max_properties, "Properties"),
+        ):
+            if least is not None and most is not None and least > most:
+                detail = f"above max{name}: no value satisfies both"
+                yield Lint("empty-range", (*place.path, *below, f"min{name}"), detail)
+
+
+def _enums(node: Structural, place: _Place) -> Iterator[Lint]:
+    types = ("integer", "string") if node.int_or_string else (node.type,)
+    for below, validation in _validations(node):
+        for index, value in enumerate(validation.enum):
+            path = (*place.path, *below, "enum", index)
+            if value is None:
+                yield Lint("enum-null", path, "null never matches an enum, even if it is listed")
+            elif types != ("",) and not any(schema.is_of_type(value, type_) for type_ in types):
+                detail = f"never matches: the type is {' or '.join(types)}"
+                yield Lint("enum-type", path, detail)
+    own = node.value_validation.enum
+    # Junctors are not asked about null.
+    if own and node.nullable and None not in own:
+        detail = "nullable, but no enum lets null pass"
+        yield Lint("enum-nullable", (*place.path, "enum"), detail)
+
+
+def _patterns(node: Structural, place: _Place) -> Iterator[Lint]:
+    for below, validation in _validations(node):
+        problem = schema.pattern_error(validation.pattern) if validation.pattern else None
+        if problem is not None:
+            yield Lint("pattern", (*place.path, *below, "pattern"), f"no RE2 pattern: {problem}")
+
+
+def _profiles_differ(node: Structural, place: _Place) -> Iterator[Lint]:
+    if not node.preserve_unknown_fields:
+        return
+    children: list[tuple[Path, Structural]] = [
+        (("properties", Key(name)), child) for name, child in node.properties.items()
+    ]
+    additional = node.additional_properties
+    if isinstance(additional, Structural):
+        children.append((("additionalProperties",), additional))
+    pruned = "API servers prune what is within, though the proposals preserve it"
+    for below, child in children:
+        if _is_bare(child):
+            yield Lint("preserved-or-pruned", (*place.path, *below), pruned)
+    if isinstance(additional, bool):
+        yield Lint("preserved-or-pruned", (*place.path, "additionalProperties"), pruned)
+    if node.items is not None and node.items.properties:
+        detail = "API servers preserve unknown fields of the items, though the proposals prune them"
+        yield Lint("preserved-or-pruned", (*place.path, "items"), detail)
+
+
+def _is_bare(node: Structural) -> bool:
+    if node.preserve_unknown_fields:
+        return False
+    if node.type == "array" and node.items is not None:
+        return _is_bare(node.items)
+    return node.type == "object" and not node.properties
+
+
+_CHECKS: tuple[Callable[[Structural, _Place], Iterator[Lint]], ...] = (
+    _default_within_map,
+    _declarative_default,
+    _map_keys,
+    _undeclared,
+    _ranges,
+    _enums,
+    _patterns,
+    _profiles_differ,
+)
+RULES = (
+    *("default-within-map", "empty-range", "enum-null", "enum-nullable", "enum-type"),
+    *("nested-default", "optional-map-key", "pattern", "preserved-or-pruned"),
+    *("required-undeclared", "struct-default", "zero-value-default"),
+)
+"""The names of all rules."""

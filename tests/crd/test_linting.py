@@ -1,0 +1,182 @@
+import pytest
+from hypothesis import given
+
+from espalier import crd
+from espalier.crd.linting import RULES
+from espalier.errors import MalformedDefinitionError
+from espalier.paths import JSON, render_path
+from tests.differential.definitions import definitions
+
+AT = "spec.versions[0].schema.openAPIV3Schema"
+
+
+def linted(schema: JSON) -> list[str]:
+    manifest: JSON = {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": "foos.example.com"},
+        "spec": {
+            "group": "example.com",
+            "names": {"plural": "foos", "kind": "Foo"},
+            "versions": [{"name": "v1", "schema": {"openAPIV3Schema": schema}}],
+        },
+    }
+    found = crd.lint(crd.read_definition(manifest))
+    return [f"{render_path(one.path)} {one.rule}".removeprefix(f"{AT}.") for one in found]
+
+
+def of(schema: JSON) -> JSON:
+    return {"type": "object", "properties": {"a": schema}}
+
+
+DEFAULTED: JSON = {"type": "string", "default": "x"}
+PRESERVE: dict[str, JSON] = {"x-kubernetes-preserve-unknown-fields": True}
+
+FOUND: tuple[tuple[JSON, list[str]], ...] = (
+    (of(of(DEFAULTED)), ["properties[a].properties[a].default nested-default"]),
+    (
+        of({"type": "object", "additionalProperties": DEFAULTED}),
+        ["properties[a].additionalProperties.default default-within-map"],
+    ),
+    (
+        {
+            "type": "object",
+            "required": ["a", "b"],
+            "properties": {"a": DEFAULTED, "b": {"type": "object", "default": {"c": 1}}},
+        },
+        ["properties[a].default zero-value-default", "properties[b].default struct-default"],
+    ),
+    (
+        of(
+            {
+                "type": "array",
+                "x-kubernetes-list-type": "map",
+                "x-kubernetes-list-map-keys": ["k"],
+                "items": {"type": "object", "properties": {"k": {"type": "string"}}},
+            }
+        ),
+        ["properties[a].items.properties[k] optional-map-key"],
+    ),
+    (
+        of({"type": "object", "required": ["x"], "anyOf": [{"required": ["y"]}]}),
+        [
+            "properties[a].required required-undeclared",
+            "properties[a].anyOf[0].required required-undeclared",
+        ],
+    ),
+    (
+        of(
+            {"type": "integer", "minimum": 2, "maximum": 1, "not": {"minLength": 2, "maxLength": 0}}
+        ),
+        ["properties[a].minimum empty-range", "properties[a].not.minLength empty-range"],
+    ),
+    (
+        of({"type": "array", "minItems": 2, "maxItems": 1, "items": {"type": "string"}}),
+        ["properties[a].minItems empty-range"],
+    ),
+    (
+        of({"type": "object", "minProperties": 2, "maxProperties": 1}),
+        ["properties[a].minProperties empty-range"],
+    ),
+    (
+        of({"type": "string", "enum": ["a", 1, None]}),
+        ["properties[a].enum[1] enum-type", "properties[a].enum[2] enum-null"],
+    ),
+    (of({"type": "string", "nullable": True, "enum": ["a"]}), ["properties[a].enum enum-nullable"]),
+    (of({"type": "string", "pattern": "(?!a)"}), ["properties[a].pattern pattern"]),
+    (
+        of({"type": "object", **PRESERVE, "properties": {"b": {"type": "object"}}}),
+        ["properties[a].properties[b] preserved-or-pruned"],
+    ),
+    (
+        of({"type": "object", **PRESERVE, "additionalProperties": {"type": "object"}}),
+        ["properties[a].additionalProperties preserved-or-pruned"],
+    ),
+    (
+        of({"type": "object", **PRESERVE, "additionalProperties": True}),
+        ["properties[a].additionalProperties preserved-or-pruned"],
+    ),
+    (
+        of({"type": "array", **PRESERVE, "items": of({"type": "string"})}),
+        ["properties[a].items preserved-or-pruned"],
+    ),
+    (
+        of(
+            {
+                "type": "object",
+                **PRESERVE,
+                "properties": {"l": {"type": "array", "items": {"type": "object"}}},
+            }
+        ),
+        ["properties[a].properties[l] preserved-or-pruned"],
+    ),
+)
+
+
+@pytest.mark.parametrize(("schema", "expected"), FOUND, ids=lambda value: str(value)[:60])
+def test_what_is_hardly_meant_is_named(schema: JSON, expected: list[str]) -> None:
+    assert linted(schema) == expected
+
+
+def test_every_rule_is_tested() -> None:
+    assert {found.split()[-1] for _, expected in FOUND for found in expected} == {*RULES}
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"type": "object", "required": ["a"], "properties": {"a": of(DEFAULTED)}},
+        of({"type": "object", "default": {}, "properties": {"b": DEFAULTED}}),
+        of({"type": "array", "items": of(DEFAULTED)}),
+        {
+            "type": "object",
+            "required": ["a", "b"],
+            "properties": {
+                "a": {"type": "string", "default": ""},
+                "b": {"type": "object", "default": {}},
+            },
+        },
+        {"type": "object", "required": ["metadata"]},
+        of({"type": "object", "required": ["x"], **PRESERVE}),
+        of({"x-kubernetes-int-or-string": True, "enum": [1, "a"]}),
+        of({"type": "number", "enum": [1, 1.5], "minimum": 1, "maximum": 1}),
+        of({"type": "object", **PRESERVE, "properties": {"b": of({"type": "string"})}}),
+        of({"$ref": "#/x"}),
+        of({"type": "object", "not": {"required": ["x"]}}),
+        of({"type": "string", "nullable": True, "anyOf": [{"enum": ["a"]}]}),
+        None,
+    ],
+    ids=str,
+)
+def test_what_is_meant_is_left_alone(schema: JSON) -> None:
+    assert linted(schema) == []
+
+
+def test_a_lint_says_where_and_what() -> None:
+    manifest: JSON = {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": "foos.example.com"},
+        "spec": {
+            "group": "example.com",
+            "names": {"plural": "foos", "kind": "Foo"},
+            "versions": [{"name": "v1", "schema": {"openAPIV3Schema": of(of(DEFAULTED))}}],
+        },
+    }
+
+    (found,) = crd.lint(crd.read_definition(manifest))
+
+    assert str(found) == (
+        f"{AT}.properties[a].properties[a].default: does not apply where a is absent,"
+        " since a itself has no default (nested-default)"
+    )
+
+
+@given(definitions())
+def test_any_definition_can_be_linted(manifest: JSON) -> None:
+    try:
+        definition = crd.read_definition(manifest)
+    except MalformedDefinitionError:
+        return
+
+    assert {one.rule for one in crd.lint(definition)} <= {*RULES}
