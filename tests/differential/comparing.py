@@ -119,6 +119,11 @@ def _crd_check(asked: Question) -> Answer:
     return {"errors": [str(rejection) for rejection in rejections]}
 
 
+def _validate(asked: Question) -> Answer:
+    findings = schema.validate(asked.value, asked.structural(), profile=SERVER)
+    return {"errors": [str(finding) for finding in findings]}
+
+
 class _Told(FieldError):  # noqa: N818 - a finding, no exception
     """
     A finding of the oracle's: its text is all there is.
@@ -161,6 +166,7 @@ OPS: Mapping[str, tuple[str, dict[str, JSON], Ask]] = MappingProxyType(
         "publish-v2": ("publish-v2", {}, _publish_v2),
         "defaults-check": ("defaults-check", {"path": PATH}, _defaults_check),
         "crd-check": ("crd-check", {}, _crd_check),
+        "validate": ("validate", {}, _validate),
     }
 )
 """By name: the oracle's op, its options, and Espalier's answer."""

@@ -25,6 +25,7 @@ from espalier.schema.pruning import Pruned, prune
 from espalier.schema.publishing import convert_to_v2, strip, strip_defaults, unfold
 from espalier.schema.rendering import render
 from espalier.schema.structural import check_structural, render_structural
+from espalier.schema.validation import render_validation, validate
 from espalier.schema.values import copy_json, equal_json, is_of_type, type_of
 
 __all__ = [
@@ -68,8 +69,10 @@ __all__ = [
     "pruned_defaults",
     "render",
     "render_structural",
+    "render_validation",
     "strip",
     "strip_defaults",
     "type_of",
     "unfold",
+    "validate",
 ]

@@ -115,6 +115,8 @@ func answerTo(line []byte) (result answer) {
 		return normalize(input, structural, asked)
 	case "judge":
 		return judge(input, structural)
+	case "validate":
+		return validate(input, structural, asked)
 	}
 	return answer{"failure": "unknown op " + asked.Op}
 }

@@ -1,0 +1,261 @@
+"""
+Addresses as Go's ``net``, ``net/url`` and ``net/mail`` read them.
+"""
+
+import ipaddress
+import re
+
+_MAX_BITS = {4: 32, 6: 128}
+
+
+def is_ipv4(text: str) -> bool:
+    """
+    Tell whether a text is an IP address that has a dot; leading zeros are passed over.
+
+    Source:
+        kube-openapi, ``pkg/validation/strfmt/default.go``, ``isIPv4``; k8s.io/utils,
+        ``net.ParseIPSloppy``.
+    """
+    return "." in text and _ip_version(_without_leading_zeros(text)) is not None
+
+
+def is_ipv6(text: str) -> bool:
+    """
+    Tell whether a text is an IP address that has a colon, without a zone.
+    """
+    return ":" in text and _ip_version(text) is not None
+
+
+def is_cidr(text: str) -> bool:
+    """
+    Tell whether a text is an IP address and the length of a prefix; leading zeros are passed over.
+    """
+    address, slash, bits = text.partition("/")
+    version = _ip_version(_without_leading_zeros(address))
+    if not slash or version is None or not re.fullmatch("[0-9]+", bits):
+        return False
+    significant = bits.lstrip("0")
+    return len(significant) <= len("128") and int(significant or "0") <= _MAX_BITS[version]
+
+
+def _ip_version(text: str) -> int | None:
+    if "%" in text:
+        return None
+    try:
+        return ipaddress.ip_address(text).version
+    except ValueError:
+        return None
+
+
+def _without_leading_zeros(text: str) -> str:
+    return re.sub("(?<![0-9a-fA-F])0+(?=[0-9a-fA-F])", "", text)
+
+
+_HEX2 = "[0-9a-fA-F]{2}"
+_MAC = re.compile(
+    "|".join(
+        f"{_HEX2}(?:{separator}{_HEX2}){{{more}}}"
+        for separator in (":", "-", "")
+        for more in (5, 7, 19)
+    )
+    + "|"
+    + "|".join(rf"{_HEX2}{_HEX2}(?:\.{_HEX2}{_HEX2}){{{more}}}" for more in (2, 3, 9))
+)
+
+
+def is_mac(text: str) -> bool:
+    """
+    Tell whether a text is a hardware address of 6, 8 or 20 bytes.
+
+    Source:
+        Go, ``net/mac.go``, ``ParseMAC``.
+    """
+    return _MAC.fullmatch(text) is not None
+
+
+_ESCAPE = "%[0-9a-fA-F]{2}"
+_HOST_CHARS = "A-Za-z0-9\\-_.~!$&'()*+,;=:\\[\\]<>\""
+_HOST = re.compile(rf"(?:[{_HOST_CHARS}]|[^\x00-\x7f]|%25|%[89a-fA-F][0-9a-fA-F])*")
+_ZONE = re.compile(rf"%25(?:[{_HOST_CHARS}]|[^\x00-\x7f]|{_ESCAPE})+")
+_ZONE_ESCAPED = re.compile(rf"[{_HOST_CHARS} %]")
+_SCHEME = re.compile("([A-Za-z][A-Za-z0-9+.-]*):")
+_USER = re.compile(r"[-A-Za-z0-9._:~!$&'()*+,;=%@]*")
+_PORT = re.compile("(?::[0-9]*)?")
+_CONTROLS = re.compile("[\x00-\x1f\x7f]")
+
+
+def is_uri(text: str) -> bool:
+    """
+    Tell whether a text is an absolute URI, or an absolute path.
+
+    Source:
+        Go, ``net/url/url.go``, ``ParseRequestURI``.
+    """
+    if text == "*":
+        return True
+    if not text or text.startswith(":") or _CONTROLS.search(text):
+        return False
+    match = _SCHEME.match(text)
+    scheme = match[1].lower() if match else ""
+    rest = text[match.end() :] if match else text
+    rest = rest.partition("?")[0]
+    if not rest.startswith("/"):
+        return bool(scheme)
+    if scheme and rest.startswith("//"):
+        authority, slash, path = rest[2:].partition("/")
+        return _is_authority(scheme, authority) and _is_escaped(slash + path)
+    return _is_escaped(rest)
+
+
+def _is_escaped(text: str) -> bool:
+    return text.count("%") == len(re.findall(_ESCAPE, text))
+
+
+def _is_authority(scheme: str, authority: str) -> bool:
+    user, _, host = authority.rpartition("@")
+    return bool(_USER.fullmatch(user)) and _is_escaped(user) and _is_host(scheme, host)
+
+
+def _is_host(scheme: str, host: str) -> bool:
+    bracket = host.rfind("[")
+    if bracket > 0:
+        return False
+    if bracket == 0:
+        literal, closing, port = host[1:].rpartition("]")
+        return bool(closing and _PORT.fullmatch(port)) and _is_ip_literal(literal)
+    _, colon, port = host.partition(":")
+    if colon and ":" in port and scheme not in ("http", "https"):
+        port = host.rpartition(":")[2]
+    return bool(_PORT.fullmatch(colon + port) and _HOST.fullmatch(host))
+
+
+def _is_ip_literal(literal: str) -> bool:
+    address, marker, zone = literal.partition("%25")
+    if not is_ipv6(address):
+        return False
+    if not marker:
+        return True
+    if not _ZONE.fullmatch(marker + zone):
+        return False
+    escaped = (chr(int(found[1:], 16)) for found in re.findall(_ESCAPE, zone))
+    return all(_ZONE_ESCAPED.fullmatch(char) for char in escaped)
+
+
+_ATOM = re.compile('[^\x00-\x20()<>\\[\\]:;@\\\\,"\x7f]+')
+_QUOTED = re.compile('"((?:[ \t!#-\\[\\]-~\x80-\U0010ffff]|\\\\[ \t!-~\x80-\U0010ffff])*)"')
+_DOMAIN_LITERAL = re.compile("\\[([!-Z^-~\x80-\U0010ffff]*)\\]")
+
+
+def is_email(text: str) -> bool:
+    """
+    Tell whether a text is one address of RFC 5322, with or without a name to it.
+
+    A name may also be a group's, if one address is in it. The character sets of RFC 2047's
+    encoded words are not looked at.
+
+    Source:
+        Go, ``net/mail/message.go``, ``ParseAddress``.
+    """
+    read = _address(text, may_be_group=True)
+    if read is None:
+        return False
+    count, rest = read
+    return count == 1 and _skip_comments(rest) == ""
+
+
+# Each of these reads from the beginning of a text and gives what is left, or None.
+
+
+def _address(text: str, *, may_be_group: bool) -> tuple[int, str] | None:
+    rest = text.lstrip(" \t")
+    after = _addr_spec(rest)
+    if after is not None:
+        after = after.lstrip(" \t")
+        comment = _comment(after) if after.startswith("(") else after
+        return None if comment is None else (1, comment)
+    named = rest if rest.startswith("<") else _phrase(rest)
+    if named is None:
+        return None
+    named = named.lstrip(" \t")
+    if may_be_group and named.startswith(":"):
+        return _group(named[1:])
+    after = _addr_spec(named[1:]) if named.startswith("<") else None
+    return (1, after[1:]) if after is not None and after.startswith(">") else None
+
+
+def _group(text: str) -> tuple[int, str] | None:
+    rest = text.lstrip(" \t")
+    if rest.startswith(";"):
+        return 0, rest[1:]
+    count = 0
+    while True:
+        read = _address(rest, may_be_group=False)
+        after = None if read is None else _skip_comments(read[1])
+        count += 1
+        if after is None or after[:1] not in (";", ","):
+            return None
+        rest = after[1:]
+        if after[0] == ";":
+            return count, rest
+
+
+def _addr_spec(text: str) -> str | None:
+    rest = text.lstrip(" \t")
+    quoted = _QUOTED.match(rest)
+    if rest.startswith('"'):
+        after = rest[quoted.end() :] if quoted and quoted[1] else None
+    else:
+        after = _dot_atom(rest)
+    if after is None or not after.startswith("@"):
+        return None
+    domain = after[1:].lstrip(" \t")
+    if not domain.startswith("["):
+        return _dot_atom(domain)
+    literal = _DOMAIN_LITERAL.match(domain)
+    if literal is None or _ip_version(literal[1]) is None:
+        return None
+    return domain[literal.end() :]
+
+
+def _dot_atom(text: str) -> str | None:
+    match = _ATOM.match(text)
+    if match is None or "" in match[0].split("."):
+        return None
+    return text[match.end() :]
+
+
+def _phrase(text: str) -> str | None:
+    rest, words = text, 0
+    while True:
+        after = _skip_comments(rest) if words else rest
+        if after is None:
+            return None
+        rest = after.lstrip(" \t")
+        word = (_QUOTED if rest.startswith('"') else _ATOM).match(rest)
+        if word is None:
+            return rest if words else None
+        rest = rest[word.end() :]
+        words += 1
+
+
+def _skip_comments(text: str) -> str | None:
+    rest: str | None = text.lstrip(" \t")
+    while rest is not None and rest.startswith("("):
+        rest = _comment(rest)
+        rest = None if rest is None else rest.lstrip(" \t")
+    return rest
+
+
+def _comment(text: str) -> str | None:
+    depth, at = 0, 0
+    while at < len(text):
+        if text[at] == "\\" and at + 1 < len(text):
+            at += 1
+        elif text[at] == "(":
+            depth += 1
+        elif text[at] == ")":
+            depth -= 1
+        at += 1
+        if depth == 0:
+            return text[at:]
+    return None

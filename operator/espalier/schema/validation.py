@@ -1,0 +1,116 @@
+"""
+Does a value satisfy the value validations of a schema? The API server's findings, in its words.
+
+CEL rules are not looked at, and nothing is tolerated because it was there before.
+"""
+
+from espalier.findings import FieldError
+from espalier.paths import JSON, Path
+from espalier.schema.keywords import CHECKS, CHECKS_OF_NULL, JUNCTOR_TEXTS
+from espalier.schema.listtypes import check_list_types
+from espalier.schema.metachecking import check_embedded
+from espalier.schema.model import Profile, Structural
+from espalier.schema.violations import At, Result, Violation
+
+
+def validate(
+    value: JSON,
+    structural: Structural | None,
+    *,
+    profile: Profile,
+    path: Path = (),
+    root: str = "",
+) -> tuple[FieldError, ...]:
+    """
+    Find what is wrong with a value.
+
+    Args:
+        value: Decoded JSON of any shape, pruned and defaulted before; never changed.
+        structural: None where there is no schema: then every value is valid.
+        profile: The server's also looks at embedded resources and at the types of lists. In the
+            proposals' the details are the proposals' texts.
+        path: Where the value stands; it begins the paths of the findings.
+        root: How the proposals' texts call the value: ``data.foo in body is required``.
+
+    Returns:
+        The findings: those of the keywords, then those of embedded resources, then those of
+        lists. Where the order is up to the server's maps it is that of the schema.
+
+    Source:
+        apiextensions-apiserver, ``pkg/apiserver/validation/validation.go``; kube-openapi,
+        ``pkg/validation/validate``; KEP-2337 (validation), "Error messages".
+    """
+    if structural is None:
+        return ()
+    found = _Walk(root).node(value, structural, ()).violations.values()
+    if profile is Profile.KEP:
+        return tuple(
+            _as_proposed(violation, (*path, *((root,) if root else ()))) for violation in found
+        )
+    return (
+        *(_as_field_error(violation, path) for violation in found),
+        *check_embedded(value, structural, path=path),
+        *check_list_types(value, structural, path=path),
+    )
+
+
+def render_validation(finding: FieldError, *, profile: Profile) -> str:
+    """
+    Write a finding of ``validate`` as the profile does.
+    """
+    return finding.detail if profile is Profile.KEP else str(finding)
+
+
+class _Walk:
+    """
+    Goes down a value; holds what is the same for all of its nodes.
+    """
+
+    def __init__(self, root: str) -> None:
+        self._root = root
+
+    def node(self, value: JSON, node: Structural, path: Path) -> Result:
+        result = Result()
+        at = At(path, self._root, self.node)
+        if value is None:
+            for check in CHECKS_OF_NULL:
+                check(value, node, at, result)
+            return result
+        for checks in CHECKS:
+            if checks.of is not None and value.__class__ not in checks.of:
+                continue
+            result.matches += checks.matches
+            before = len(result.violations)
+            for check in checks.checks:
+                check(value, node, at, result)
+                if checks.only_first and len(result.violations) > before:
+                    break
+        result.matches += 1
+        return result
+
+
+def _as_field_error(violation: Violation, base: Path) -> FieldError:
+    return FieldError(
+        type=violation.type,
+        path=base if violation.path is None else _joined(base, violation.path),
+        value=violation.value,
+        detail=violation.text if violation.detail is None else violation.detail,
+        origin=violation.keyword,
+    )
+
+
+def _joined(base: Path, path: Path) -> Path:
+    # The server joins the name of an item to the path as it would that of a field.
+    if base and path and isinstance(path[0], int):
+        return (*base, f"[{path[0]}]", *path[1:])
+    return (*base, *path)
+
+
+def _as_proposed(violation: Violation, base: Path) -> FieldError:
+    return FieldError(
+        type=violation.type,
+        path=(*base, *(violation.path or ())),
+        value=violation.value,
+        detail=JUNCTOR_TEXTS.get(violation.keyword, violation.text),
+        origin=violation.keyword,
+    )

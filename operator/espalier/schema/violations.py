@@ -1,0 +1,102 @@
+"""
+What validation finds, and where: violations, their results and their places.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple, TypeAlias
+
+from espalier.findings import ErrorType
+from espalier.paths import JSON, Path, render_path
+from espalier.schema.model import Structural
+
+
+class Violation(NamedTuple):
+    """
+    That a value violates a keyword.
+
+    Attributes:
+        path: Of the value; None where the server reports none but that of the whole.
+        text: The text of the validator, with the value's name in it.
+        detail: The text of the field error, where that is another.
+    """
+
+    keyword: str
+    type: ErrorType
+    path: Path | None
+    value: JSON
+    text: str
+    detail: str | None = None
+
+
+class Result:
+    """
+    The violations of one value and of what is in it.
+
+    Attributes:
+        violations: By their texts; the first of each text counts.
+        matches: How many checks were made with some success; the best member of a junctor is
+            the one that has most of them.
+    """
+
+    __slots__ = ("matches", "violations")
+
+    def __init__(self) -> None:
+        self.violations: dict[str, Violation] = {}
+        self.matches = 0
+
+    def add(self, violation: Violation) -> None:
+        """
+        Add a violation, if none has its text.
+        """
+        self.violations.setdefault(violation.text, violation)
+
+    def merge(self, other: "Result") -> None:
+        """
+        Add all that another has.
+        """
+        for text, violation in other.violations.items():
+            self.violations.setdefault(text, violation)
+        self.matches += other.matches
+
+
+class Undeclared(str):
+    """
+    A key of the root that only ``additionalProperties`` knows: a dot comes before it in texts.
+    """
+
+    __slots__ = ()
+
+
+class At(NamedTuple):
+    """
+    Where a value is.
+
+    Attributes:
+        path: From the root of the value.
+        root: How the root itself is called in texts; API servers do not call it anything.
+    """
+
+    path: Path
+    root: str
+    validate: Callable[[JSON, Structural, Path], Result]
+
+    @property
+    def name(self) -> str:
+        """
+        The value's name in texts.
+        """
+        steps = (self.root, *self.path) if self.root else self.path
+        if not steps:
+            return ""
+        return f".{render_path(steps)}" if isinstance(steps[0], Undeclared) else render_path(steps)
+
+    def invalid(self, keyword: str, text: str, value: JSON) -> Violation:
+        """
+        Make a violation that is reported as an invalid value.
+        """
+        return Violation(
+            keyword, ErrorType.INVALID, self.path, value, f"{self.name} in body {text}"
+        )
+
+
+Check: TypeAlias = Callable[[JSON, Structural, At, Result], None]
