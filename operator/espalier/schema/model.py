@@ -114,6 +114,7 @@ class Structural:
         type: One JSON type's name, or empty.
         default: None where there is none: a null default counts as none.
         additional_properties: A schema, a boolean, or None where the keyword is absent.
+        empty_lists: The keywords with an empty list that the server's profile tells from none.
         unions: ``x-kubernetes-unions`` as written, of the proposals' profile only.
         read_only: Of the proposals' profile only.
         validations: ``x-kubernetes-validations`` as written.
@@ -138,6 +139,7 @@ class Structural:
     map_type: str | None = None
     validations: tuple[JSON, ...] = ()
     unions: tuple[JSON, ...] = ()
+    empty_lists: tuple[str, ...] = ()
     value_validation: ValueValidation = NO_VALIDATION
 
     def child(self, key: str) -> "Structural | None":

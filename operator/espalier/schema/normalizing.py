@@ -10,7 +10,6 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple, Protocol
 
 from espalier.errors import MalformedValueError
-from espalier.findings import render_value
 from espalier.paths import JSON, Path, render_path
 from espalier.schema.changing import IDLE, Act, Entry, Journal, paths_of
 from espalier.schema.compiling import OWN_FIELDS, Compiler, Steps
@@ -20,6 +19,7 @@ from espalier.schema.fillings import pruned_defaults
 from espalier.schema.model import Nulls, Profile, Structural
 from espalier.schema.objectmeta import Decoded, decode_metadata
 from espalier.schema.values import equal_json, type_of
+from espalier.schema.wording import go_text
 
 # So many schemas stay compiled: the versions of the definitions that are worked on at a time.
 _COMPILED_SCHEMAS = 256
@@ -294,9 +294,8 @@ _GO_TYPES = {
 
 
 def _not_a_string(name: str, value: JSON) -> str:
-    shown = "<nil>" if value is None else render_value(value)
     go_type = _GO_TYPES[type_of(value)]
-    return f".{name} accessor error: {shown} is of the type {go_type}, expected string"
+    return f".{name} accessor error: {go_text(value)} is of the type {go_type}, expected string"
 
 
 def _with_metadata(value: JSON, metadata: Decoded | None) -> JSON:

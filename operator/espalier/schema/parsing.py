@@ -83,6 +83,7 @@ class _Parser:
             map_type=read.optional_text("x-kubernetes-map-type"),
             validations=read.list("x-kubernetes-validations"),
             unions=read.list("x-kubernetes-unions") if self._kep else (),
+            empty_lists=() if self._kep else read.empty(_TOLD_FROM_NONE),
             value_validation=validation,
         )
 
@@ -181,6 +182,9 @@ def _refuse_unsupported(read: "_Keywords") -> None:
             raise SchemaParseError(f"OpenAPIV3Schema '{name}' is not supported")
 
 
+# The server hands these lists on as they are decoded, and compares nodes by Go's deep equality.
+_TOLD_FROM_NONE = ("required", "x-kubernetes-list-map-keys", "x-kubernetes-validations")
+
 _VALIDATION_KEYWORDS = frozenset(
     {
         *("format", "maximum", "exclusiveMaximum", "minimum", "exclusiveMinimum", "maxLength"),
@@ -205,6 +209,9 @@ class _Keywords:
 
     def has_any(self, keywords: frozenset[str]) -> bool:
         return not keywords.isdisjoint(self._raw)
+
+    def empty(self, keywords: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(keyword for keyword in keywords if self._raw.get(keyword) == [])
 
     def is_present(self, keyword: str) -> bool:
         return self._raw.get(keyword) is not None
