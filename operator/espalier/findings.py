@@ -143,19 +143,33 @@ class _Text(NamedTuple):
     text: str
 
 
+_INT64 = range(-(1 << 63), 1 << 63)
+
+
 def _go_json_scalar(value: bool | float | str | None) -> str:  # noqa: FBT001 - a JSON value
     match value:
         case str():
             return _go_json_string(value)
         case float():
             return _go_json_float(value)
+        case int() if value not in _INT64:
+            # Go decodes it as a float, or refuses it where even that has no room for it.
+            return _go_json_float(_as_float(value))
         case _:
             return orjson.dumps(value).decode()
 
 
+def _as_float(value: int) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
+
+
 def _go_json_string(text: str) -> str:
     # A lone surrogate is no character to Go: it decodes such an escape to U+FFFD.
-    plain = orjson.dumps(text.encode("utf-8", "replace").decode()).decode()
+    characters = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    plain = orjson.dumps(characters).decode()
     for char in "<>&\u2028\u2029":
         plain = plain.replace(char, f"\\u{ord(char):04x}")
     return plain
