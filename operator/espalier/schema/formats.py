@@ -167,9 +167,10 @@ def _is_ssn(text: str) -> bool:
 
 _NAME_CHAR = r"[a-zA-Z0-9\p{S}\p{L}]"
 _INNER_CHAR = r"[-a-zA-Z0-9\p{S}\p{L}]"
-_ONE_LABEL = rf"{_NAME_CHAR}(?:-?{_NAME_CHAR}{{0,62}})?"
-_DOTTED_LABEL = rf"{_NAME_CHAR}(?:{_INNER_CHAR}{{0,61}}{_NAME_CHAR})?\."
-_HOSTNAME = re2.compile(rf"(?:{_ONE_LABEL}|(?:{_DOTTED_LABEL})+[a-zA-Z\p{{L}}]{{2,63}})")
+_ONE_LABEL = rf"{_NAME_CHAR}(?:-?{_NAME_CHAR}*)?"
+_DOTTED_LABEL = rf"{_NAME_CHAR}(?:{_INNER_CHAR}*{_NAME_CHAR})?\."
+# Counts of characters are left to the limit of a label's bytes: they would make it large.
+_HOSTNAME = re2.compile(rf"(?:{_ONE_LABEL}|(?:{_DOTTED_LABEL})+[a-zA-Z\p{{L}}]{{2,}})")
 
 
 def _is_hostname(text: str) -> bool:

@@ -47,9 +47,11 @@ def validate(
         return tuple(
             _as_proposed(violation, (*path, *((root,) if root else ()))) for violation in found
         )
+    # The server's filter of metadata's errors drops those of the same text.
+    embedded = {str(one): one for one in check_embedded(value, structural, path=path)}
     return (
         *(_as_field_error(violation, path) for violation in found),
-        *check_embedded(value, structural, path=path),
+        *embedded.values(),
         *check_list_types(value, structural, path=path),
     )
 
