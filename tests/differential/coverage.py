@@ -6,7 +6,6 @@ does not say.
 """
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
@@ -72,13 +71,6 @@ def render(hits: Mapping[str, int]) -> Iterator[str]:
     for rule in sorted(RULES, key=lambda rule: int(rule.removeprefix("ST-S").split()[0])):
         few = "" if hits[rule] >= LEAST_HITS else f"  (fewer than {LEAST_HITS})"
         yield f"  {rule:42}{hits[rule]:8}{few}"
-
-
-def missed(hits: Counter[str]) -> list[str]:
-    """
-    Name the rules that were hit too seldom.
-    """
-    return [rule for rule in RULES if hits[rule] < LEAST_HITS]
 
 
 def _exceptions(root: Structural) -> Iterator[str]:

@@ -240,6 +240,7 @@ _SPECIAL_TYPES: tuple[Node, ...] = (
     {"x-kubernetes-int-or-string": True, "anyOf": INT_OR_STRING},
     {"x-kubernetes-int-or-string": True, "allOf": [{"anyOf": INT_OR_STRING}, {"minimum": 1}]},
     {"anyOf": INT_OR_STRING},
+    {"x-kubernetes-int-or-string": True, **_PRESERVE},
     _PRESERVE,
     {"type": "object", **_PRESERVE},
     {"type": "array", **_PRESERVE},
