@@ -11,9 +11,7 @@ FOUND = list(vectors.read_vectors(vectors.FOUND_FILE))
 BUILT = [
     vector
     for vector in EVERY
-    if isinstance(vector, Vector)
-    and vector.op in vectors.OPS
-    and not vector.is_for_later()
+    if isinstance(vector, Vector) and vector.op in vectors.OPS and not vector.is_for_later()
 ]
 
 # The examples printed in the proposals: pruning, defaulting, declarative defaults, and structure.
