@@ -129,6 +129,22 @@ def test_recognition_changes_no_answer(pair: tuple[Structural, JSON], profile: P
         assert one.filled == other.filled
 
 
+def test_metadata_that_a_schema_specifies_more_of_is_filtered_all_the_same() -> None:
+    metadata: JSON = {"type": "object", "properties": {"extra": {"type": "object"}}}
+    properties: JSON = {"metadata": metadata, "a": {"type": "string"}}
+    resource: JSON = {
+        "type": "object",
+        "x-kubernetes-embedded-resource": True,
+        "properties": properties,
+    }
+    raw: JSON = {"type": "object", "properties": {"r": resource}}
+    structural = schema.parse(raw, profile=Profile.KEP)
+    normalizer = schema.compile_normalizer(structural, profile=Profile.KEP)
+
+    for _ in range(3):
+        assert normalizer({"r": {"metadata": {"extra": {}}}}).value == {"r": {"metadata": {}}}
+
+
 @thorough
 @given(pairs(), profiles)
 def test_the_pruned_value_has_no_path_that_pruning_removes(

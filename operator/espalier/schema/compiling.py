@@ -218,7 +218,9 @@ class Compiler:
             child = node.child(name)
             change = IDLE if child is None else self._node(child, Pruning.OFF)
             if name == "metadata" and self._steps.profile is Profile.KEP:
-                change = change._replace(on_object=filtering_metadata(change.on_object))
+                # The shape knows nothing of the filter.
+                filtered = filtering_metadata(change.on_object)
+                change = change._replace(on_object=filtered, shape=None)
             yield name, change
 
 
