@@ -104,7 +104,7 @@ def _object_type(shape: Shape) -> Any:
 
 
 def _make_object_type(shape: Shape) -> Any:
-    if not shape.children:
+    if not shape.children and shape.rest is not PRUNING:
         return dict[str, _type_of(shape.rest)]  # type: ignore[misc]  # made as it runs
     if shape.rest not in (PRUNING, IDLE):
         return _Unlike
