@@ -17,7 +17,6 @@ from typing import TypeVar
 
 import aiohttp
 import msgspec
-from multidict import CIMultiDictProxy
 from yarl import URL
 
 from espalier.cluster import answers
@@ -241,7 +240,7 @@ class Client:
             call.attempt, response.status, body or b"", retry_after_seconds=waiting_seconds
         )
 
-    def _server_time(self, headers: "CIMultiDictProxy[str]") -> datetime:
+    def _server_time(self, headers: Mapping[str, str]) -> datetime:
         # The server's own time where it tells: a date in Retry-After is one of its clock.
         own = read_time(self._clock.utc_timestamp())
         try:

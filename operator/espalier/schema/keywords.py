@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import re2
 
-from espalier.findings import ErrorType, go_json, quote, render_value
+from espalier.findings import ErrorType, go_json, quote
 from espalier.paths import JSON
 from espalier.schema.formats import format_of, predicate_of
 from espalier.schema.model import Structural
@@ -25,6 +25,7 @@ from espalier.schema.numerics import (
 from espalier.schema.patterns import pattern_error
 from espalier.schema.values import equal_json, type_of
 from espalier.schema.violations import At, Check, Result, Undeclared, Violation
+from espalier.schema.wording import go_text
 
 _MAX_RUNE, _SURROGATES = 0x10FFFF, range(0xD800, 0xE000)
 _REPLACEMENT = "\ufffd"
@@ -234,7 +235,7 @@ def _enum(value: JSON, node: Structural, at: At, result: Result) -> None:
     entries = node.value_validation.enum
     if not entries or any(_is_entry(value, entry) for entry in entries):
         return
-    text = f"{at.name} in body should be one of {_go_text([*entries])}"
+    text = f"{at.name} in body should be one of {go_text([*entries])}"
     shown = (entry if isinstance(entry, str) else go_json(entry) for entry in entries)
     detail = f"supported values: {', '.join(map(quote, shown))}"
     result.add(Violation("enum", ErrorType.NOT_SUPPORTED, at.path, value, text, detail))
@@ -255,21 +256,6 @@ def _is_entry(value: JSON, entry: JSON) -> bool:
                 is_rune = 0 <= value <= _MAX_RUNE and value not in _SURROGATES
                 value = chr(value) if is_rune else _REPLACEMENT
     return equal_json(value, entry)
-
-
-def _go_text(value: JSON) -> str:
-    # As Go's %v.
-    match value:
-        case None:
-            return "<nil>"
-        case str():
-            return value
-        case list():
-            return f"[{' '.join(map(_go_text, value))}]"
-        case dict():
-            return f"map[{' '.join(f'{key}:{_go_text(value[key])}' for key in sorted(value))}]"
-        case _:
-            return render_value(value)
 
 
 def _min_properties(value: JSON, node: Structural, at: At, result: Result) -> None:
