@@ -8,6 +8,7 @@ The exceptions, as a tree. A class is here because some caller acts differently 
     │   ├── MalformedDefinitionError   not a CRD, or a field of the wrong JSON type
     │   ├── NonStructuralSchemaError   carries the findings
     │   ├── NoStorageVersionError      carries what was marked
+    │   ├── NothingServedError         no version is served, so nothing can be read
     │   └── UnknownVersionError        carries the version asked for, and those there are
     ├── SchemaParseError               a schema that the API server cannot parse either
     ├── MalformedValueError            a value that the API server could not decode
@@ -86,6 +87,19 @@ class NoStorageVersionError(DefinitionError):
     def __str__(self) -> str:
         marked = ", ".join(self.marked) or "none"
         return f"{self.crd}: exactly one version must have storage: true, marked: {marked}"
+
+
+@dataclass(unsafe_hash=True)
+class NothingServedError(DefinitionError):
+    """
+    No version is served through which objects could be read.
+    """
+
+    crd: str
+    version: str
+
+    def __str__(self) -> str:
+        return f"{self.crd}: neither {self.version} nor another version is served"
 
 
 @dataclass(unsafe_hash=True)

@@ -171,7 +171,7 @@ def test_an_object_of_the_same_name_is_read_anew() -> None:
     assert all_are_current(cluster)
 
 
-@pytest.mark.parametrize("fresh", ["w003", None])
+@pytest.mark.parametrize("fresh", ["default/w003", None])
 def test_an_expired_token_ends_nothing(fresh: str | None) -> None:
     async def story() -> FakeCluster:
         cluster = a_cluster()

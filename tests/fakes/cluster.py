@@ -255,10 +255,15 @@ class FakeCluster:
     # The ports.
 
     async def list_metadata(
-        self, resource: Resource, *, page_size: int, continue_token: str | None
+        self,
+        resource: Resource,
+        *,
+        page_size: int,
+        continue_token: str | None,
+        namespace: str = "",
     ) -> MetadataPage:
         await self._enter("list_metadata", "")
-        keys, token, remaining = self._page(page_size, continue_token)
+        keys, token, remaining = self._page(page_size, continue_token, namespace)
         await self._leave("list_metadata", "")
         return MetadataPage(
             objects=tuple(
@@ -276,13 +281,18 @@ class FakeCluster:
         )
 
     async def list_objects(
-        self, resource: Resource, *, page_size: int, continue_token: str | None
+        self,
+        resource: Resource,
+        *,
+        page_size: int,
+        continue_token: str | None,
+        namespace: str = "",
     ) -> ObjectPage:
         await self._enter("list_objects", "")
-        keys, token, remaining = self._page(page_size, continue_token)
+        keys, token, remaining = self._page(page_size, continue_token, namespace)
         await self._leave("list_objects", "")
         return ObjectPage(
-            objects=[self._read(key) for key in keys],
+            objects=[self._read(key, resource.version) for key in keys],
             continue_token=token,
             remaining=remaining,
             resource_version=str(self._version),
@@ -290,7 +300,7 @@ class FakeCluster:
 
     async def get_object(self, resource: Resource, key: ObjectKey) -> dict[str, JSON]:
         await self._enter("get_object", key.name)
-        obj = self._read(key)
+        obj = self._read(key, resource.version)
         await self._leave("get_object", key.name)
         return obj
 
@@ -452,20 +462,25 @@ class FakeCluster:
         return self._version
 
     def _page(
-        self, page_size: int, token: str | None
+        self, page_size: int, token: str | None, namespace: str
     ) -> tuple[list[ObjectKey], str | None, int | None]:
-        keys = [key for key in sorted(self.etcd) if token is None or key.name > token]
+        keys = [
+            key
+            for key in sorted(self.etcd, key=str)
+            if namespace in ("", key.namespace) and (token is None or str(key) > token)
+        ]
         page, rest = keys[:page_size], keys[page_size:]
-        return page, page[-1].name if rest else None, len(rest) if rest else None
+        return page, str(page[-1]) if rest else None, len(rest) if rest else None
 
-    def _seen(self, raw: Mapping[str, JSON]) -> dict[str, JSON]:
+    def _seen(self, raw: Mapping[str, JSON], at: str = "") -> dict[str, JSON]:
         # A read fills in the defaults of the version at which the object is stored, no others.
         assert self.definition is not None
         storage = self.definition.storage
+        shown = self.definition.version(at) if at else storage
         name = str(raw["apiVersion"]).partition("/")[2]
         stored = next((v for v in self.definition.versions if v.name == name), storage)
         seen = self._normalized(raw, stored, fills=True)
-        return self._normalized({**seen, "apiVersion": f"example.com/{storage.name}"}, storage)
+        return self._normalized({**seen, "apiVersion": f"example.com/{shown.name}"}, shown)
 
     def _normal(self, raw: Mapping[str, JSON]) -> dict[str, JSON]:
         assert self.definition is not None
@@ -485,17 +500,17 @@ class FakeCluster:
         assert isinstance(value, dict)
         return value
 
-    def _read(self, key: ObjectKey) -> dict[str, JSON]:
+    def _read(self, key: ObjectKey, at: str = "") -> dict[str, JSON]:
         stored = self._found(key)
-        return {
-            **self._seen(stored.raw),
-            "metadata": {
-                "namespace": key.namespace,
-                "name": key.name,
-                "uid": stored.uid,
-                "resourceVersion": str(stored.version),
-            },
+        metadata: dict[str, JSON] = {
+            "namespace": key.namespace,
+            "name": key.name,
+            "uid": stored.uid,
+            "resourceVersion": str(stored.version),
         }
+        if stored.managed_fields:
+            metadata["managedFields"] = [*stored.managed_fields]
+        return {**self._seen(stored.raw, at), "metadata": metadata}
 
     def _found(self, key: ObjectKey) -> Stored:
         if self.definition is None or key not in self.etcd:

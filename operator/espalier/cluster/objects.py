@@ -96,12 +96,17 @@ class HttpObjects:
         self._watches = watches
 
     async def list_metadata(
-        self, resource: Resource, *, page_size: int, continue_token: str | None
+        self,
+        resource: Resource,
+        *,
+        page_size: int,
+        continue_token: str | None,
+        namespace: str = "",
     ) -> MetadataPage:
         """
-        List a page of PartialObjectMetadata.
+        List a page of PartialObjectMetadata, of one namespace or of all.
         """
-        call = _list_call(resource, continue_token, PARTIAL_LIST_TYPE)
+        call = _list_call(resource, namespace, continue_token, PARTIAL_LIST_TYPE)
         page = await self._listed(call, page_size, _partial_list)
         return MetadataPage(
             objects=tuple(_stored_metadata(item.metadata) for item in page.items or ()),
@@ -111,15 +116,22 @@ class HttpObjects:
         )
 
     async def list_objects(
-        self, resource: Resource, *, page_size: int, continue_token: str | None
+        self,
+        resource: Resource,
+        *,
+        page_size: int,
+        continue_token: str | None,
+        namespace: str = "",
     ) -> ObjectPage:
         """
-        List a page of whole objects; each is decoded when it is taken from the page.
+        List a page of whole objects, of one namespace or of all.
+
+        Each is decoded when it is taken from the page.
 
         Raises:
             RejectedError: Also while iterating: an object in it cannot be decoded.
         """
-        call = _list_call(resource, continue_token, JSON_TYPE)
+        call = _list_call(resource, namespace, continue_token, JSON_TYPE)
         page = await self._listed(call, page_size, _raw_list)
         return ObjectPage(
             objects=_LazyObjects(page.items or [], resource, call.attempt),
@@ -255,12 +267,14 @@ def _stored_metadata(metadata: _Metadata) -> StoredMetadata:
     )
 
 
-def _list_call(resource: Resource, continue_token: str | None, accept: str) -> Call:
+def _list_call(
+    resource: Resource, namespace: str, continue_token: str | None, accept: str
+) -> Call:
     return Call(
         verb="list",
-        resource=str(resource),
+        resource=f"{resource} {namespace}".rstrip(),
         method="GET",
-        path=collection_path(resource),
+        path=collection_path(resource, namespace=namespace),
         query={"continue": continue_token} if continue_token else {},
         accept=accept,
         is_read=True,

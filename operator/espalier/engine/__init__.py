@@ -6,13 +6,16 @@ verify, trim. ``run`` does it once, ``tend`` keeps the objects of a legacy defin
 afterwards, and ``restore`` brings back what pruning removed.
 """
 
+from espalier.engine.comparing import ConversionLoss
 from espalier.engine.conditions import (
     NOT_CHECKED,
     STORED_OBJECTS_CURRENT,
     STORED_OBJECTS_VALID,
     Reason,
 )
+from espalier.engine.counting import Counts, PathCount
 from espalier.engine.guarding import purpose_of
+from espalier.engine.losing import Loss
 from espalier.engine.planning import (
     Legacy,
     Mode,
@@ -27,6 +30,7 @@ from espalier.engine.restoring import Refusal, RestoreReport, restore
 from espalier.engine.retrying import FORBIDDEN_PAUSE_SECONDS, run_pause_seconds
 from espalier.engine.running import Outcome, run
 from espalier.engine.settings import Ports, RunSettings
+from espalier.engine.surveying import Normalising, Scope, Survey, Surveyor, survey
 from espalier.engine.tending import tend
 
 __all__ = [
@@ -34,17 +38,25 @@ __all__ = [
     "NOT_CHECKED",
     "STORED_OBJECTS_CURRENT",
     "STORED_OBJECTS_VALID",
+    "ConversionLoss",
+    "Counts",
     "Legacy",
+    "Loss",
     "Mode",
+    "Normalising",
     "Outcome",
+    "PathCount",
     "Policy",
     "Ports",
     "Reason",
     "Refusal",
     "RestoreReport",
     "RunSettings",
+    "Scope",
     "ServerPruned",
     "Stop",
+    "Survey",
+    "Surveyor",
     "plan",
     "purpose_of",
     "read_policy",
@@ -52,5 +64,6 @@ __all__ = [
     "run",
     "run_key",
     "run_pause_seconds",
+    "survey",
     "tend",
 ]

@@ -106,7 +106,7 @@ def forbidden_message(resource: Resource, verbs: Sequence[str]) -> str:
     )
 
 
-def enumerated(items: Iterable[str], *, total: int | None = None) -> str:
+def enumerated(items: Iterable[str], *, total: int | None = None, separator: str = ", ") -> str:
     """
     Join the first few texts with commas, and say how many more there are.
 
@@ -116,7 +116,7 @@ def enumerated(items: Iterable[str], *, total: int | None = None) -> str:
     listed = list(items)
     named = listed[:MAX_NAMED]
     more = (len(listed) if total is None else total) - len(named)
-    text = ", ".join(named)
+    text = separator.join(named)
     return f"{text} and {more} more" if more > 0 else text
 
 

@@ -131,17 +131,27 @@ class Objects(Protocol):
     """
 
     async def list_metadata(
-        self, resource: Resource, *, page_size: int, continue_token: str | None
+        self,
+        resource: Resource,
+        *,
+        page_size: int,
+        continue_token: str | None,
+        namespace: str = "",
     ) -> MetadataPage:
         """
-        List a page of PartialObjectMetadata.
+        List a page of PartialObjectMetadata, of one namespace or of all.
         """
 
     async def list_objects(
-        self, resource: Resource, *, page_size: int, continue_token: str | None
+        self,
+        resource: Resource,
+        *,
+        page_size: int,
+        continue_token: str | None,
+        namespace: str = "",
     ) -> ObjectPage:
         """
-        List a page of whole objects.
+        List a page of whole objects, of one namespace or of all.
         """
 
     async def get_object(self, resource: Resource, key: ObjectKey) -> dict[str, JSON]:
