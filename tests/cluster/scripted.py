@@ -161,6 +161,8 @@ class Shelf:
         held = self.objects[path]
         if request.method == "GET":
             return web.json_response(held)
+        if request.method == "DELETE":
+            return web.json_response(self.objects.pop(path))
         if body["metadata"].get("resourceVersion") != held["metadata"]["resourceVersion"]:
             return web.json_response(status_of(409, "Conflict"), status=409)
         if request.method == "PATCH":

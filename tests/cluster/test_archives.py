@@ -10,9 +10,11 @@ import pytest
 from espalier.cluster import Cluster, FolderArchive
 from espalier.cluster.archives import SecretArchive
 from espalier.cluster.packing import pack
+from espalier.engine.archives import expire_archive, export_archive, total_bytes
 from espalier.errors import (
     ArchiveFullError,
     ClusterError,
+    NotFoundError,
     SourceError,
     TransientError,
 )
@@ -171,7 +173,7 @@ def modes(file: Path) -> tuple[int, int]:
 
 
 def pages(file: Path) -> list[str]:
-    return sorted(page.name.partition("-")[0] for page in file.parent.iterdir())
+    return sorted(page.name.partition("-")[0] for page in file.parent.glob("*.gz"))
 
 
 async def test_a_folder_keeps_pages_like_secrets_do(tmp_path: Path) -> None:
@@ -213,3 +215,112 @@ async def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path) -> None:
 
     with pytest.raises(ArchiveFullError, match="cannot be archived"):
         await FolderArchive(tmp_path / "file").store(definition(), [entry("a")])
+
+
+async def test_pages_are_listed_and_read_also_those_of_other_definitions() -> None:
+    shelf = Shelf()
+    async with connected(shelf) as cluster:
+        archive = SecretArchive(cluster.client, "ns", max_part_bytes=500)
+        name = await archive.store(definition(), [entry("a", NOISE), entry("b")])
+        await archive.store(definition(), [entry("c")])
+        await archive.store(definition("others.example.com"), [entry("z")])
+
+        everything = await archive.pages()
+        first, second = await archive.pages(definition().name)
+        read = await archive.read_page(first)
+
+    assert [page.crd for page in everything] == [
+        "others.example.com",
+        definition().name,
+        definition().name,
+    ]
+    assert (first.name, first.sequence, first.objects) == (name, 1, 2)
+    assert (second.sequence, second.objects, second.is_whole) == (2, 1, True)
+    assert first.created.endswith("Z")
+    assert total_bytes([first]) > 500
+    assert [one.key.name for one in read] == ["a", "b"]
+
+
+async def test_a_page_with_a_part_missing_is_listed_as_such_and_can_be_removed() -> None:
+    shelf = Shelf()
+    async with connected(shelf) as cluster:
+        archive = SecretArchive(cluster.client, "ns", max_part_bytes=500)
+        await archive.store(definition(), [entry("a", NOISE)])
+        del shelf.objects[next(iter(shelf.objects))]
+        (page,) = await archive.pages()
+        assert not page.is_whole
+        with pytest.raises(ClusterError, match="a part is missing"):
+            await archive.read_page(page)
+
+        await archive.remove_page(page)
+        await archive.remove_page(page)
+
+        assert shelf.objects == {}
+        with pytest.raises(NotFoundError):
+            await archive.read_page(page)
+
+
+async def test_an_archive_is_exported_once_and_read_from_the_folder(tmp_path: Path) -> None:
+    shelf = Shelf()
+    folder = FolderArchive(tmp_path)
+    async with connected(shelf) as cluster:
+        archive = cluster.archive("ns")
+        await archive.store(definition(), [entry("a"), entry("b")])
+        await archive.store(definition(), [entry("c")])
+        made = [page.created for page in await archive.pages()]
+        first = await export_archive(archive, folder)
+        again = await export_archive(archive, folder)
+
+    assert [copied.name for copied in first] == [copied.name for copied in again]
+    assert await kept(folder) == ["c", "b", "a"]
+    copies = await folder.pages()
+    assert [(copy.crd, copy.sequence, copy.objects) for copy in copies] == [
+        (definition().name, 1, 2),
+        (definition().name, 2, 1),
+    ]
+    assert [copy.created for copy in copies] == made
+    assert len(shelf.objects) == 2
+
+
+async def test_what_is_not_whole_is_not_exported(tmp_path: Path) -> None:
+    shelf = Shelf()
+    async with connected(shelf) as cluster:
+        archive = SecretArchive(cluster.client, "ns", max_part_bytes=500)
+        await archive.store(definition(), [entry("a", NOISE)])
+        del shelf.objects[next(iter(shelf.objects))]
+        (copied,) = await export_archive(archive, FolderArchive(tmp_path))
+    assert copied.name == ""
+    assert await FolderArchive(tmp_path).pages() == ()
+
+
+async def test_old_pages_expire_and_younger_ones_and_undated_ones_stay() -> None:
+    shelf = Shelf()
+    async with connected(shelf) as cluster:
+        archive = cluster.archive("ns")
+        for name in ("old", "young", "undated"):
+            await archive.store(definition(), [entry(name)])
+        dates = ["2026-01-01T00:00:00Z", "2026-01-03T00:00:00Z", ""]
+        for held, date in zip(shelf.objects.values(), dates, strict=True):
+            held["metadata"]["annotations"]["espalier.dev/created"] = date
+
+        async def expire(*, dry_run: bool) -> int:
+            now, day = "2026-01-03T12:00:00Z", 86400.0
+            return len(await expire_archive(archive, now=now, age_seconds=day, dry_run=dry_run))
+
+        assert await expire(dry_run=True) == 1
+        assert await kept(archive) == ["undated", "young", "old"]
+        assert await expire(dry_run=False) == 1
+        assert await kept(archive) == ["undated", "young"]
+
+
+async def test_a_folder_s_pages_expire_too(tmp_path: Path) -> None:
+    archive = FolderArchive(tmp_path)
+    name = await archive.store(definition(), [entry("a")])
+    (page,) = await archive.pages(definition().name)
+    assert (page.name, page.objects, page.is_whole) == (name, 1, True)
+
+    removed = await expire_archive(archive, now="2999-01-01T00:00:00Z", age_seconds=1)
+
+    assert [one.name for one in removed] == [name]
+    assert await archive.pages() == ()
+    await archive.remove_page(page)

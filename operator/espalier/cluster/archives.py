@@ -23,12 +23,14 @@ from espalier.cluster.packing import pack_entries, unpack_entries
 from espalier.cluster.places import FIELD_MANAGER, MANAGED_BY, hash_of, name_of, segment
 from espalier.cluster.requests import PARTIAL_LIST_TYPE, Call, Client
 from espalier.crd import Definition
+from espalier.engine.archives import ArchivePage
 from espalier.engine.ports import ArchiveEntry
 from espalier.errors import (
     ArchiveFullError,
     ClusterError,
     ConflictError,
     ExpiredTokenError,
+    NotFoundError,
     TransientError,
 )
 
@@ -47,6 +49,7 @@ _COMPONENT = {"app.kubernetes.io/component": "archive"}
 _HASH = "espalier.dev/crd-hash"
 _SEQUENCE, _PART, _PARTS = "espalier.dev/sequence", "espalier.dev/part", "espalier.dev/parts"
 _DIGEST, _BYTES = "espalier.dev/sha256", "espalier.dev/bytes"
+_CRD, _CREATED, _OBJECTS = "espalier.dev/crd", "espalier.dev/created", "espalier.dev/objects"
 _PAGE_SIZE = 500
 
 # Longer ones are none of ours.
@@ -93,11 +96,14 @@ class _Part:
     parts: int
     digest: str
     size_bytes: int
+    crd: str = ""
+    created: str = ""
+    objects: int = 0
 
 
 class SecretArchive:
     """
-    Implements ``espalier.engine.ports.Archive``.
+    Implements ``espalier.engine.ports.Archive``, and ``espalier.engine.archives.ArchivePages``.
 
     Args:
         namespace: Where the Secrets are.
@@ -152,12 +158,8 @@ class SecretArchive:
         Raises:
             RejectedError: A page was damaged.
         """
-        pages: dict[tuple[int, str], list[_Part]] = defaultdict(list)
-        for part in await self._listed({_HASH: hash_of(definition.name)}):
-            pages[part.sequence, part.digest].append(part)
-        for _, parts in sorted(pages.items(), reverse=True):
-            ordered = sorted(parts, key=lambda part: part.part)
-            if [part.part for part in ordered] != list(range(1, ordered[0].parts + 1)):
+        for ordered in reversed(await self._parted(definition.name)):
+            if not _is_whole(ordered):
                 logger.warning(
                     "A page of the archive is incomplete and was left out.",
                     extra={"crd": definition.name, "secret": ordered[0].name},
@@ -165,6 +167,68 @@ class SecretArchive:
                 continue
             for entry in reversed(await self._read_page(ordered)):
                 yield entry
+
+    async def pages(self, crd: str | None = None) -> tuple[ArchivePage, ...]:
+        """
+        List the pages of one definition, or all, oldest first.
+        """
+        return tuple(self._page_of(parts) for parts in await self._parted(crd))
+
+    async def read_page(self, page: ArchivePage) -> list[ArchiveEntry]:
+        """
+        Read the entries of a page, in the order in which they were kept.
+
+        Raises:
+            NotFoundError: It is gone.
+            RejectedError: It is damaged, or a part is missing.
+        """
+        parts = await self._parts_of(page)
+        call = self._get_call(page.name.partition("/")[2])
+        if not parts:
+            raise NotFoundError(verb="get", resource=call.resource, status=404, reason="NotFound")
+        if not _is_whole(parts):
+            raise answers.malformed(call.attempt, "the archive is damaged: a part is missing")
+        return await self._read_page(parts)
+
+    async def remove_page(self, page: ArchivePage) -> None:
+        """
+        Take a page away for good; one that is gone already is no error.
+        """
+        # The first part goes last: it names the page as long as something of it is left.
+        for part in reversed(await self._parts_of(page)):
+            call = self._call("delete", "DELETE", part.name)
+            try:
+                await self._client.send(replace(call, path=f"{call.path}/{segment(part.name)}"))
+            except NotFoundError:
+                continue
+
+    def _page_of(self, parts: Sequence[_Part]) -> ArchivePage:
+        first = parts[0]
+        return ArchivePage(
+            name=f"{self._namespace}/{first.name}",
+            crd=first.crd,
+            sequence=first.sequence,
+            objects=first.objects,
+            size_bytes=sum(part.size_bytes for part in parts),
+            created=first.created,
+            is_whole=_is_whole(parts),
+        )
+
+    async def _parts_of(self, page: ArchivePage) -> list[_Part]:
+        for parts in await self._parted(page.crd or None):
+            if self._page_of(parts).name == page.name:
+                return parts
+        return []
+
+    async def _parted(self, crd: str | None) -> list[list[_Part]]:
+        """
+        List pages, oldest first, each with its parts in order.
+        """
+        pages: dict[tuple[str, int, str], list[_Part]] = defaultdict(list)
+        for part in await self._listed({} if crd is None else {_HASH: hash_of(crd)}):
+            pages[part.crd, part.sequence, part.digest].append(part)
+        ordered = sorted(pages.items())
+        return [sorted(parts, key=lambda part: part.part) for _, parts in ordered]
 
     async def _make_room(self, size_bytes: int) -> int:
         counted = self._total_bytes
@@ -197,10 +261,10 @@ class SecretArchive:
         for number, start in enumerate(starts, 1):
             piece = packed[start : start + self._max_part_bytes]
             annotations = {
-                "espalier.dev/crd": definition.name,
+                _CRD: definition.name,
                 "espalier.dev/crd-uid": definition.uid,
-                "espalier.dev/created": self._client.clock.utc_timestamp(),
-                "espalier.dev/objects": str(objects),
+                _CREATED: self._client.clock.utc_timestamp(),
+                _OBJECTS: str(objects),
                 _SEQUENCE: str(sequence),
                 _PART: str(number),
                 _PARTS: str(len(starts)),
@@ -294,6 +358,10 @@ class SecretArchive:
         )
 
 
+def _is_whole(ordered: Sequence[_Part]) -> bool:
+    return [part.part for part in ordered] == list(range(1, ordered[0].parts + 1))
+
+
 def _parts_of(items: Iterable[_Partial]) -> Iterable[_Part]:
     for item in items:
         said = item.metadata.annotations or {}
@@ -306,6 +374,9 @@ def _parts_of(items: Iterable[_Partial]) -> Iterable[_Part]:
             digest=said.get(_DIGEST, ""),
             # One that does not tell its size counts as a full one.
             size_bytes=_number(said.get(_BYTES), MAX_PART_BYTES),
+            crd=said.get(_CRD, ""),
+            created=said.get(_CREATED, ""),
+            objects=_number(said.get(_OBJECTS), 0),
         )
 
 

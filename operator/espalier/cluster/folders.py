@@ -8,16 +8,21 @@ import hashlib
 import os
 import re
 from collections.abc import AsyncIterator, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 
 from espalier.cluster.packing import pack_entries, unpack_entries
 from espalier.cluster.places import name_of
 from espalier.crd import Definition
+from espalier.engine.archives import ArchivePage
 from espalier.engine.ports import ArchiveEntry
 from espalier.errors import ArchiveFullError, SourceError
 
 MAX_TOTAL_BYTES = 64 * 1024 * 1024
 """Of all archives in the folder together."""
+
+_NAME_FILE = "definition"
+"""Holds the definition's name: that of the folder may be cut."""
 
 _FILE = re.compile(r"(?P<sequence>\d{8,12})-(?P<digest>[0-9a-f]{64})\.jsonl\.gz")
 
@@ -25,6 +30,8 @@ _FILE = re.compile(r"(?P<sequence>\d{8,12})-(?P<digest>[0-9a-f]{64})\.jsonl\.gz"
 class FolderArchive:
     """
     Implements ``espalier.engine.ports.Archive``: a folder a definition, a file a page.
+
+    Also ``ArchivePages`` and ``ArchiveCopies`` of ``espalier.engine.archives``.
 
     Args:
         folder: Made when the first page is stored, readable by its owner only.
@@ -45,7 +52,8 @@ class FolderArchive:
         """
         async with self._storing:
             try:
-                return str(await asyncio.to_thread(self._write, definition, entries))
+                packed = await asyncio.to_thread(pack_entries, entries)
+                return str(await asyncio.to_thread(self._write, definition.name, packed))
             except (OSError, ValueError) as error:
                 raise ArchiveFullError(f"{self._folder}: cannot be archived: {error}") from error
 
@@ -56,24 +64,87 @@ class FolderArchive:
         Raises:
             SourceError: A file cannot be read, or was damaged.
         """
-        place = self._place(definition)
+        place = self._place(definition.name)
         for file in reversed(await asyncio.to_thread(_pages, place)):
             for entry in reversed(await asyncio.to_thread(_read, file)):
                 yield entry
 
-    def _place(self, definition: Definition) -> Path:
-        return self._folder / name_of("archive", definition.name)
+    async def keep_copy(self, page: ArchivePage, entries: Sequence[ArchiveEntry]) -> str:
+        """
+        Keep a page that was kept elsewhere; one that is there already is not kept twice.
 
-    def _write(self, definition: Definition, entries: Sequence[ArchiveEntry]) -> Path:
-        packed = pack_entries(entries)
+        Returns:
+            The path of the file.
+        """
+        async with self._storing:
+            try:
+                packed = await asyncio.to_thread(pack_entries, entries)
+                return str(await asyncio.to_thread(self._copy, page, packed))
+            except (OSError, ValueError) as error:
+                raise ArchiveFullError(f"{self._folder}: cannot be archived: {error}") from error
+
+    async def pages(self, crd: str | None = None) -> tuple[ArchivePage, ...]:
+        """
+        List the pages of one definition, or all, oldest first.
+
+        Raises:
+            SourceError: A file cannot be read.
+        """
+        return await asyncio.to_thread(self._listed, crd)
+
+    async def read_page(self, page: ArchivePage) -> list[ArchiveEntry]:
+        """
+        Read the entries of a page, in the order in which they were kept.
+
+        Raises:
+            SourceError: The file cannot be read, or was damaged.
+        """
+        return await asyncio.to_thread(_read, Path(page.name))
+
+    async def remove_page(self, page: ArchivePage) -> None:
+        """
+        Take a page away for good; one that is gone already is no error.
+
+        Raises:
+            SourceError: The file cannot be removed.
+        """
+        try:
+            await asyncio.to_thread(Path(page.name).unlink, missing_ok=True)
+        except OSError as error:
+            raise SourceError(page.name, f"cannot be removed: {error}") from error
+
+    def _listed(self, crd: str | None) -> tuple[ArchivePage, ...]:
+        places = sorted(self._folder.glob("archive-*")) if crd is None else [self._place(crd)]
+        try:
+            return tuple(_page_of(file) for place in places for file in _pages(place))
+        except OSError as error:
+            raise SourceError(str(self._folder), f"cannot be read: {error}") from error
+
+    def _copy(self, page: ArchivePage, packed: bytes) -> Path:
+        digest = hashlib.sha256(packed).hexdigest()
+        for file in _pages(self._place(page.crd)):
+            if f"-{digest}." in file.name:
+                return file
+        file = self._write(page.crd, packed)
+        with contextlib.suppress(ValueError):
+            seconds = datetime.fromisoformat(page.created).timestamp()
+            os.utime(file, (seconds, seconds))
+        return file
+
+    def _place(self, crd: str) -> Path:
+        return self._folder / name_of("archive", crd)
+
+    def _write(self, crd: str, packed: bytes) -> Path:
         total_bytes = sum(file.stat().st_size for file in self._folder.glob("*/*.jsonl.gz"))
         if total_bytes + len(packed) > self._max_total_bytes:
             raise ArchiveFullError(
                 f"{self._folder}: holds {total_bytes} bytes, of {self._max_total_bytes} that it "
                 "may; delete what is not needed any more"
             )
-        place = self._place(definition)
+        place = self._place(crd)
         place.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if not (place / _NAME_FILE).exists():
+            _write_durably(place / _NAME_FILE, crd.encode())
         pages = _pages(place)
         last = int(pages[-1].name.partition("-")[0]) if pages else 0
         digest = hashlib.sha256(packed).hexdigest()
@@ -88,6 +159,25 @@ def _pages(place: Path) -> list[Path]:
     if not place.is_dir():
         return []
     return sorted(file for file in place.iterdir() if _FILE.fullmatch(file.name))
+
+
+def _page_of(file: Path) -> ArchivePage:
+    status = file.stat()
+    name_file = file.with_name(_NAME_FILE)
+    made = datetime.fromtimestamp(int(status.st_mtime), tz=UTC)
+    try:
+        objects, is_whole = len(_read(file)), True
+    except SourceError:
+        objects, is_whole = 0, False
+    return ArchivePage(
+        name=str(file),
+        crd=name_file.read_text(encoding="utf-8") if name_file.exists() else "",
+        sequence=int(file.name.partition("-")[0]),
+        objects=objects,
+        size_bytes=status.st_size,
+        created=made.strftime("%Y-%m-%dT%H:%M:%SZ"),
+        is_whole=is_whole,
+    )
 
 
 def _read(file: Path) -> list[ArchiveEntry]:

@@ -267,9 +267,7 @@ def _stored_metadata(metadata: _Metadata) -> StoredMetadata:
     )
 
 
-def _list_call(
-    resource: Resource, namespace: str, continue_token: str | None, accept: str
-) -> Call:
+def _list_call(resource: Resource, namespace: str, continue_token: str | None, accept: str) -> Call:
     return Call(
         verb="list",
         resource=f"{resource} {namespace}".rstrip(),

@@ -6,6 +6,7 @@ verify, trim. ``run`` does it once, ``tend`` keeps the objects of a legacy defin
 afterwards, and ``restore`` brings back what pruning removed.
 """
 
+from espalier.engine.archives import expire_archive, export_archive
 from espalier.engine.comparing import ConversionLoss
 from espalier.engine.conditions import (
     NOT_CHECKED,
@@ -57,6 +58,8 @@ __all__ = [
     "Stop",
     "Survey",
     "Surveyor",
+    "expire_archive",
+    "export_archive",
     "plan",
     "purpose_of",
     "read_policy",

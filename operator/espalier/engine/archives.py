@@ -1,0 +1,158 @@
+"""
+Looks after archives: which pages there are, copies of them, and which are old enough to go.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Protocol
+
+from espalier.engine.ports import ArchiveEntry
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArchivePage:
+    """
+    One page of an archive, as a list shows it.
+
+    Attributes:
+        name: Under which a person finds it.
+        crd: The definition whose objects it is about; empty where that is not known any more.
+        sequence: Pages of one definition in the order in which they were kept.
+        objects: How many objects it is about.
+        size_bytes: As stored.
+        created: RFC 3339; empty if that is not known.
+        is_whole: Whether all of it is there; one that is not cannot be restored from.
+    """
+
+    name: str
+    crd: str
+    sequence: int
+    objects: int
+    size_bytes: int
+    created: str
+    is_whole: bool = True
+
+
+class ArchivePages(Protocol):
+    """
+    An archive as those see it who look after it: pages of any definition, also of deleted ones.
+
+    Raises:
+        ClusterError: It cannot be read or written.
+        SourceError: A file of it cannot.
+    """
+
+    async def pages(self, crd: str | None = None) -> Sequence[ArchivePage]:
+        """
+        List the pages of one definition, or all, oldest first.
+        """
+
+    async def read_page(self, page: ArchivePage) -> Sequence[ArchiveEntry]:
+        """
+        Read the entries of a page, in the order in which they were kept.
+        """
+
+    async def remove_page(self, page: ArchivePage) -> None:
+        """
+        Take a page away for good; one that is gone already is no error.
+        """
+
+
+class ArchiveCopies(Protocol):
+    """
+    Where pages are copied to.
+    """
+
+    async def keep_copy(self, page: ArchivePage, entries: Sequence[ArchiveEntry]) -> str:
+        """
+        Keep a page that was kept elsewhere; one that is there already is not kept twice.
+
+        Returns:
+            The name under which a person finds it.
+
+        Raises:
+            ArchiveFullError: It cannot be kept.
+        """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Copied:
+    """
+    One page and its copy.
+
+    Attributes:
+        name: Of the copy; empty if the page is not whole, so that nothing was copied.
+    """
+
+    page: ArchivePage
+    name: str
+
+
+async def export_archive(
+    source: ArchivePages, target: ArchiveCopies, *, crd: str | None = None
+) -> tuple[Copied, ...]:
+    """
+    Copy the pages of one definition, or all; nothing is removed.
+
+    May be interrupted and done again: what is there already is not copied twice.
+
+    Raises:
+        ClusterError: The archive cannot be read.
+        SourceError: A file of it cannot, or is damaged.
+        ArchiveFullError: The target has no room.
+    """
+    copied = []
+    for page in await source.pages(crd):
+        name = ""
+        if page.is_whole:
+            name = await target.keep_copy(page, await source.read_page(page))
+        copied.append(Copied(page=page, name=name))
+    return tuple(copied)
+
+
+async def expire_archive(
+    archive: ArchivePages,
+    *,
+    now: str,
+    age_seconds: float,
+    crd: str | None = None,
+    dry_run: bool = False,
+) -> tuple[ArchivePage, ...]:
+    """
+    Remove the pages that are older than that; what is in them cannot be restored any more.
+
+    A page that does not tell when it was made stays.
+
+    Args:
+        now: RFC 3339 in UTC.
+        dry_run: Only tell.
+
+    Returns:
+        The pages that were removed, or would be.
+
+    Raises:
+        ClusterError: A page cannot be removed; those before it are.
+        SourceError: Likewise, of a folder.
+    """
+    limit = datetime.fromisoformat(now) - timedelta(seconds=age_seconds)
+    old = [page for page in await archive.pages(crd) if _is_before(page.created, limit)]
+    if not dry_run:
+        for page in old:
+            await archive.remove_page(page)
+    return tuple(old)
+
+
+def total_bytes(pages: Sequence[ArchivePage]) -> int:
+    """
+    Tell what some pages take together, as stored.
+    """
+    return sum(page.size_bytes for page in pages)
+
+
+def _is_before(created: str, limit: datetime) -> bool:
+    try:
+        return datetime.fromisoformat(created) < limit
+    except (ValueError, TypeError):
+        # Not told, or without a time zone, so that nothing can be said of it.
+        return False
