@@ -54,6 +54,14 @@ class Pointed(str):
     __slots__ = ()
 
 
+class Omitted(str):
+    """
+    Stands for a value that the server does not print.
+    """
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FieldError:
     """
@@ -82,7 +90,7 @@ class FieldError:
         The text without the path, as in a status cause.
         """
         text = self.type.value.rstrip()
-        if self.type not in _WITHOUT_VALUE:
+        if self.type not in _WITHOUT_VALUE and not isinstance(self.value, Omitted):
             text = f"{text}: {render_value(self.value)}"
         return f"{text}: {self.detail}" if self.detail else text
 
