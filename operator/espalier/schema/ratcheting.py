@@ -7,7 +7,7 @@ lists that are maps by their keys, and items of other lists not at all.
 """
 
 from collections.abc import Hashable
-from typing import NamedTuple
+from dataclasses import dataclass
 
 from espalier.paths import JSON
 from espalier.schema.model import Structural
@@ -139,7 +139,8 @@ class _OldItems:
         return tuple(keys)
 
 
-class Tolerance(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Tolerance:
     """
     What an update forgives the CEL rules of one place.
 
