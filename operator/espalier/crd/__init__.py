@@ -15,6 +15,7 @@ from espalier.crd.specifying import (
     unspecified,
 )
 from espalier.crd.structure import nonstructural_condition, structural_findings, structural_of
+from espalier.crd.warning import Warned, server_warnings
 
 __all__ = [
     "Condition",
@@ -23,6 +24,7 @@ __all__ = [
     "Named",
     "Rejection",
     "Version",
+    "Warned",
     "check_definition",
     "is_atomic",
     "lint",
@@ -30,6 +32,7 @@ __all__ = [
     "named_paths",
     "nonstructural_condition",
     "read_definition",
+    "server_warnings",
     "specified_paths",
     "specifies",
     "structural_findings",

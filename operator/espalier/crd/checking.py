@@ -6,7 +6,6 @@ Rules are compiled by nobody here, and the values of defaults are judged by whoe
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from urllib.parse import urlsplit
 
 from espalier import schema
 from espalier.crd import faults
@@ -14,6 +13,7 @@ from espalier.crd.conversionchecking import conversion_errors
 from espalier.crd.internal import Internal, InternalVersion, Names, Shared, read_internal
 from espalier.crd.requirements import Requirements, has_defaults, requirements_for
 from espalier.crd.schemachecking import schema_errors
+from espalier.crd.urls import UrlError, parse_request_uri
 from espalier.crd.v1paths import v1_path
 from espalier.crd.versionchecking import (
     column_errors,
@@ -52,7 +52,8 @@ def check_definition(
     """
     Find every reason for which an API server would refuse a definition.
 
-    What the server keeps of its own is not looked at: resource versions, uids and times.
+    What the server keeps of its own is not looked at: resource versions, uids and times; nor is
+    a namespace, which it takes away before it validates.
 
     Args:
         manifest: A decoded CustomResourceDefinition of v1 or v1beta1; never changed. A status
@@ -96,10 +97,8 @@ def check_definition(
 def _metadata(new: Internal, old: Internal | None) -> Iterator[FieldError]:
     path: Path = ("metadata",)
     if old is not None:
-        for name in ("name", "namespace"):
-            value = new.metadata_text(name)
-            if value != old.metadata_text(name):
-                yield faults.invalid((*path, name), value, "field is immutable")
+        if new.name != old.name:
+            yield faults.invalid((*path, "name"), new.name, "field is immutable")
         yield from schema.check_metadata(new.metadata, path=path, with_finalizers=False)
         return
     generate = new.metadata_text("generateName")
@@ -113,8 +112,6 @@ def _metadata(new: Internal, old: Internal | None) -> Iterator[FieldError]:
     else:
         for error in _name_errors(new.name, new.name, new):
             yield faults.invalid((*path, "name"), new.name, error)
-    if new.metadata_text("namespace"):
-        yield faults.forbidden((*path, "namespace"), "not allowed on this type")
     yield from schema.check_metadata(new.metadata, path=path)
 
 
@@ -148,9 +145,7 @@ def _spec(new: Internal, requirements: Requirements, judge: Judge) -> Iterator[F
         path = (*_SPEC, "conversion", "strategy")
         detail = "must be None if spec.preserveUnknownFields is true"
         yield faults.invalid(path, new.conversion.strategy, detail)
-    yield from conversion_errors(
-        new.conversion, require_known_review_version=requirements.known_review_version
-    )
+    yield from conversion_errors(new.conversion, requirements)
 
 
 def _group_and_scope(new: Internal) -> Iterator[FieldError]:
@@ -297,10 +292,8 @@ def _immutable(new: Internal, old: Internal, requirements: Requirements) -> Iter
         ("names.plural", new.names.plural, old.names.plural),
     ]
     if requirements.immutable_names:
-        fields += [
-            ("scope", new.scope, old.scope),
-            ("names.kind", new.names.kind, old.names.kind),
-        ]
+        named = ("names.kind", new.names.kind, old.names.kind)
+        fields = [("scope", new.scope, old.scope), named, *fields]
     for field, value, before in fields:
         if value != before:
             yield faults.invalid((*_SPEC, *field.split(".")), value, "field is immutable")
@@ -362,7 +355,7 @@ def _approval_state(definition: Internal) -> str:
     if annotation.startswith("unapproved"):
         return "approved"
     try:
-        url = urlsplit(annotation)
-    except ValueError:
+        url = parse_request_uri(annotation)
+    except UrlError:
         return "invalid"
-    return "approved" if url.scheme and url.netloc else "invalid"
+    return "approved" if url.scheme and url.host else "invalid"

@@ -2,29 +2,26 @@
 Conversion between versions: strategy, webhook, review versions.
 """
 
+from binascii import b2a_base64
 from collections.abc import Iterator
-from urllib.parse import SplitResult, urlsplit
 
 from espalier import schema
 from espalier.crd import faults
-from espalier.crd.fields import Fields
 from espalier.crd.internal import Conversion
-from espalier.crd.requirements import ACCEPTED_REVIEW_VERSIONS
+from espalier.crd.requirements import ACCEPTED_REVIEW_VERSIONS, Requirements
+from espalier.crd.urls import UrlError, parse_url
+from espalier.crd.webhooks import ClientConfig, Service, ca_bundle_problem
 from espalier.findings import FieldError
 from espalier.paths import Path
 
 _FORM = "; desired format: https://host[/path]"
-_DEFAULT_PORT, _MAX_PORT = 443, 65535
+_MAX_PORT = 65535
 PATH: Path = ("spec", "conversion")
 
 
-def conversion_errors(
-    conversion: Conversion, *, require_known_review_version: bool
-) -> Iterator[FieldError]:
+def conversion_errors(conversion: Conversion, requirements: Requirements) -> Iterator[FieldError]:
     """
     Find what is wrong with ``spec.conversion``, on the server's paths.
-
-    The certificates of ``caBundle`` are not looked into.
 
     Source:
         apiextensions-apiserver, ``pkg/apis/apiextensions/validation/validation.go``,
@@ -40,9 +37,9 @@ def conversion_errors(
         if conversion.client_config is None:
             yield faults.required(config, "required when strategy is set to Webhook")
         else:
-            yield from _client_config(conversion.client_config, config)
+            yield from _client_config(conversion.client_config, config, requirements)
         yield from _review_versions(
-            conversion.review_versions, reviews, require_known=require_known_review_version
+            conversion.review_versions, reviews, require_known=requirements.known_review_version
         )
         return
     detail = "should not be set when strategy is not set to Webhook"
@@ -69,50 +66,53 @@ def _review_versions(
         yield faults.invalid(path, [*versions], detail)
 
 
-def _client_config(config: Fields, path: Path) -> Iterator[FieldError]:
-    url, service = config.optional_text("url"), config.object("service")
-    if (url is None) == (service is None):
+def _client_config(
+    config: ClientConfig, path: Path, requirements: Requirements
+) -> Iterator[FieldError]:
+    if (config.url is None) == (config.service is None):
         yield faults.required(path, "exactly one of url or service is required")
-    elif url is not None:
-        yield from _url(url, (*path, "url"))
-    elif service is not None:
-        yield from _service(service, (*path, "service"))
+    elif config.url is not None:
+        yield from _url(config.url, (*path, "url"))
+    elif config.service is not None:
+        yield from _service(config.service, (*path, "service"))
+    if config.ca_bundle and requirements.readable_ca_bundle:
+        problem = ca_bundle_problem(config.ca_bundle)
+        if problem:
+            shown = b2a_base64(config.ca_bundle, newline=False).decode()
+            yield faults.invalid((*path, "caBundle"), shown, problem)
 
 
-def _url(url: str, path: Path) -> Iterator[FieldError]:
+def _url(text: str, path: Path) -> Iterator[FieldError]:
     try:
-        parts: SplitResult = urlsplit(url)
-        user = "" if parts.username is None else parts.netloc.rpartition("@")[0]
-    except ValueError as error:
+        url = parse_url(text)
+    except UrlError as error:
         yield faults.required(path, f"url must be a valid URL: {error}{_FORM}")
         return
-    if parts.scheme != "https":
+    if url.scheme != "https":
         detail = f"'https' is the only allowed URL scheme{_FORM}"
-        yield faults.invalid(path, parts.scheme, detail)
-    if not parts.netloc.rpartition("@")[2]:
+        yield faults.invalid(path, url.scheme, detail)
+    if not url.host:
         yield faults.invalid(path, "", f"host must be specified{_FORM}")
-    if user:
-        yield faults.invalid(path, user, "user information is not permitted in the URL")
-    if parts.fragment:
-        yield faults.invalid(path, parts.fragment, "fragments are not permitted in the URL")
-    if parts.query:
-        yield faults.invalid(path, parts.query, "query parameters are not permitted in the URL")
+    if url.user is not None:
+        yield faults.invalid(path, url.user, "user information is not permitted in the URL")
+    if url.fragment:
+        yield faults.invalid(path, url.fragment, "fragments are not permitted in the URL")
+    if url.query:
+        yield faults.invalid(path, url.query, "query parameters are not permitted in the URL")
 
 
-def _service(service: Fields, path: Path) -> Iterator[FieldError]:
+def _service(service: Service, path: Path) -> Iterator[FieldError]:
     # The server hands name and namespace over in each other's place, so that it says of the one
     # that it is missing when the other is.
-    if not service.text("namespace"):
+    if not service.namespace:
         yield faults.required((*path, "name"))
-    if not service.text("name"):
+    if not service.name:
         yield faults.required((*path, "namespace"))
-    port = service.integer("port", default=_DEFAULT_PORT)
-    if not 1 <= port <= _MAX_PORT:
+    if not 1 <= service.port <= _MAX_PORT:
         detail = f"port is not valid: must be between 1 and {_MAX_PORT}, inclusive"
-        yield faults.invalid((*path, "port"), port, detail)
-    served = service.optional_text("path")
-    if served not in (None, "", "/"):
-        yield from _service_path(str(served), (*path, "path"))
+        yield faults.invalid((*path, "port"), service.port, detail)
+    if service.path not in (None, "", "/"):
+        yield from _service_path(str(service.path), (*path, "path"))
 
 
 def _service_path(served: str, path: Path) -> Iterator[FieldError]:

@@ -2,11 +2,15 @@
 Members of decoded JSON, each read as the type that it must have.
 """
 
+import binascii
+import re
 from collections.abc import Iterator
 
 from espalier import schema
 from espalier.errors import MalformedDefinitionError
 from espalier.paths import JSON, Path
+
+_INT32 = range(-(1 << 31), 1 << 31)
 
 
 class Fields:
@@ -57,14 +61,27 @@ class Fields:
 
     def integer(self, name: str, *, default: int) -> int:
         """
-        Give an integer.
+        Give an integer of 32 bits.
         """
         value = self._members.get(name)
         if value is None:
             return default
         if schema.type_of(value) != "integer" or not isinstance(value, int):
             raise MalformedDefinitionError((*self.path, name), "must be an integer")
+        if value not in _INT32:
+            raise MalformedDefinitionError((*self.path, name), "must be an integer of 32 bits")
         return value
+
+    def data(self, name: str) -> bytes:
+        """
+        Give what a text encodes in base64; empty where it is absent.
+        """
+        # Line breaks do not matter to Go's decoder.
+        encoded = re.sub("[\r\n]", "", self.text(name))
+        try:
+            return binascii.a2b_base64(encoded, strict_mode=True)
+        except ValueError as error:
+            raise MalformedDefinitionError((*self.path, name), "must be base64") from error
 
     def object(self, name: str) -> "Fields | None":
         """

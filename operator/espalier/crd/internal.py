@@ -5,15 +5,16 @@ What all versions have in common stands once at the top, not in the versions; th
 server's findings follow from that. ``v1paths.py`` leads back.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from espalier import schema
 from espalier.crd.fields import Fields
 from espalier.crd.keywords import decode_schema, keywords_set
+from espalier.crd.webhooks import ClientConfig, read_client_config
 from espalier.errors import MalformedDefinitionError, MalformedValueError
-from espalier.paths import JSON
+from espalier.paths import JSON, Path
 
 
 class Names(NamedTuple):
@@ -70,7 +71,7 @@ class Conversion(NamedTuple):
     """
 
     strategy: str
-    client_config: Fields | None
+    client_config: ClientConfig | None
     review_versions: tuple[str, ...]
 
 
@@ -168,12 +169,17 @@ class Internal:
         """
         Give the schemas there are, that of all versions once.
         """
-        holders = (self.shared, *(version.own for version in self.versions))
-        return tuple(
-            holder.validation.schema
-            for holder in holders
-            if holder.validation is not None and holder.validation.schema is not None
-        )
+        return tuple(found for found, _ in self.placed_schemas())
+
+    def placed_schemas(self) -> Iterator[tuple[dict[str, JSON], Path]]:
+        """
+        Yield the schemas there are, that of all versions once, with their paths in a v1 manifest.
+        """
+        holders = ((0, self.shared), *((i, one.own) for i, one in enumerate(self.versions)))
+        for index, holder in holders:
+            if holder.validation is not None and holder.validation.schema is not None:
+                path = ("spec", "versions", index, "schema", "openAPIV3Schema")
+                yield holder.validation.schema, path
 
     def storage_version(self) -> str | None:
         """
@@ -267,13 +273,14 @@ def _conversion(spec: Fields, *, beta: bool) -> Conversion:
         reviews = conversion.texts("conversionReviewVersions")
         if strategy == "Webhook" and not reviews:
             reviews = ("v1beta1",)
-        return Conversion(strategy, conversion.object("webhookClientConfig"), reviews)
+        config = read_client_config(conversion.object("webhookClientConfig"))
+        return Conversion(strategy, config, reviews)
     webhook = conversion.object("webhook")
     if webhook is None:
         return Conversion(conversion.text("strategy"), None, ())
     return Conversion(
         conversion.text("strategy"),
-        webhook.object("clientConfig"),
+        read_client_config(webhook.object("clientConfig")),
         webhook.texts("conversionReviewVersions"),
     )
 

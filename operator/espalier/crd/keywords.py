@@ -56,20 +56,42 @@ def nodes(keywords: Keywords) -> Iterator[Keywords]:
     """
     Yield a decoded schema and all schemas in it.
     """
-    waiting: list[JSON] = [{**keywords}]
-    while waiting:
-        node = waiting.pop()
-        if not isinstance(node, dict):
-            continue
+    for node, _ in placed_nodes(keywords):
         yield node
-        waiting += (
-            node.get(keyword)
-            for keyword in ("items", "not", "additionalProperties", "additionalItems")
-        )
-        for keyword in ("items", "allOf", "anyOf", "oneOf"):
-            waiting += members(node, keyword)
-        for keyword in ("properties", "patternProperties", "definitions", "dependencies"):
-            waiting += children(node, keyword).values()
+
+
+def placed_nodes(keywords: Keywords) -> Iterator[tuple[Keywords, Path]]:
+    """
+    Yield a decoded schema and all schemas in it, each before those in it, with its path.
+
+    Source:
+        apiextensions-apiserver, ``pkg/apis/apiextensions/validation/validation.go``,
+        ``SchemaHas``.
+    """
+    waiting: list[tuple[Keywords, Path]] = [(keywords, ())]
+    while waiting:
+        node, path = waiting.pop()
+        yield node, path
+        waiting += reversed([(inner, (*path, *below)) for below, inner in _inner(node)])
+
+
+def _inner(node: Keywords) -> Iterator[tuple[Path, Keywords]]:
+    for keyword in (
+        *("items", "allOf", "anyOf", "oneOf", "not", "properties", "additionalProperties"),
+        *("patternProperties", "additionalItems", "definitions", "dependencies"),
+    ):
+        if keyword in _MAPS:
+            for name, named in children(node, keyword).items():
+                yield (keyword, Key(name)), named
+            continue
+        single = child(node, keyword)
+        if single is not None:
+            yield (keyword,), single
+        for index, member in enumerate(members(node, keyword)):
+            yield (keyword, index), member
+
+
+_MAPS = frozenset({"properties", "patternProperties", "definitions", "dependencies"})
 
 
 def children(node: Keywords, keyword: str) -> Mapping[str, dict[str, JSON]]:
@@ -183,6 +205,9 @@ def _decode(raw: JSON, path: Path, depth: int) -> dict[str, JSON]:
     return decoded
 
 
+KEYWORDS: frozenset[str] = frozenset(_KINDS)
+"""All keywords that API servers know."""
+
 _UNSET: tuple[JSON, ...] = ("", False, [], {})
 
 
@@ -197,8 +222,10 @@ def _decode_value(value: JSON, kind: str, path: Path, depth: int) -> JSON:
         return _scalar(value, kind, path)
     if kind == "schema or flag" and isinstance(value, bool):
         return value
-    if kind == "schema or schemas" and isinstance(value, list):
-        return _decode_list(value, "schemas", path, depth)
+    if kind == "schema or schemas" and not isinstance(value, dict):
+        # Go's decoder passes over what is neither a schema nor a list of them.
+        listed = value if isinstance(value, list) else []
+        return _decode_list(listed, "schemas", path, depth)
     return _decode(value, path, depth)
 
 
@@ -279,8 +306,18 @@ def _scalar(value: JSON, kind: str, path: Path) -> JSON:
         raise MalformedDefinitionError(path, problem)
     if kind == "number" and isinstance(value, int):
         return float(value)
-    if kind == "integer" and isinstance(value, float):
-        if not value.is_integer():
-            raise MalformedDefinitionError(path, problem)
-        return int(value)
+    return _integer(value, path, problem) if kind == "integer" else value
+
+
+_INT64 = range(-(1 << 63), 1 << 63)
+
+
+def _integer(value: JSON, path: Path, problem: str) -> int:
+    # Clients write 1.0 as 1.
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if not isinstance(value, int):
+        raise MalformedDefinitionError(path, problem)
+    if value not in _INT64:
+        raise MalformedDefinitionError(path, "must be an integer of 64 bits")
     return value

@@ -13,6 +13,7 @@ from espalier import schema
 from espalier.crd.internal import Internal
 from espalier.crd.keywords import Keywords, nodes, text
 from espalier.crd.listchecking import is_set_of_non_atomic, item_errors
+from espalier.crd.webhooks import ca_bundle_problem
 from espalier.errors import EspalierError, SchemaParseError
 from espalier.schema import Profile
 
@@ -37,6 +38,8 @@ class Requirements:
 
     Attributes:
         may_have_many_fields: The versions whose selectable fields may be too many.
+        readable_ca_bundle: Whether the webhook's certificates must be some. They need not be
+            until the definition is established.
         immutable_names: Whether scope and kind are fixed.
     """
 
@@ -47,6 +50,7 @@ class Requirements:
     atomic_sets: bool = True
     map_keys: bool = True
     known_review_version: bool = True
+    readable_ca_bundle: bool = False
     immutable_names: bool = False
     may_have_many_fields: Mapping[str, bool] = field(
         default_factory=lambda: MappingProxyType({}), hash=False
@@ -98,8 +102,16 @@ def _after(new: Internal, old: Internal) -> Requirements:
         map_keys=not any(any(item_errors(node, ())) for node in every),
         known_review_version=not reviews
         or any(version in ACCEPTED_REVIEW_VERSIONS for version in reviews),
+        readable_ca_bundle=old.established and not _has_unreadable_bundle(old),
         immutable_names=old.established,
         may_have_many_fields=_many_fields(new, old),
+    )
+
+
+def _has_unreadable_bundle(definition: Internal) -> bool:
+    config = definition.conversion.client_config
+    return (
+        config is not None and config.ca_bundle != b"" and ca_bundle_problem(config.ca_bundle) != ""
     )
 
 

@@ -8,6 +8,7 @@ from espalier.schema.careful import Carefully, prune_carefully
 from espalier.schema.defaultchecking import Judge, accept_any_value, check_defaults
 from espalier.schema.defaulting import Defaulted, NullsDropped, default, drop_nulls
 from espalier.schema.fillings import pruned_defaults
+from espalier.schema.formats import recognizes_format
 from espalier.schema.hinting import fix_hint
 from espalier.schema.metachecking import check_embedded, check_metadata
 from espalier.schema.mistyping import Mistyped, mistyped_values
@@ -67,6 +68,7 @@ __all__ = [
     "prune",
     "prune_carefully",
     "pruned_defaults",
+    "recognizes_format",
     "render",
     "render_structural",
     "render_validation",

@@ -34,16 +34,26 @@ def format_of(node: Structural) -> str:
         ``StripUnsupportedFormatsPostProcessorForVersion``.
     """
     name = node.value_validation.format
-    match "" if node.int_or_string else node.type:
+    return name if recognizes_format(name, "" if node.int_or_string else node.type) else ""
+
+
+def recognizes_format(name: str, type_: str) -> bool:
+    """
+    Tell whether an API server recognises a format at a type, be it empty.
+
+    Source:
+        apiextensions-apiserver, ``pkg/apiserver/validation/formats.go``,
+        ``GetUnrecognizedFormats``.
+    """
+    match type_:
         case "" | "string":
-            is_heeded = predicate_of(name) is not None
+            return predicate_of(name) is not None
         case "integer":
-            is_heeded = name in ("int32", "int64")
+            return name in ("int32", "int64")
         case "number":
-            is_heeded = name in ("float", "double")
+            return name in ("float", "double")
         case _:
-            is_heeded = False
-    return name if is_heeded else ""
+            return False
 
 
 def predicate_of(name: str) -> Callable[[str], bool] | None:

@@ -52,7 +52,7 @@ def dns1035_label_errors(text: str) -> list[str]:
     Source:
         apimachinery, ``pkg/util/validation/validation.go``, ``IsDNS1035Label``.
     """
-    errors = _too_long(text, _MAX_LABEL_BYTES)
+    errors = _too_long(text, _MAX_LABEL_BYTES, unit="characters")
     if not re.fullmatch(_DNS1035, text):
         errors.append(_DNS1035_DETAIL)
     return errors
@@ -63,9 +63,9 @@ def dns1123_label_errors(text: str) -> list[str]:
     Say what keeps a text from being a DNS-1123 label.
 
     Source:
-        apimachinery, ``pkg/api/validate/content/dns.go``, ``IsDNS1123Label``.
+        apimachinery, ``pkg/util/validation/validation.go``, ``IsDNS1123Label``.
     """
-    errors = _too_long(text, _MAX_LABEL_BYTES)
+    errors = _too_long(text, _MAX_LABEL_BYTES, unit="characters")
     if not re.fullmatch(_LABEL, text):
         is_subdomain = re.fullmatch(_SUBDOMAIN, text) is not None
         errors.append("must not contain dots" if is_subdomain else _LABEL_DETAIL)
@@ -77,9 +77,13 @@ def dns1123_subdomain_errors(text: str) -> list[str]:
     Say what keeps a text from being a DNS-1123 subdomain.
 
     Source:
-        apimachinery, ``pkg/api/validate/content/dns.go``, ``IsDNS1123Subdomain``.
+        apimachinery, ``pkg/util/validation/validation.go``, ``IsDNS1123Subdomain``.
     """
-    errors = _too_long(text, _MAX_SUBDOMAIN_BYTES)
+    return _subdomain_errors(text, unit="characters")
+
+
+def _subdomain_errors(text: str, *, unit: str) -> list[str]:
+    errors = _too_long(text, _MAX_SUBDOMAIN_BYTES, unit=unit)
     if not re.fullmatch(_SUBDOMAIN, text):
         errors.append(_SUBDOMAIN_DETAIL)
     return errors
@@ -100,7 +104,7 @@ def qualified_name_errors(text: str) -> list[str]:
     if slash and not prefix:
         errors.append("prefix part must be non-empty")
     elif slash:
-        errors += [f"prefix part {error}" for error in dns1123_subdomain_errors(prefix)]
+        errors += [f"prefix part {error}" for error in _subdomain_errors(prefix, unit="bytes")]
     if not name:
         errors.append("name part must be non-empty")
     else:
@@ -135,5 +139,6 @@ def path_segment_errors(text: str, *, is_prefix: bool) -> list[str]:
     return [f"may not contain '{char}'" for char in "/%" if char in text]
 
 
-def _too_long(text: str, max_bytes: int) -> list[str]:
-    return [f"must be no more than {max_bytes} bytes"] if bytes_of(text) > max_bytes else []
+def _too_long(text: str, max_bytes: int, *, unit: str = "bytes") -> list[str]:
+    # The older of the server's functions say characters, though they count bytes as well.
+    return [f"must be no more than {max_bytes} {unit}"] if bytes_of(text) > max_bytes else []

@@ -55,6 +55,8 @@ func definition(raw json.RawMessage) (*apiextensions.CustomResourceDefinition, e
 	apiextensionsv1.SetObjectDefaults_CustomResourceDefinition(external)
 	internal := &apiextensions.CustomResourceDefinition{}
 	err := apiextensionsv1.Convert_v1_CustomResourceDefinition_To_apiextensions_CustomResourceDefinition(external, internal, nil)
+	// The server takes it away from whatever has no namespace, before it validates.
+	internal.Namespace = ""
 	return internal, err
 }
 

@@ -1,0 +1,160 @@
+"""
+The fields of a definition that API servers know, and those in a manifest that they do not.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from espalier.crd.keywords import KEYWORDS
+from espalier.paths import JSON, Key, Path
+
+
+@dataclass(frozen=True, slots=True)
+class _Object:
+    """
+    The fields of an object; None where what is in them is looked at by nobody.
+    """
+
+    fields: "Mapping[str, _Shape]"
+
+
+@dataclass(frozen=True, slots=True)
+class _List:
+    item: "_Shape"
+
+
+@dataclass(frozen=True, slots=True)
+class _Map:
+    value: "_Shape"
+
+
+_Shape = _Object | _List | _Map | None
+
+
+def _object(*leaves: str, **inner: _Shape) -> _Object:
+    return _Object(MappingProxyType({**dict.fromkeys(leaves), **inner}))
+
+
+def _schema(*, decoded_apart: bool) -> _Object:
+    fields: dict[str, _Shape] = dict.fromkeys(KEYWORDS)
+    node = _Object(MappingProxyType(fields))
+    for keyword in ("allOf", "anyOf", "oneOf"):
+        fields[keyword] = _List(node)
+    for keyword in ("properties", "patternProperties", "definitions"):
+        fields[keyword] = _Map(node)
+    fields["not"] = node
+    fields["externalDocs"] = _object("description", "url")
+    fields["x-kubernetes-validations"] = _List(
+        _object("rule", "message", "messageExpression", "reason", "fieldPath", "optionalOldSelf")
+    )
+    if decoded_apart:
+        for keyword in ("items", "additionalProperties", "additionalItems"):
+            fields[keyword] = node
+    return node
+
+
+_SCHEMA = _schema(decoded_apart=False)
+_WHOLE_SCHEMA = _schema(decoded_apart=True)
+_VALIDATION = _object(openAPIV3Schema=_SCHEMA)
+_SUBRESOURCES = _object(
+    status=_object(),
+    scale=_object("specReplicasPath", "statusReplicasPath", "labelSelectorPath"),
+)
+_SELECTABLE = _List(_object("jsonPath"))
+_NAMES = _object("plural", "singular", "shortNames", "kind", "listKind", "categories")
+_CLIENT_CONFIG = _object("url", "caBundle", service=_object("namespace", "name", "path", "port"))
+_CONDITION = (*("type", "status", "lastTransitionTime", "reason", "message", "observedGeneration"),)
+_STATUS = _object(
+    "storedVersions",
+    "observedGeneration",
+    conditions=_List(_object(*_CONDITION)),
+    acceptedNames=_NAMES,
+)
+
+
+def _definition(*, beta: bool) -> _Object:
+    column = (*("name", "type", "format", "description", "priority"),)
+    columns = _List(_object(*column, "JSONPath" if beta else "jsonPath"))
+    version = _object(
+        *("name", "served", "storage", "deprecated", "deprecationWarning"),
+        schema=_VALIDATION,
+        subresources=_SUBRESOURCES,
+        additionalPrinterColumns=columns,
+        selectableFields=_SELECTABLE,
+    )
+    conversion = _object(
+        "strategy",
+        webhook=_object("conversionReviewVersions", clientConfig=_CLIENT_CONFIG),
+    )
+    top: dict[str, _Shape] = {}
+    if beta:
+        conversion = _object(
+            "strategy", "conversionReviewVersions", webhookClientConfig=_CLIENT_CONFIG
+        )
+        top = {
+            "version": None,
+            "validation": _VALIDATION,
+            "subresources": _SUBRESOURCES,
+            "additionalPrinterColumns": columns,
+            "selectableFields": _SELECTABLE,
+        }
+    spec = _object(
+        "group",
+        "scope",
+        "preserveUnknownFields",
+        names=_NAMES,
+        versions=_List(version),
+        conversion=conversion,
+        **top,
+    )
+    return _object("apiVersion", "kind", "metadata", spec=spec, status=_STATUS)
+
+
+_V1, _V1BETA1 = _definition(beta=False), _definition(beta=True)
+
+
+def unknown_fields(manifest: JSON) -> Iterator[Path]:
+    """
+    Yield the fields of a definition that the API server drops and warns of, but in metadata.
+
+    What is below ``items`` and ``additionalProperties`` it drops without a word.
+
+    Args:
+        manifest: Decoded, of v1 or v1beta1; whatever has a wrong JSON type is passed over.
+
+    Source:
+        apiextensions-apiserver, ``pkg/apis/apiextensions/v1/types.go``; sigs.k8s.io/json,
+        ``UnmarshalStrict``.
+    """
+    is_beta = isinstance(manifest, dict) and str(manifest.get("apiVersion")).endswith("/v1beta1")
+    yield from _unknown(manifest, _V1BETA1 if is_beta else _V1, ())
+
+
+def unknown_keywords(raw: JSON, path: Path) -> Iterator[Path]:
+    """
+    Yield the keywords of a schema that no API server knows, wherever they stand.
+
+    Args:
+        raw: The decoded ``openAPIV3Schema``.
+        path: Where it stands.
+    """
+    yield from _unknown(raw, _WHOLE_SCHEMA, path)
+
+
+def _unknown(value: JSON, shape: _Shape, path: Path) -> Iterator[Path]:
+    match shape, value:
+        case _Object(fields), dict():
+            for name, inner in value.items():
+                if name not in fields:
+                    yield (*path, name)
+                else:
+                    yield from _unknown(inner, fields[name], (*path, name))
+        case _List(item), list():
+            for index, inner in enumerate(value):
+                yield from _unknown(inner, item, (*path, index))
+        case _Map(inner_shape), dict():
+            for name, inner in value.items():
+                yield from _unknown(inner, inner_shape, (*path, Key(name)))
+        case _:
+            return

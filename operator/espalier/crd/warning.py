@@ -1,0 +1,107 @@
+"""
+What an API server warns of when it accepts a definition: the texts of its ``Warning`` headers.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from espalier import schema
+from espalier.crd.internal import Internal, read_internal
+from espalier.crd.keywords import Keywords, child, placed_nodes, text
+from espalier.crd.knownfields import unknown_fields
+from espalier.errors import MalformedValueError
+from espalier.findings import quote
+from espalier.paths import JSON, Path
+
+
+@dataclass(frozen=True, slots=True)
+class Warned:
+    """
+    One warning.
+
+    Attributes:
+        rule: Its name, for machines.
+        text: In the server's words.
+        path: Where the first cause stands in the manifest; it is not part of the text.
+    """
+
+    rule: str
+    text: str
+    path: Path
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def server_warnings(manifest: JSON, old: JSON = None) -> tuple[Warned, ...]:
+    """
+    Say what an API server would warn of.
+
+    It does so of a definition that it refuses, too, as far as unknown fields go.
+
+    Args:
+        manifest: A decoded CustomResourceDefinition of v1 or v1beta1.
+        old: The one that it replaces: what that was warned of before is not told again, but for
+            unknown fields.
+
+    Returns:
+        Each text once: unknown fields in the order of the manifest, then formats, then sets. The
+        server itself tells no more than fit into its headers, and formats in any order.
+
+    Raises:
+        MalformedDefinitionError: The server could not decode one of both.
+
+    Source:
+        apiextensions-apiserver, ``pkg/registry/customresourcedefinition/strategy.go``,
+        ``WarningsOnCreate`` and ``WarningsOnUpdate``.
+    """
+    new, before = read_internal(manifest), None if old is None else read_internal(old)
+    known = frozenset() if before is None else {warned.text for warned in _accepted(before)}
+    unique: dict[str, Warned] = {}
+    for warned in (*_unknown(manifest), *_accepted(new)):
+        if warned.rule == "unknown-field" or warned.text not in known:
+            unique.setdefault(warned.text, warned)
+    return tuple(unique.values())
+
+
+def _unknown(manifest: JSON) -> Iterator[Warned]:
+    members = manifest if isinstance(manifest, dict) else {}
+    order = {name: index for index, name in enumerate(members)}
+    paths = [*unknown_fields(members), *_unknown_in_metadata(members.get("metadata"))]
+    for path in sorted(paths, key=lambda path: order[str(path[0])]):
+        # The server writes keys of maps as it writes fields.
+        steps = (f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
+        yield Warned("unknown-field", f"unknown field {quote(''.join(steps)[1:])}", path)
+
+
+def _unknown_in_metadata(metadata: JSON) -> Iterator[Path]:
+    try:
+        decoded = schema.decode_metadata(metadata, drop_malformed=False)
+    except MalformedValueError:
+        return
+    for path in decoded.unknown:
+        yield ("metadata", *path)
+
+
+def _accepted(definition: Internal) -> Iterator[Warned]:
+    placed = list(definition.placed_schemas())
+    for root, path in placed:
+        for node, below in placed_nodes(root):
+            format_ = text(node, "format")
+            if format_ and not schema.recognizes_format(format_, text(node, "type")):
+                told = f"unrecognized format {quote(format_)}"
+                yield Warned("unrecognized-format", told, (*path, *below, "format"))
+    sets = [found for root, path in placed for found in _sets(root, path)]
+    yield from sorted(sets, key=lambda warned: warned.text)
+
+
+def _sets(root: Keywords, path: Path) -> Iterator[Warned]:
+    for node, below in placed_nodes(root):
+        items = child(node, "items")
+        type_ = "" if items is None else text(items, "type")
+        if text(node, "x-kubernetes-list-type") == "set" and type_ in ("object", "array"):
+            told = (
+                f"x-kubernetes-list-type: set for items of type {quote(type_)} is not supported"
+                " by server-side apply or CEL validation rules"
+            )
+            yield Warned("set-of-collections", told, (*path, *below, "x-kubernetes-list-type"))
