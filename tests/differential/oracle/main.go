@@ -1,5 +1,7 @@
 // Oracle answers, a JSON line for a JSON line, what the API server's own packages
 // make of a schema and an object. Espalier is compared with it.
+//
+// README.md beside this file says what can be asked, and how.
 package main
 
 import (
@@ -22,18 +24,27 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-const longestLine = 64 << 20
+const (
+	longestLine = 64 << 20
+	writeBuffer = 1 << 20
+)
 
 type question struct {
-	Op      string          `json:"op"`
-	Schema  json.RawMessage `json:"schema"`
-	Input   json.RawMessage `json:"input"`
+	Op      string            `json:"op"`
+	Schema  json.RawMessage   `json:"schema"`
+	Input   json.RawMessage   `json:"input"`
+	Inputs  []json.RawMessage `json:"inputs"`
 	Options struct {
-		Path                  string          `json:"path"`
-		Old                   json.RawMessage `json:"old"`
-		ResourceRoot          *bool           `json:"resourceRoot"`
-		Metadata              string          `json:"metadata"`
-		PreserveUnknownFields bool            `json:"preserveUnknownFields"`
+		Path                  string            `json:"path"`
+		Old                   json.RawMessage   `json:"old"`
+		Olds                  []json.RawMessage `json:"olds"`
+		ResourceRoot          *bool             `json:"resourceRoot"`
+		Metadata              string            `json:"metadata"`
+		PreserveUnknownFields bool              `json:"preserveUnknownFields"`
+		CEL                   bool              `json:"cel"`
+		WithoutRatcheting     bool              `json:"withoutRatcheting"`
+		Stored                bool              `json:"stored"`
+		Expressions           []string          `json:"expressions"`
 	} `json:"options"`
 }
 
@@ -42,14 +53,19 @@ type answer map[string]any
 
 func main() {
 	lines := bufio.NewReaderSize(os.Stdin, longestLine)
-	out := bufio.NewWriter(os.Stdout)
+	out := bufio.NewWriterSize(os.Stdout, writeBuffer)
 	for {
 		line, err := lines.ReadBytes('\n')
 		if len(bytes.TrimSpace(line)) > 0 {
 			reply(out, line)
 		}
 		if err != nil {
+			out.Flush()
 			return
+		}
+		// Whoever asks many questions at once gets the answers at once.
+		if lines.Buffered() == 0 {
+			out.Flush()
 		}
 	}
 }
@@ -60,26 +76,49 @@ func reply(out *bufio.Writer, line []byte) {
 		encoded, _ = json.Marshal(answer{"failure": err.Error()})
 	}
 	out.Write(append(encoded, '\n'))
-	out.Flush()
 }
 
-func answerTo(line []byte) (result answer) {
+// answerTo answers a question, or one question for each of several inputs.
+func answerTo(line []byte) answer {
+	var asked question
+	if err := json.Unmarshal(line, &asked); err != nil {
+		return answer{"failure": err.Error()}
+	}
+	if asked.Inputs == nil {
+		return guarded(asked)
+	}
+	answers := []answer{}
+	for i, input := range asked.Inputs {
+		asked.Input = input
+		if i < len(asked.Options.Olds) {
+			asked.Options.Old = asked.Options.Olds[i]
+		}
+		answers = append(answers, guarded(asked))
+	}
+	return answer{"answers": answers}
+}
+
+func guarded(asked question) (result answer) {
 	defer func() {
 		if failure := recover(); failure != nil {
 			result = answer{"failure": fmt.Sprint(failure)}
 		}
 	}()
-	var asked question
-	if err := json.Unmarshal(line, &asked); err != nil {
-		return answer{"failure": err.Error()}
-	}
 	if asked.Op == "crd-check" {
 		return checkDefinition(asked)
 	}
-	structural, err := parse(asked.Schema)
+	internal, structural, err := parse(asked.Schema)
 	if err != nil {
 		return answer{"parse_error": err.Error()}
 	}
+	if result := ofSchema(internal, structural, asked); result != nil {
+		return result
+	}
+	return ofValue(internal, structural, asked)
+}
+
+// ofSchema answers what needs no value, and nothing if it is asked for something else.
+func ofSchema(internal *apiextensions.JSONSchemaProps, structural *schema.Structural, asked question) answer {
 	switch asked.Op {
 	case "structural":
 		return check(structural, asked.Options.Path)
@@ -91,9 +130,19 @@ func answerTo(line []byte) (result answer) {
 		return render(structural.StripValueValidations())
 	case "publish-v2":
 		return render(openapiv2.ToStructuralOpenAPIV2(structural))
+	case "cel-compile":
+		return compileRules(internal, asked)
 	}
-	var input any
-	if err := utiljson.Unmarshal(asked.Input, &input); err != nil {
+	return nil
+}
+
+func ofValue(internal *apiextensions.JSONSchemaProps, structural *schema.Structural, asked question) answer {
+	input, err := decoded(asked.Input)
+	if err != nil {
+		return answer{"failure": err.Error()}
+	}
+	old, err := decoded(asked.Options.Old)
+	if err != nil {
 		return answer{"failure": err.Error()}
 	}
 	switch asked.Op {
@@ -116,24 +165,34 @@ func answerTo(line []byte) (result answer) {
 	case "judge":
 		return judge(input, structural)
 	case "validate":
-		return validate(input, structural, asked)
+		return validate(input, old, internal, structural, asked)
+	case "cel-eval":
+		return evaluate(input, old, structural, asked)
 	}
 	return answer{"failure": "unknown op " + asked.Op}
 }
 
-func parse(raw json.RawMessage) (*schema.Structural, error) {
+func decoded(raw json.RawMessage) (value any, err error) {
+	if len(raw) > 0 {
+		err = utiljson.Unmarshal(raw, &value)
+	}
+	return value, err
+}
+
+func parse(raw json.RawMessage) (*apiextensions.JSONSchemaProps, *schema.Structural, error) {
 	if len(raw) == 0 || string(raw) == "null" {
-		return nil, nil
+		return nil, nil, nil
 	}
 	external := &apiextensionsv1.JSONSchemaProps{}
 	if err := json.Unmarshal(raw, external); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	internal := &apiextensions.JSONSchemaProps{}
 	if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(external, internal, nil); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return schema.NewStructural(internal)
+	structural, err := schema.NewStructural(internal)
+	return internal, structural, err
 }
 
 func check(structural *schema.Structural, path string) answer {
