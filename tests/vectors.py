@@ -27,16 +27,6 @@ FOUND_FILE = DEFAULT_FILE.with_name("found.json")
 LATER_NEEDS = frozenset({"cel", "ratcheting"})
 """What vectors of ``validate`` may need, and what later versions will build."""
 
-LATER_VECTORS = frozenset(
-    {
-        "defaults-check-enum/apiserver",
-        "defaults-check-required-not-filled-by-nested-default/apiserver",
-        "defaults-check-null-inside/apiserver",
-        "defaults-check-inside-items/apiserver",
-    }
-)
-"""Vectors of built operations that need value validation, which a later version will build."""
-
 _REQUIRED = frozenset({"id", "op", "profile", "schema", "input", "expected"})
 
 
@@ -66,9 +56,7 @@ class Vector:
         """
         Tell whether it needs what a later version will build.
         """
-        return self.id in LATER_VECTORS or (
-            self.op == "validate" and not self.needs.isdisjoint(LATER_NEEDS)
-        )
+        return self.op == "validate" and not self.needs.isdisjoint(LATER_NEEDS)
 
     def option(self, name: str, *, default: JSON) -> JSON:
         return self.options.get(name, default)
@@ -277,9 +265,8 @@ def _published(vector: Vector, change: Callable[[Structural], Structural]) -> di
 
 def _defaults_check(vector: Vector) -> dict[str, JSON]:
     path = _path_of(vector.option("path", default=""))
-    errors = schema.check_defaults(
-        _parsed(vector), profile=vector.profile, judge=schema.accept_any_value, path=path
-    )
+    judge = schema.default_judge(profile=vector.profile)
+    errors = schema.check_defaults(_parsed(vector), profile=vector.profile, judge=judge, path=path)
     texts = [schema.render_structural(e, profile=vector.profile, path=path) for e in errors]
     return {"errors": list(texts)}
 

@@ -54,12 +54,6 @@ def test_every_operation_is_built() -> None:
     assert ops == vectors.OPS.keys()
 
 
-def test_every_vector_that_is_left_for_later_exists() -> None:
-    ids = {vector.id for vector in EVERY if isinstance(vector, Vector)}
-
-    assert vectors.LATER_VECTORS - ids == set()
-
-
 def test_every_example_of_the_proposals_is_a_vector() -> None:
     assert set(SEED_EXAMPLES) - {vector.id for vector in BUILT} == set()
 

@@ -7,6 +7,7 @@ Call through the package: ``from espalier import schema``, then ``schema.parse(.
 from espalier.schema.careful import Carefully, prune_carefully
 from espalier.schema.defaultchecking import Judge, accept_any_value, check_defaults
 from espalier.schema.defaulting import Defaulted, NullsDropped, default, drop_nulls
+from espalier.schema.defaultjudging import default_judge
 from espalier.schema.fillings import pruned_defaults
 from espalier.schema.formats import recognizes_format
 from espalier.schema.hinting import fix_hint
@@ -54,6 +55,7 @@ __all__ = [
     "copy_json",
     "decode_metadata",
     "default",
+    "default_judge",
     "dns1035_label_errors",
     "dns1123_subdomain_errors",
     "drop_nulls",

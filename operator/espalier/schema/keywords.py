@@ -12,13 +12,14 @@ import re2
 
 from espalier.findings import ErrorType, go_json, quote
 from espalier.paths import JSON
-from espalier.schema.formats import format_of, predicate_of
+from espalier.schema.formats import predicate_of
 from espalier.schema.model import Structural
 from espalier.schema.numerics import (
     check_maximum,
     check_minimum,
     check_multiple_of,
     check_range,
+    float64_of,
     int64_of,
     is_integral,
 )
@@ -49,7 +50,7 @@ def _types(node: Structural) -> tuple[str, ...]:
 
 
 def _type(value: JSON, node: Structural, at: At, result: Result) -> None:
-    types, format_ = _types(node), format_of(node)
+    types, format_ = _types(node), at.format_of(node)
     if value is None:
         if types and not node.nullable and "null" not in types:
             result.add(_mistyped(at, ",".join(types), "null"))
@@ -78,8 +79,8 @@ def _type_problem(value: JSON, types: tuple[str, ...], format_: str) -> tuple[st
     if format_ and found in ("string", "array"):
         # The format is left to say what is wrong with a string, and of a list it says nothing.
         return None if fits or not numeric else (",".join(types), found)
-    if format_ and not fits:
-        kind = {"integer": "int64", "number": "float64"}.get(found, "")
+    kind = {"integer": "int64", "number": "float64"}.get(found, "")
+    if format_ not in ("", kind) and not fits:
         return format_, kind
     return None if fits else (",".join(types), found)
 
@@ -190,7 +191,7 @@ def _as_go_reads(text: str) -> str:
 
 
 def _format(value: JSON, node: Structural, at: At, result: Result) -> None:
-    name = format_of(node)
+    name = at.format_of(node)
     is_of_format = predicate_of(name)
     if is_of_format is None or not isinstance(value, str):
         return
@@ -202,7 +203,7 @@ def _format(value: JSON, node: Structural, at: At, result: Result) -> None:
 def _items(value: JSON, node: Structural, at: At, result: Result) -> None:
     if node.items is not None and isinstance(value, list):
         for index, item in enumerate(value):
-            result.merge(at.validate(item, node.items, (*at.path, index)))
+            result.merge(at.validate_member(item, node.items, (*at.path, index)))
 
 
 def _min_items(value: JSON, node: Structural, at: At, result: Result) -> None:
@@ -251,7 +252,7 @@ def _is_entry(value: JSON, entry: JSON) -> bool:
             case "integer":
                 value = int64_of(value)
             case "number":
-                value = float(value)
+                value = float64_of(value)
             case "string" if isinstance(value, int):
                 is_rune = 0 <= value <= _MAX_RUNE and value not in _SURROGATES
                 value = chr(value) if is_rune else _REPLACEMENT
@@ -282,14 +283,14 @@ def _additional_properties(value: JSON, node: Structural, at: At, result: Result
             result.add(forbidden)
         else:
             step = key if at.path or at.root else Undeclared(key)
-            result.merge(at.validate(value[key], additional, (*at.path, step)))
+            result.merge(at.validate_member(value[key], additional, (*at.path, step)))
 
 
 def _properties(value: JSON, node: Structural, at: At, result: Result) -> None:
     if isinstance(value, dict):
         for name, child in node.properties.items():
             if name in value:
-                result.merge(at.validate(value[name], child, (*at.path, name)))
+                result.merge(at.validate_member(value[name], child, (*at.path, name)))
 
 
 def _required(value: JSON, node: Structural, at: At, result: Result) -> None:

@@ -78,15 +78,27 @@ def _native(
     # is in the range of the type.
     if _is_in_range(bound, node, prefix, at, result) and isinstance(value, int):
         return value, int64_of(bound)
-    return float(value), bound
+    return float64_of(value), bound
 
 
 def int64_of(number: float) -> int:
     """
     Convert a number as Go does on the servers' processors.
     """
+    if not math.isfinite(float64_of(number)):
+        return -_INT64_LIMIT
     whole = math.trunc(number)
     return whole if -_INT64_LIMIT <= whole < _INT64_LIMIT else -_INT64_LIMIT
+
+
+def float64_of(number: float) -> float:
+    """
+    Convert a number of any size; what is too large becomes infinite.
+    """
+    try:
+        return float(number)
+    except OverflowError:
+        return math.inf if number > 0 else -math.inf
 
 
 def check_minimum(value: JSON, node: Structural, at: At, result: Result) -> None:

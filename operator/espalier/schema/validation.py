@@ -1,15 +1,20 @@
 """
 Does a value satisfy the value validations of a schema? The API server's findings, in its words.
 
-CEL rules are not looked at, and nothing is tolerated because it was there before.
+CEL rules are not looked at here.
 """
+
+import functools
+from collections.abc import Callable, Iterable
 
 from espalier.findings import FieldError
 from espalier.paths import JSON, Path
+from espalier.schema.formats import format_of
 from espalier.schema.keywords import CHECKS, CHECKS_OF_NULL, JUNCTOR_TEXTS
 from espalier.schema.listtypes import check_list_types
 from espalier.schema.metachecking import check_embedded
 from espalier.schema.model import Profile, Structural
+from espalier.schema.ratcheting import TYPE_FIELDS, Correlation
 from espalier.schema.violations import At, Result, Violation
 
 
@@ -42,18 +47,48 @@ def validate(
     """
     if structural is None:
         return ()
-    found = _Walk(root).node(value, structural, ()).violations.values()
     if profile is Profile.KEP:
+        found = _Walk(root).node(value, structural, ()).violations.values()
         return tuple(
             _as_proposed(violation, (*path, *((root,) if root else ()))) for violation in found
         )
-    # The server's filter of metadata's errors drops those of the same text.
-    embedded = {str(one): one for one in check_embedded(value, structural, path=path)}
     return (
-        *(_as_field_error(violation, path) for violation in found),
-        *embedded.values(),
+        *check_keywords(value, structural, path=path),
+        *distinct(check_embedded(value, structural, path=path)),
         *check_list_types(value, structural, path=path),
     )
+
+
+def check_keywords(
+    value: JSON,
+    structural: Structural,
+    *,
+    path: Path = (),
+    before: Correlation | None = None,
+    format_of: Callable[[Structural], str] = format_of,
+) -> tuple[FieldError, ...]:
+    """
+    Find what the keywords of a schema have against a value, in the server's words.
+
+    Args:
+        path: Where the value stands; it begins the paths of the findings.
+        before: Of the value with the one that it replaces, which is forgiven what it has.
+        format_of: Names the format that is heeded at a node.
+
+    Source:
+        apiextensions-apiserver, ``pkg/apiserver/validation/validation.go``,
+        ``ValidateCustomResource``, and ``ratcheting.go``.
+    """
+    walk = _Walk(format_of=format_of)
+    found = walk.node(value, structural, (), before).violations
+    return tuple(_as_field_error(violation, path) for violation in found.values())
+
+
+def distinct(findings: Iterable[FieldError]) -> tuple[FieldError, ...]:
+    """
+    Keep the first of the findings that read alike, as the server does with metadata's.
+    """
+    return tuple({str(one): one for one in findings}.values())
 
 
 def render_validation(finding: FieldError, *, profile: Profile) -> str:
@@ -68,27 +103,45 @@ class _Walk:
     Goes down a value; holds what is the same for all of its nodes.
     """
 
-    def __init__(self, root: str) -> None:
+    def __init__(self, root: str = "", format_of: Callable[[Structural], str] = format_of) -> None:
         self._root = root
+        self._format_of = format_of
 
-    def node(self, value: JSON, node: Structural, path: Path) -> Result:
+    def node(
+        self, value: JSON, node: Structural, path: Path, before: Correlation | None = None
+    ) -> Result:
         result = Result()
-        at = At(path, self._root, self.node)
+        # Members of junctors know nothing of old values.
+        member = self.node if before is None else functools.partial(self._member, before)
+        at = At(path, self._root, self.node, member, self._format_of)
         if value is None:
             for check in CHECKS_OF_NULL:
                 check(value, node, at, result)
-            return result
-        for checks in CHECKS:
-            if checks.of is not None and value.__class__ not in checks.of:
-                continue
-            result.matches += checks.matches
-            before = len(result.violations)
-            for check in checks.checks:
-                check(value, node, at, result)
-                if checks.only_first and len(result.violations) > before:
-                    break
-        result.matches += 1
+        else:
+            _check(value, node, at, result)
+        if result.violations and before is not None and before.is_unchanged():
+            result.violations.clear()
         return result
+
+    def _member(self, around: Correlation, value: JSON, node: Structural, path: Path) -> Result:
+        step = path[-1]
+        if isinstance(step, int):
+            return self.node(value, node, path, around.index(step))
+        is_own = len(path) == 1 and step in TYPE_FIELDS
+        return self.node(value, node, path, None if is_own else around.key(step))
+
+
+def _check(value: JSON, node: Structural, at: At, result: Result) -> None:
+    for checks in CHECKS:
+        if checks.of is not None and value.__class__ not in checks.of:
+            continue
+        result.matches += checks.matches
+        before = len(result.violations)
+        for check in checks.checks:
+            check(value, node, at, result)
+            if checks.only_first and len(result.violations) > before:
+                break
+    result.matches += 1
 
 
 def _as_field_error(violation: Violation, base: Path) -> FieldError:

@@ -74,11 +74,16 @@ class At(NamedTuple):
     Attributes:
         path: From the root of the value.
         root: How the root itself is called in texts; API servers do not call it anything.
+        validate: Validates the same value against a member of a junctor.
+        validate_member: Validates a property or an item of the value.
+        format_of: Names the format that is heeded at a node.
     """
 
     path: Path
     root: str
     validate: Callable[[JSON, Structural, Path], Result]
+    validate_member: Callable[[JSON, Structural, Path], Result]
+    format_of: Callable[[Structural], str]
 
     @property
     def name(self) -> str:
