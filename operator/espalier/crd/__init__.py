@@ -5,6 +5,7 @@ One CustomResourceDefinition: its versions, what is stored, and what its schemas
 from espalier.crd.checking import Rejection, check_definition
 from espalier.crd.definition import Condition, Definition, Version, read_definition
 from espalier.crd.linting import Lint, lint
+from espalier.crd.publishing import OpenAPI, publish, published_versions
 from espalier.crd.specifying import (
     Named,
     is_atomic,
@@ -22,6 +23,7 @@ __all__ = [
     "Definition",
     "Lint",
     "Named",
+    "OpenAPI",
     "Rejection",
     "Version",
     "Warned",
@@ -31,6 +33,8 @@ __all__ = [
     "may_lie_in",
     "named_paths",
     "nonstructural_condition",
+    "publish",
+    "published_versions",
     "read_definition",
     "server_warnings",
     "specified_paths",

@@ -1,7 +1,7 @@
 """
 Would an API server accept this definition, or this update of a definition?
 
-Rules are compiled by nobody here, and the values of defaults are judged by whoever is handed in.
+Rules are compiled by nobody here; the values of defaults may be judged by whoever is handed in.
 """
 
 from collections.abc import Iterator
@@ -23,8 +23,9 @@ from espalier.crd.versionchecking import (
 )
 from espalier.findings import FieldError
 from espalier.paths import JSON, Key, Path
-from espalier.schema import Judge, accept_any_value
+from espalier.schema import Judge, Profile
 
+_JUDGE = schema.default_judge(profile=Profile.APISERVER)
 _APPROVED = "api-approved.kubernetes.io"
 _SPEC: Path = ("spec",)
 
@@ -47,7 +48,7 @@ class Rejection:
 
 
 def check_definition(
-    manifest: JSON, old: JSON = None, *, judge: Judge = accept_any_value
+    manifest: JSON, old: JSON = None, *, judge: Judge = _JUDGE
 ) -> tuple[Rejection, ...]:
     """
     Find every reason for which an API server would refuse a definition.
@@ -60,7 +61,7 @@ def check_definition(
             counts as it stands, or as the server would make it if there is none.
         old: The one that it replaces; None if it is new. Its status counts, not that of the
             manifest.
-        judge: Judges the values of defaults; without it any will do.
+        judge: Judges the values of defaults; one that evaluates no rules, if none is given.
 
     Returns:
         The reasons, in the order of the manifest; none if the server would accept it. Validation

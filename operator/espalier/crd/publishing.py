@@ -1,0 +1,199 @@
+"""
+A version of a definition as OpenAPI documents show it: its schema whole, and that of its lists.
+
+``espalier.schema`` publishes what a schema says; here is what belongs to every resource. The
+descriptions of that are of our own words.
+"""
+
+import enum
+from collections.abc import Iterator, Mapping
+
+from espalier import schema
+from espalier.crd.definition import Definition, read_definition
+from espalier.crd.internal import Internal, read_internal
+from espalier.crd.keywords import nodes, text
+from espalier.crd.requirements import TYPES
+from espalier.errors import SchemaParseError
+from espalier.paths import JSON
+from espalier.schema import Profile, Structural
+
+_META = "io.k8s.apimachinery.pkg.apis.meta.v1"
+
+
+class OpenAPI(enum.Enum):
+    """
+    The versions of OpenAPI; the value is what references begin with.
+    """
+
+    V2 = "#/definitions/"
+    V3 = "#/components/schemas/"
+
+
+def published_versions(manifest: JSON) -> tuple[str, ...]:
+    """
+    Name the versions that are published: those that are served, once established.
+
+    Raises:
+        MalformedDefinitionError: The manifest is no definition.
+
+    Source:
+        apiextensions-apiserver, ``pkg/controller/openapi/controller.go`` and ``openapiv3``.
+    """
+    definition = read_definition(manifest)
+    if not definition.established:
+        return ()
+    return tuple(version.name for version in definition.versions if version.served)
+
+
+def publish(
+    manifest: JSON, version: str, *, openapi: OpenAPI, profile: Profile = Profile.APISERVER
+) -> dict[str, JSON]:
+    """
+    Write the schemas of one version and of its lists as an OpenAPI document has them.
+
+    A schema that is not structural, or has a type that OpenAPI does not know, is not published:
+    all that is told then is that it is an object. So it is in v2 where the root preserves unknown
+    fields, since clients would refuse them.
+
+    Args:
+        manifest: A decoded CustomResourceDefinition; never changed.
+        openapi: In v2 there are neither defaults nor junctors.
+        profile: That of the proposals and-s what is implied of embedded resources with what the
+            schema says, and unfolds unions; API servers overwrite the one and know no other.
+
+    Returns:
+        By the names that references have: first of the resource, then of its list.
+
+    Raises:
+        MalformedDefinitionError: The manifest is no definition.
+        UnknownVersionError: There is no such version.
+
+    Source:
+        apiextensions-apiserver, ``pkg/controller/openapi/builder/builder.go``; KEP-2335,
+        "Publishing".
+    """
+    definition, internal = read_definition(manifest), read_internal(manifest)
+    definition.version(version)
+    kind, list_kind = internal.names.kind, internal.names.list_kind
+    name = _model_name(internal, version, kind)
+    own = _own_extensions(internal, version, kind)
+    listed = _own_extensions(internal, version, list_kind)
+    return {
+        name: {**_resource(definition, internal, version, openapi, profile), **own},
+        _model_name(internal, version, list_kind): {**_list(internal, name, openapi), **listed},
+    }
+
+
+def _resource(
+    definition: Definition, internal: Internal, version: str, openapi: OpenAPI, profile: Profile
+) -> dict[str, JSON]:
+    structural = _publishable(definition.version(version).schema, internal, version, profile)
+    is_open = structural is not None and (
+        structural.preserve_unknown_fields or definition.preserve_unknown_fields
+    )
+    if structural is None or (openapi is OpenAPI.V2 and is_open):
+        return {"type": "object"}
+    unfolded = schema.unfold(structural, profile=profile)
+    if openapi is OpenAPI.V2:
+        unfolded = schema.convert_to_v2(schema.strip_defaults(unfolded))
+    written = schema.render(unfolded, profile=profile)
+    if profile is Profile.APISERVER:
+        _overwrite_embedded(written, openapi)
+    properties = written.get("properties")
+    written["properties"] = {
+        **(properties if isinstance(properties, dict) else {}),
+        **_own_fields(_reference("ObjectMeta", openapi)),
+    }
+    return written
+
+
+def _publishable(
+    raw: JSON, internal: Internal, version: str, profile: Profile
+) -> Structural | None:
+    if any(text(node, "type") not in ("", *TYPES) for node in _nodes_of(internal, version)):
+        return None
+    try:
+        structural = schema.parse(raw, profile=profile)
+    except SchemaParseError:
+        return None
+    return None if schema.check_structural(structural, profile=profile) else structural
+
+
+def _nodes_of(internal: Internal, version: str) -> Iterator[Mapping[str, JSON]]:
+    for found in internal.versions:
+        validation = found.whole.validation
+        if found.name == version and validation is not None and validation.schema is not None:
+            yield from nodes(validation.schema)
+
+
+def _overwrite_embedded(node: dict[str, JSON], openapi: OpenAPI) -> None:
+    # What is written here is ours alone, so it may be changed in place.
+    inner = [node.get("items"), node.get("additionalProperties")]
+    properties = node.get("properties")
+    inner += properties.values() if isinstance(properties, dict) else ()
+    for child in inner:
+        if isinstance(child, dict):
+            _overwrite_embedded(child, openapi)
+    is_open = node.get("x-kubernetes-preserve-unknown-fields") is True
+    if node.get("x-kubernetes-embedded-resource") is not True or (
+        is_open and openapi is OpenAPI.V2
+    ):
+        return
+    node["properties"] = {
+        **(properties if isinstance(properties, dict) else {}),
+        **_own_fields(_reference("ObjectMeta", openapi)),
+    }
+    listed = node.get("required")
+    required = listed if isinstance(listed, list) else []
+    missing = [name for name in ("kind", "apiVersion") if name not in required]
+    node["required"] = [*required, *missing]
+
+
+def _own_fields(metadata: JSON) -> dict[str, JSON]:
+    return {
+        "apiVersion": {"type": "string", "description": "The group and the version of the schema."},
+        "kind": {"type": "string", "description": "The kind of the object, in camel case."},
+        "metadata": metadata,
+    }
+
+
+def _reference(name: str, openapi: OpenAPI) -> JSON:
+    description = "What all objects have: names, labels, owners and the like."
+    if name == "ListMeta":
+        description = "What all lists have."
+    reference: JSON = {"$ref": f"{openapi.value}{_META}.{name}"}
+    if openapi is OpenAPI.V3:
+        # Nothing may stand beside a reference there.
+        return {"allOf": [reference], "description": description}
+    return {"$ref": f"{openapi.value}{_META}.{name}", "description": description}
+
+
+def _list(internal: Internal, name: str, openapi: OpenAPI) -> dict[str, JSON]:
+    items: JSON = {
+        "type": "array",
+        "items": {"$ref": f"{openapi.value}{name}"},
+        "description": f"The {internal.names.plural}.",
+    }
+    return {
+        "type": "object",
+        "description": f"{internal.names.list_kind} is a list of {internal.names.kind}",
+        "required": ["items"],
+        "properties": {"items": items, **_own_fields(_reference("ListMeta", openapi))},
+    }
+
+
+def _own_extensions(internal: Internal, version: str, kind: str) -> dict[str, JSON]:
+    identity: JSON = {"group": internal.group, "version": version, "kind": kind}
+    written: dict[str, JSON] = {"x-kubernetes-group-version-kind": [identity]}
+    # Of several versions of a name the server takes the first.
+    holder = next(found for found in internal.versions if found.name == version).whole
+    if holder.selectable_fields:
+        written["x-kubernetes-selectable-fields"] = [
+            {"fieldPath": selected.removeprefix(".")} for selected in holder.selectable_fields
+        ]
+    return written
+
+
+def _model_name(internal: Internal, version: str, kind: str) -> str:
+    group = ".".join(reversed(internal.group.split(".")))
+    return f"{group}.{version}.{kind}"
