@@ -3,15 +3,15 @@ What Espalier answers to a question that the oracle was asked, in the same form.
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass
 from types import MappingProxyType
 
 from espalier import crd, schema
 from espalier.errors import MalformedValueError, SchemaParseError
-from espalier.findings import ErrorType, FieldError, go_json
-from espalier.paths import JSON, Path, render_path
+from espalier.findings import go_json
+from espalier.paths import JSON, render_path
 from espalier.schema import Profile, Structural
 from tests.differential.oracle import Oracle
 
@@ -107,44 +107,19 @@ def _defaults_check(asked: Question) -> Answer:
     if schema.check_structural(structural, profile=SERVER):
         return {"errors": []}
     findings = schema.check_defaults(
-        structural, profile=SERVER, path=(PATH,), judge=_judge_of(asked.oracle)
+        structural, profile=SERVER, path=(PATH,), judge=schema.default_judge(profile=SERVER)
     )
     return {"errors": [str(finding) for finding in findings]}
 
 
 def _crd_check(asked: Question) -> Answer:
-    rejections = crd.check_definition(
-        asked.value, asked.options.get("old"), judge=_judge_of(asked.oracle)
-    )
+    rejections = crd.check_definition(asked.value, asked.options.get("old"))
     return {"errors": [str(rejection) for rejection in rejections]}
 
 
 def _validate(asked: Question) -> Answer:
     findings = schema.validate(asked.value, asked.structural(), profile=SERVER)
     return {"errors": [str(finding) for finding in findings]}
-
-
-class _Told(FieldError):  # noqa: N818 - a finding, no exception
-    """
-    A finding of the oracle's: its text is all there is.
-    """
-
-    def __str__(self) -> str:
-        return self.detail
-
-
-def _judge_of(oracle: Oracle) -> schema.Judge:
-    def judge(value: JSON, structural: Structural, path: Path) -> Iterable[FieldError]:
-        # Where the path is "$" the oracle's texts can be given the real one.
-        told = oracle.ask("judge", schema.render(structural, profile=SERVER), value)
-        errors = told["errors"]
-        assert isinstance(errors, list)
-        for text in errors:
-            assert isinstance(text, str)
-            detail = text.replace("$", render_path(path), 1)
-            yield _Told(type=ErrorType.INTERNAL, path=path, detail=detail)
-
-    return judge
 
 
 Ask = Callable[[Question], Answer]
