@@ -16,6 +16,7 @@ The exceptions, as a tree. A class is here because some caller acts differently 
     ├── ConfigurationError             no usable kubeconfig, credentials or settings
     ├── ClusterError                   carries verb, resource, status, reason
     │   ├── TransientError             429, 5xx, timeouts, lost connections
+    │   │   └── ConversionError        500; the conversion webhook does not answer as it must
     │   ├── ConflictError              409
     │   ├── NotFoundError              404
     │   ├── ExpiredTokenError          410; carries the fresh token
@@ -212,6 +213,13 @@ class TransientError(ClusterError):
     """
 
     retry_after_seconds: float | None = None
+
+
+@dataclass(unsafe_hash=True, kw_only=True)
+class ConversionError(TransientError):
+    """
+    The conversion webhook is away or answers with an error; writing now could do harm.
+    """
 
 
 @dataclass(unsafe_hash=True, kw_only=True)

@@ -72,7 +72,7 @@ def test_a_run_rewrites_proves_trims_and_says_so() -> None:
         "all 10 stored objects are in normal form at the storage version v1,"
         " for generation 1; storedVersions: v1"
     )
-    assert outcome.conditions[1].reason == "NotChecked"
+    assert (outcome.conditions[1].status, outcome.conditions[1].reason) == ("True", "Valid")
     assert cluster.holder == ""
 
 
@@ -453,8 +453,19 @@ def test_read_only_writes_nothing() -> None:
     cluster = a_cluster()
     outcome = play(run_on(cluster, replace(SETTINGS, is_read_only=True)))
     assert outcome.reason == Reason.OBSERVED
-    assert "10 objects" in outcome.conditions[0].message
-    assert {call for call, _ in cluster.calls} == {"get_definition", "list_metadata"}
+    assert outcome.again_seconds == 3600
+    assert outcome.conditions[0].message == (
+        "the operator is read-only. 10 stored objects, read at version v1. A rewrite would fill in"
+        " defaults in 10 objects: spec.color (10 objects: default/w000, default/w001,"
+        " default/w002, default/w003, default/w004 and 5 more). Enforcing would trim"
+        " storedVersions (v1alpha1, v1) to v1"
+    )
+    assert {call for call, _ in cluster.calls} == {
+        "get_definition",
+        "missing_verbs",
+        "load",
+        "list_objects",
+    }
 
 
 async def until_done(cluster: FakeCluster) -> None:

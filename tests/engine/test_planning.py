@@ -26,8 +26,9 @@ def labelled(**labels: str) -> Definition:
     return widgets(labels={"espalier.dev/mode": "enforce", **named})
 
 
-def annotated(name: str) -> Definition:
-    return widgets(annotations={f"espalier.dev/{name}": "x"})
+def annotated(*, namespaced: bool = True, **annotations: str) -> Definition:
+    named = {f"espalier.dev/{name}": value for name, value in annotations.items()}
+    return widgets(annotations=named, namespaced=namespaced)
 
 
 def with_schema(schema: dict[str, JSON] | None, *, legacy: bool = False) -> Definition:
@@ -58,13 +59,12 @@ UNREADABLE: dict[str, JSON] = {"type": "object", "properties": {"spec": {"$ref":
         (labelled(mode="enfroce"), Reason.FAILED),
         (labelled(loss="yes"), Reason.FAILED),
         (labelled(prune="no"), Reason.FAILED),
-        (labelled(prune="false"), Reason.PARTIAL),
-        (labelled(default="false"), Reason.PARTIAL),
-        (labelled(migrate="false"), Reason.PARTIAL),
-        (labelled(skip_owned="true"), Reason.PARTIAL),
-        (labelled(managed_fields="clean"), Reason.PARTIAL),
-        (annotated("namespaces"), Reason.PARTIAL),
-        (annotated("window"), Reason.OUTSIDE_WINDOW),
+        (annotated(namespaces="A_B"), Reason.FAILED),
+        (annotated(namespaces=" , "), Reason.FAILED),
+        (annotated(namespaced=False, namespaces="a"), Reason.FAILED),
+        (annotated(window="night"), Reason.FAILED),
+        (annotated(window="22:00-22:00"), Reason.FAILED),
+        (annotated(window="24:00-06:00"), Reason.FAILED),
         (widgets(conversion="Webhook"), Reason.WEBHOOK_UNAVAILABLE),
         (widgets(versions=(ALPHA,)), Reason.FAILED),
         (widgets(versions=(ALPHA, replace(V1, served=False))), Reason.STORAGE_VERSION_NOT_SERVED),
@@ -96,6 +96,16 @@ def test_what_stops_a_run_before_it_begins(definition: Definition, reason: Reaso
         (legacy_widgets(), Legacy),
         (labelled(prune="true", skip_owned="false", managed_fields="keep"), ServerPruned),
         (labelled(validate="false", annotate="false"), ServerPruned),
+        (labelled(prune="false", default="false", migrate="false"), ServerPruned),
+        (labelled(skip_owned="true", managed_fields="clean"), ServerPruned),
+        (annotated(namespaces="a, b,a", window="22:00-06:00"), ServerPruned),
+        (
+            legacy_widgets(
+                labels={"espalier.dev/mode": "enforce", "espalier.dev/prune": "false"},
+                versions=(replace(ALPHA, storage=True, schema=None),),
+            ),
+            Legacy,
+        ),
     ],
 )
 def test_what_goes_on(definition: Definition, kind: type) -> None:
@@ -119,6 +129,9 @@ def key(definition: Definition) -> str:
         widgets(preserve_unknown_fields=True),
         labelled(mode="observe"),
         labelled(prune="false"),
+        labelled(migrate="false"),
+        labelled(skip_owned="true"),
+        annotated(namespaces="a"),
     ],
 )
 def test_what_makes_another_run(other: Definition) -> None:
@@ -133,6 +146,8 @@ def test_what_makes_another_run(other: Definition) -> None:
         widgets(stored_versions=("v1",)),
         labelled(loss="accept"),
         labelled(validate="true"),
+        labelled(annotate="false"),
+        annotated(window="22:00-06:00"),
     ],
 )
 def test_what_makes_no_other_run(same: Definition) -> None:
@@ -140,7 +155,15 @@ def test_what_makes_no_other_run(same: Definition) -> None:
 
 
 @pytest.mark.parametrize(
-    "other", [labelled(loss="accept"), labelled(prune="no"), widgets(uid="x"), annotated("window")]
+    "other",
+    [
+        labelled(loss="accept"),
+        labelled(prune="no"),
+        labelled(validate="false"),
+        labelled(managed_fields="keep"),
+        widgets(uid="x"),
+        annotated(window="22:00-06:00"),
+    ],
 )
 def test_what_has_another_purpose(other: Definition) -> None:
     assert purpose_of(other) != purpose_of(widgets())

@@ -133,6 +133,8 @@ class Stored:
     version: int
     raw: dict[str, JSON]
     managed_fields: list[JSON] = field(default_factory=list)
+    annotations: dict[str, JSON] = field(default_factory=dict)
+    is_terminating: bool = False
 
 
 @dataclass(slots=True)
@@ -323,6 +325,24 @@ class FakeCluster:
         tried = self._admitted(self._normal(read))
         return {**tried, "metadata": read["metadata"]}
 
+    async def annotate(
+        self,
+        resource: Resource,
+        key: ObjectKey,
+        *,
+        uid: str,
+        resource_version: str,
+        annotations: Mapping[str, str | None],
+    ) -> str:
+        await self._enter("annotate", key.name)
+        stored = self._check(key, uid, resource_version)
+        merged = {**stored.annotations, **annotations}
+        stored.annotations = {name: text for name, text in merged.items() if text is not None}
+        stored.version = self._next_version()
+        self._publish("MODIFIED", key)
+        await self._leave("annotate", key.name)
+        return str(stored.version)
+
     async def replace(
         self, resource: Resource, obj: dict[str, JSON], *, subresource: str | None
     ) -> dict[str, JSON]:
@@ -510,6 +530,10 @@ class FakeCluster:
         }
         if stored.managed_fields:
             metadata["managedFields"] = [*stored.managed_fields]
+        if stored.annotations:
+            metadata["annotations"] = {**stored.annotations}
+        if stored.is_terminating:
+            metadata["deletionTimestamp"] = "2026-01-01T00:00:00Z"
         return {**self._seen(stored.raw, at), "metadata": metadata}
 
     def _found(self, key: ObjectKey) -> Stored:

@@ -22,10 +22,12 @@ _HELP: Mapping[str, str] = MappingProxyType(
         "settle_seconds": "From the first sight of a schema to the pass that proves it.",
         "page_size": "The most objects in a page.",
         "max_in_flight": "The most rewrites at a time in one run.",
+        "max_writes_per_second": "The most writes in one run; 0 for no bound of ours.",
         "max_runs": "The most runs at a time.",
         "structural_grace_seconds": "How long the API server has to write NonStructuralSchema.",
         "progress_seconds": "The least time between two writes of mere progress.",
         "resync_seconds": "The time between two readings of all definitions.",
+        "resurvey_seconds": "The time between two surveys of objects.",
         "probe_port": "Serves /healthz and /readyz; 0 serves nothing.",
         "read_only": "Forbid every write on objects and on stored versions.",
     }

@@ -170,6 +170,27 @@ class HttpObjects:
         call = replace(call, query={"fieldManager": FIELD_MANAGER, "dryRun": "All"})
         return read_object(await self._client.send(call), resource, call.attempt)
 
+    async def annotate(
+        self,
+        resource: Resource,
+        key: ObjectKey,
+        *,
+        uid: str,
+        resource_version: str,
+        annotations: Mapping[str, str | None],
+    ) -> str:
+        """
+        Put annotations on an object by a merge patch, or take them off where a text is None.
+        """
+        metadata: dict[str, JSON] = {
+            "uid": uid,
+            "resourceVersion": resource_version,
+            "annotations": {**annotations},
+        }
+        call = _patch_call(resource, key, metadata)
+        call = replace(call, query={"fieldManager": FIELD_MANAGER}, accept=PARTIAL_TYPE)
+        return (await self._client.fetch(call, _written)).metadata.resource_version
+
     async def replace(
         self, resource: Resource, obj: dict[str, JSON], *, subresource: str | None
     ) -> dict[str, JSON]:

@@ -17,19 +17,18 @@ from espalier.engine.conditions import (
 from espalier.engine.counting import Counts, PathCount
 from espalier.engine.guarding import purpose_of
 from espalier.engine.losing import Loss
+from espalier.engine.outcomes import Outcome
 from espalier.engine.planning import (
     Legacy,
-    Mode,
-    Policy,
     ServerPruned,
     Stop,
     plan,
-    read_policy,
     run_key,
 )
+from espalier.engine.policies import Mode, Policy, read_policy
 from espalier.engine.restoring import Refusal, RestoreReport, restore
 from espalier.engine.retrying import FORBIDDEN_PAUSE_SECONDS, run_pause_seconds
-from espalier.engine.running import Outcome, run
+from espalier.engine.running import run
 from espalier.engine.settings import Ports, RunSettings
 from espalier.engine.surveying import Normalising, Scope, Survey, Surveyor, survey
 from espalier.engine.tending import tend

@@ -1,5 +1,5 @@
 """
-Espalier's two conditions, and what they say to people.
+Espalier's two conditions, and what the first one says to people.
 
 Paths, names and counts only: no field's value ever stands in a message.
 """
@@ -39,6 +39,7 @@ class Reason(enum.StrEnum):
     FORBIDDEN = "Forbidden"
     WEBHOOK_UNAVAILABLE = "WebhookUnavailable"
     ADMISSION_MUTATES = "AdmissionMutates"
+    OTHER_MIGRATION = "OtherMigration"
     OUTSIDE_WINDOW = "OutsideWindow"
     STORAGE_VERSION_NOT_SERVED = "StorageVersionNotServed"
     UNDECODABLE = "Undecodable"
@@ -49,22 +50,22 @@ NOT_CHECKED = Condition(
     type=STORED_OBJECTS_VALID,
     status="Unknown",
     reason="NotChecked",
-    message="stored values are not validated by this version",
+    message="stored values were not validated yet",
 )
 
 
-def not_current(reason: Reason, message: str) -> tuple[Condition, Condition]:
+def not_current(reason: Reason, message: str) -> tuple[Condition, ...]:
     """
-    Make both conditions for objects that are not shown to be current.
+    Make the condition for objects that are not shown to be current.
     """
-    return _both("False", reason, message)
+    return _words("False", reason, message)
 
 
 def current(
     definition: Definition, *, objects: int | None, note: str = ""
-) -> tuple[Condition, Condition]:
+) -> tuple[Condition, ...]:
     """
-    Make both conditions for objects that a verify pass has shown to be current.
+    Make the condition for objects that a verify pass has shown to be current.
 
     Args:
         objects: How many the pass has seen; None if that is not known any more.
@@ -76,14 +77,14 @@ def current(
         f"{count} in normal form at the storage version {version},"
         f" for generation {definition.generation}; storedVersions: {version}"
     )
-    return _both("True", Reason.CURRENT, f"{message}. {note}" if note else message)
+    return _words("True", Reason.CURRENT, f"{message}. {note}" if note else message)
 
 
 def rewriting(
     definition: Definition, what: str, *, done: int, total: int | None
-) -> tuple[Condition, Condition]:
+) -> tuple[Condition, ...]:
     """
-    Make both conditions for a pass that is under way: ``Rewriting n of m``.
+    Make the condition for a pass that is under way: ``Rewriting n of m``.
     """
     of = f" of {total}" if total is not None else ""
     message = (
@@ -146,8 +147,9 @@ def _all_of(objects: int) -> str:
             return f"all {objects} stored objects are"
 
 
-def _both(status: str, reason: Reason, message: str) -> tuple[Condition, Condition]:
-    condition = Condition(
-        type=STORED_OBJECTS_CURRENT, status=status, reason=str(reason), message=bounded(message)
+def _words(status: str, reason: Reason, message: str) -> tuple[Condition, ...]:
+    return (
+        Condition(
+            type=STORED_OBJECTS_CURRENT, status=status, reason=str(reason), message=bounded(message)
+        ),
     )
-    return condition, NOT_CHECKED

@@ -6,7 +6,8 @@ from collections.abc import Hashable
 
 from espalier.crd import Definition
 from espalier.engine.calling import patiently
-from espalier.engine.planning import read_policy, run_key
+from espalier.engine.planning import run_key
+from espalier.engine.policies import read_policy
 from espalier.engine.ports import Clock, Definitions, Leases
 from espalier.errors import (
     ClusterError,
@@ -33,6 +34,9 @@ def purpose_of(definition: Definition) -> Hashable:
         run_key(definition, policy),
         policy.is_loss_accepted,
         policy.mistakes,
+        policy.window,
+        policy.left_out,
+        policy.keeps_managed_fields,
         definition.established,
         definition.deleting,
     )

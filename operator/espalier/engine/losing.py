@@ -114,9 +114,9 @@ class Loss:
         """
         return not self.paths and not self.unprovable
 
-    def describe(self) -> str:
+    def summary(self) -> str:
         """
-        Say what would be lost, and what to do.
+        Say what would be lost.
         """
         sentences = list(self.unprovable)
         if self.paths:
@@ -126,9 +126,14 @@ class Loss:
                 f"rewriting would remove {more}{counted(len(self.paths), 'path')} that the storage"
                 f" version's schema does not specify: {named}"
             )
+        return "; ".join(sentences)
+
+    def describe(self) -> str:
+        """
+        Say what would be lost, and what to do.
+        """
         return (
-            "; ".join(sentences)
-            + ". Nothing was rewritten. Specify in the schema what is to be kept,"
+            f"{self.summary()}. Nothing was rewritten. Specify in the schema what is to be kept,"
             " or accept the loss: label espalier.dev/loss=accept"
         )
 

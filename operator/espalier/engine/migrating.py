@@ -23,6 +23,7 @@ from espalier.engine.passing import Removing, Rewriting
 from espalier.engine.planning import Plan, ServerPruned
 from espalier.engine.ports import Reporter
 from espalier.engine.proving import examine_all, prove_harmless
+from espalier.engine.restricting import restrictions_of
 from espalier.engine.retrying import call_pause_seconds
 from espalier.engine.rights import check_rights
 from espalier.engine.settings import Ports, RunSettings
@@ -72,12 +73,13 @@ class Migration:
         self._what = ""
         self._seen_before = 0
 
-    async def migrate(self) -> tuple[Definition, Tally]:
+    async def migrate(self) -> tuple[Definition, Tally, bool]:
         """
         Bring all objects into form, and prove it.
 
         Returns:
-            The definition with its stored versions trimmed, and the counts of the last pass.
+            The definition with its stored versions trimmed, the counts of the last pass, and
+            whether it is a proof: a restricted run neither proves nor trims.
 
         Raises:
             RunStoppedError: It must not or cannot go on; the reason is the condition's.
@@ -92,6 +94,8 @@ class Migration:
             await self._rewrite_all(work)
         await self._settle(settles_at_seconds)
         tally, before = await self._verify(work)
+        if restrictions_of(self._planned, tally):
+            return before, tally, False
         trimmed = await self._trim(before)
         record = self._record_of(history)
         await self._ledger.save(
@@ -104,7 +108,7 @@ class Migration:
                 record=record,
             )
         )
-        return trimmed, tally
+        return trimmed, tally, True
 
     async def before_page(self) -> None:
         """
@@ -119,8 +123,10 @@ class Migration:
         seen = self._seen_before + tally.seen
         progress = self._ledger.progress
         if progress.phase == REWRITE:
+            # Of several lists one token does not tell which one it is of.
+            goes_on = token is not None and not self._planned.policy.namespaces
             await self._ledger.note(
-                replace(progress, token=token or "", seen=seen) if token else progress
+                replace(progress, token=token or "", seen=seen) if goes_on else progress
             )
         total = seen + remaining if remaining is not None else (None if token else seen)
         logger.info(
@@ -151,11 +157,12 @@ class Migration:
                 Reason.PENDING, "reading what is stored, to see that a rewrite loses nothing"
             ),
         )
+        rewriting = Rewriting(planned, self._ports, self._settings, self._pacer)
         if isinstance(planned, ServerPruned):
-            history = await prove_harmless(
-                planned, self._ports, self._settings, self, progress.record
-            )
-            return Rewriting(planned, self._ports, self._settings, self._pacer), history
+            history = await prove_harmless(planned, self._ports, rewriting, self, progress.record)
+            return rewriting, history
+        if not planned.policy.does("prune"):
+            return rewriting, History()
         removing = Removing(
             planned, self._ports, self._settings, self._pacer, check=self._sentry.check
         )

@@ -4,15 +4,16 @@ One pass over all stored objects: list a page, work on it, tell how far it came.
 The same for both kinds of definitions; they differ in what a page is and what is done with it.
 """
 
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Protocol, TypeVar
 
 from espalier import crd
 from espalier.engine.conditions import Reason, enumerated
+from espalier.engine.owners import is_owned, names_owner
 from espalier.engine.pacing import Pacer, work_through
 from espalier.engine.paging import pages
-from espalier.engine.planning import Legacy, ServerPruned
+from espalier.engine.planning import Legacy, Plan, ServerPruned
 from espalier.engine.ports import (
     Clock,
     MetadataPage,
@@ -36,7 +37,11 @@ from espalier.engine.sampling import sample
 from espalier.engine.settings import Ports, RunSettings
 from espalier.engine.tallying import Tally
 from espalier.errors import RunStoppedError, UndecodableError
+from espalier.paths import JSON
 from espalier.schema import Structural
+
+EVERYWHERE = ("",)
+"""Stands for the list of all namespaces at once."""
 
 
 class Page(Protocol):
@@ -71,7 +76,13 @@ class Work(Protocol[PageT]):
         Whose objects they are.
         """
 
-    async def fetch(self, token: str | None) -> PageT:
+    @property
+    def namespaces(self) -> Sequence[str]:
+        """
+        What to list, one after another; an empty text stands for all.
+        """
+
+    async def fetch(self, token: str | None, namespace: str) -> PageT:
         """
         List one page.
         """
@@ -89,38 +100,47 @@ class Work(Protocol[PageT]):
 
 class Rewriting:
     """
-    The work for a definition whose objects the API server prunes.
+    The work where Espalier itself removes nothing.
 
     Pages are metadata only, and each object gets a patch that changes nothing.
     """
 
-    def __init__(
-        self, planned: ServerPruned, ports: Ports, settings: RunSettings, pacer: Pacer
-    ) -> None:
+    def __init__(self, planned: Plan, ports: Ports, settings: RunSettings, pacer: Pacer) -> None:
         self.resource = planned.resource
-        self._structural = crd.structural_of(planned.definition.storage)
+        self.namespaces = planned.policy.namespaces or EVERYWHERE
+        self._skips_owned = planned.policy.skips_owned
+        self._structural = None
+        if isinstance(planned, ServerPruned):
+            self._structural = crd.structural_of(planned.definition.storage)
         self._ports = ports
         self._settings = settings
         self._pacer = pacer
 
-    async def fetch(self, token: str | None) -> MetadataPage:
+    async def fetch(self, token: str | None, namespace: str) -> MetadataPage:
         """
         List one page of metadata.
         """
         return await self._ports.objects.list_metadata(
-            self.resource, page_size=self._settings.page_size, continue_token=token
+            self.resource,
+            page_size=self._settings.page_size,
+            continue_token=token,
+            namespace=namespace,
         )
 
     def keys_of(self, page: MetadataPage) -> Sequence[ObjectKey]:
         """
         Name the objects of a page.
         """
-        return [metadata.key for metadata in page.objects]
+        return [metadata.key for metadata in page.objects if not self._is_skipped(metadata)]
 
     async def work_on(self, page: MetadataPage, tally: Tally) -> None:
         """
         Rewrite the objects of a page.
         """
+        for metadata in page.objects:
+            if self._is_skipped(metadata):
+                skip(tally, metadata.key)
+        wanted = [metadata for metadata in page.objects if not self._is_skipped(metadata)]
 
         async def rewrite(metadata: StoredMetadata) -> None:
             seen = Identity(metadata.uid, metadata.resource_version)
@@ -128,7 +148,10 @@ class Rewriting:
             fate = await persist(what, self._ports.clock, self._pacer)
             count(tally, metadata.key, fate)
 
-        await work_through(page.objects, rewrite, workers=self._pacer.max_in_flight)
+        await work_through(wanted, rewrite, workers=self._pacer.max_in_flight)
+
+    def _is_skipped(self, metadata: StoredMetadata) -> bool:
+        return self._skips_owned and names_owner(metadata.managed_fields)
 
     async def go(self, listener: "Listener", *, start_token: str | None) -> Tally:
         """
@@ -159,6 +182,8 @@ class Removing:
         check: Callable[[], Awaitable[object]],
     ) -> None:
         self.resource = planned.resource
+        self.namespaces = planned.policy.namespaces or EVERYWHERE
+        self._skips_owned = planned.policy.skips_owned
         self._ports = ports
         self._settings = settings
         self._pacer = pacer
@@ -168,28 +193,42 @@ class Removing:
             ports.objects,
             ports.archive,
             check=check,
-            is_loss_accepted=planned.policy.is_loss_accepted,
+            policy=planned.policy,
         )
 
-    async def fetch(self, token: str | None) -> ObjectPage:
+    async def fetch(self, token: str | None, namespace: str) -> ObjectPage:
         """
         List one page of whole objects.
         """
         return await self._ports.objects.list_objects(
-            self.resource, page_size=self._settings.page_size, continue_token=token
+            self.resource,
+            page_size=self._settings.page_size,
+            continue_token=token,
+            namespace=namespace,
         )
 
     def keys_of(self, page: ObjectPage) -> Sequence[ObjectKey]:
         """
         Name the objects of a page.
         """
-        return [key_of(obj) for obj in page.objects]
+        return [key_of(obj) for obj in page.objects if not self.is_skipped(obj)]
+
+    def is_skipped(self, obj: dict[str, JSON]) -> bool:
+        """
+        Tell whether an object is to be left alone.
+        """
+        return self._skips_owned and is_owned(obj)
 
     async def work_on(self, page: ObjectPage, tally: Tally) -> None:
         """
         Archive what is to go, then prune the objects of a page.
         """
-        removals = [Removal(self.remover, obj) for obj in page.objects]
+        removals = []
+        for obj in page.objects:
+            if self.is_skipped(obj):
+                skip(tally, key_of(obj))
+            else:
+                removals.append(Removal(self.remover, obj))
         await self.remover.archive_page(removals)
 
         async def remove(removal: Removal) -> None:
@@ -211,6 +250,14 @@ class Removing:
             structural=None,
             start_token=start_token,
         )
+
+
+def skip(tally: Tally, key: ObjectKey) -> None:
+    """
+    Count an object that is left alone.
+    """
+    tally.seen += 1
+    tally.skipped.add(key)
 
 
 def count(tally: Tally, key: ObjectKey, fate: Fate) -> None:
@@ -251,8 +298,30 @@ class Listener(Protocol):
         """
 
 
-async def survey(
-    fetch: Callable[[str | None], Awaitable[PageT]],
+async def pages_of(
+    fetch: Callable[[str | None, str], Awaitable[PageT]],
+    namespaces: Sequence[str],
+    clock: Clock,
+    *,
+    start_token: str | None = None,
+) -> AsyncIterator[PageT]:
+    """
+    List some namespaces one after another, or all objects at once.
+
+    Args:
+        start_token: Where an earlier list is to go on; only if there is one list.
+    """
+    for namespace in namespaces:
+
+        async def fetch_here(token: str | None, namespace: str = namespace) -> PageT:
+            return await fetch(token, namespace)
+
+        async for page, _ in pages(fetch_here, clock, start_token=start_token):
+            yield page
+
+
+async def read_all(
+    work: Work[PageT],
     look_at: Callable[[PageT], None],
     clock: Clock,
     listener: Listener,
@@ -264,7 +333,7 @@ async def survey(
         RunStoppedError: What is stored cannot be read, or ``look_at`` says so.
     """
     with undecodable_stops():
-        async for page, _ in pages(fetch, clock):
+        async for page in pages_of(work.fetch, work.namespaces, clock):
             await listener.before_page()
             look_at(page)
 
@@ -294,7 +363,9 @@ async def go_through(
     tally = Tally()
     is_sampled = False
     with undecodable_stops():
-        async for page, _ in pages(work.fetch, ports.clock, start_token=start_token):
+        async for page in pages_of(
+            work.fetch, work.namespaces, ports.clock, start_token=start_token
+        ):
             await listener.before_page()
             if not is_sampled:
                 keys = work.keys_of(page)

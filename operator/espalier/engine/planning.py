@@ -1,78 +1,22 @@
 """
 What is to be done for a definition: a pure decision on its labels, versions and schemas.
-
-What isn't built yet stops a run here, with its reason; it never goes on.
 """
 
-import enum
 import hashlib
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import TypeAlias
 
 from espalier import crd
 from espalier.crd import Definition, Version
 from espalier.engine.conditions import Reason, counted, enumerated
+from espalier.engine.policies import PREFIX, Mode, Policy
 from espalier.engine.ports import Resource
 from espalier.errors import NoStorageVersionError, SchemaParseError
 from espalier.paths import JSON
 
-PREFIX = "espalier.dev/"
-
-_ALLOWED: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {
-        "mode": ("observe", "enforce"),
-        "loss": ("accept",),
-        "managed-fields": ("keep", "clean"),
-        "skip-owned": ("true", "false"),
-    }
-    | dict.fromkeys(("prune", "default", "migrate", "validate", "annotate"), ("true", "false"))
-)
-
 # Every object has these; a schema with no other property says nothing of what it holds.
 _OWN_FIELDS = frozenset({"apiVersion", "kind", "metadata"})
-
-# What a label or an annotation asks for that this version would have to ignore.
-_UNSUPPORTED = MappingProxyType(
-    {
-        "prune": "false",
-        "default": "false",
-        "migrate": "false",
-        "skip-owned": "true",
-        "managed-fields": "clean",
-    }
-)
-
-
-class Mode(enum.Enum):
-    """
-    What the label ``espalier.dev/mode`` asks for.
-    """
-
-    OFF = "off"
-    OBSERVE = "observe"
-    ENFORCE = "enforce"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Policy:
-    """
-    What the labels and annotations of a definition ask for.
-
-    Attributes:
-        is_loss_accepted: Go on although stored data would be lost.
-        restrictions: Labels and annotations, as written, that this version cannot obey.
-        is_windowed: Whether work is restricted to a time of day.
-        mistakes: Sentences on labels with unknown values.
-    """
-
-    mode: Mode
-    is_loss_accepted: bool = False
-    restrictions: tuple[str, ...] = ()
-    is_windowed: bool = False
-    mistakes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,6 +30,13 @@ class ServerPruned:
     resource: Resource
     key: str
 
+    @property
+    def rewrites(self) -> bool:
+        """
+        Whether objects are written at all, but for annotations.
+        """
+        return self.policy.does("migrate")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Legacy:
@@ -98,6 +49,16 @@ class Legacy:
     resource: Resource
     key: str
 
+    @property
+    def rewrites(self) -> bool:
+        """
+        Whether objects are written at all, but for annotations.
+        """
+        return self.policy.does("migrate") or self.policy.does("prune")
+
+
+REWRITING_STEPS = ("prune", "default", "migrate")
+"""The steps that have a part in rewriting; the others follow it."""
 
 Plan: TypeAlias = ServerPruned | Legacy
 
@@ -112,37 +73,6 @@ class Stop:
     message: str
 
 
-def read_policy(definition: Definition) -> Policy:
-    """
-    Read what a definition's labels and annotations ask for; unknown values are told, not guessed.
-    """
-    labels = {
-        name: definition.labels[PREFIX + name]
-        for name in _ALLOWED
-        if PREFIX + name in definition.labels
-    }
-    mistakes = tuple(
-        f"the label {PREFIX}{name} may be {' or '.join(_ALLOWED[name])}"
-        for name, value in labels.items()
-        if value not in _ALLOWED[name]
-    )
-    restrictions = [
-        f"{PREFIX}{name}={value}"
-        for name, value in labels.items()
-        if value == _UNSUPPORTED.get(name)
-    ]
-    if PREFIX + "namespaces" in definition.annotations:
-        restrictions.append(f"the annotation {PREFIX}namespaces")
-    mode = labels.get("mode")
-    return Policy(
-        mode={None: Mode.OFF, "enforce": Mode.ENFORCE}.get(mode, Mode.OBSERVE),
-        is_loss_accepted=labels.get("loss") == "accept",
-        restrictions=tuple(restrictions),
-        is_windowed=PREFIX + "window" in definition.annotations,
-        mistakes=mistakes,
-    )
-
-
 def plan(definition: Definition, policy: Policy) -> Plan | Stop:
     """
     Decide what a run does, before anything is read or written.
@@ -151,7 +81,7 @@ def plan(definition: Definition, policy: Policy) -> Plan | Stop:
     if stop is not None:
         return stop
     storage = definition.storage
-    stop = _stop_by_schemas(definition, storage)
+    stop = _stop_by_schemas(definition, storage, prunes=policy.does("prune"))
     if stop is not None:
         return stop
     kind = Legacy if definition.preserve_unknown_fields else ServerPruned
@@ -181,7 +111,8 @@ def run_key(definition: Definition, policy: Policy) -> str:
     Digest what a run is for: with another key it stops and starts over.
 
     Schemas count wholly, printer columns and a webhook's certificates do not count. Whether loss
-    is accepted is no part of it: to accept it neither restarts a run nor its settle time.
+    is accepted, when writing is allowed and what follows the proof are no part of it: to change
+    those neither costs what was proved nor restarts the settle time.
     """
     document: JSON = {
         "names": [definition.group, definition.kind, definition.plural, definition.namespaced],
@@ -190,7 +121,12 @@ def run_key(definition: Definition, policy: Policy) -> str:
         ],
         "conversion": definition.conversion,
         "preserveUnknownFields": definition.preserve_unknown_fields,
-        "steps": [policy.mode.value, *policy.restrictions, policy.is_windowed],
+        "steps": [
+            policy.mode.value,
+            *(step for step in REWRITING_STEPS if not policy.does(step)),
+            *(["skip-owned"] if policy.skips_owned else []),
+            *policy.namespaces,
+        ],
     }
     canonical = json.dumps(document, sort_keys=True, separators=(",", ":"))
     return "sha256:" + hashlib.sha256(canonical.encode("utf-8", "surrogatepass")).hexdigest()
@@ -210,18 +146,7 @@ def _stop_by_policy(policy: Policy) -> Stop | None:
     if policy.mode is not Mode.ENFORCE:
         return Stop(
             Reason.OBSERVED,
-            "nothing is written in this mode, and this version does not survey stored objects yet;"
-            f" {PREFIX}mode=enforce has them rewritten",
-        )
-    if policy.is_windowed:
-        return Stop(
-            Reason.OUTSIDE_WINDOW,
-            f"this version cannot obey the annotation {PREFIX}window; nothing is done",
-        )
-    if policy.restrictions:
-        return Stop(
-            Reason.PARTIAL,
-            f"this version cannot obey {', '.join(policy.restrictions)}; nothing is done",
+            f"nothing is written in this mode; {PREFIX}mode=enforce has objects rewritten",
         )
     return None
 
@@ -246,8 +171,11 @@ def _stop_by_versions(definition: Definition) -> Stop | None:
     return None
 
 
-def _stop_by_schemas(definition: Definition, storage: Version) -> Stop | None:
+def _stop_by_schemas(definition: Definition, storage: Version, *, prunes: bool) -> Stop | None:
     legacy = definition.preserve_unknown_fields
+    if legacy and not prunes:
+        # Nobody prunes: whatever the schemas say, a rewrite takes nothing away.
+        return None
     bare = [
         version.name
         for version in (definition.versions if legacy else (storage,))

@@ -183,6 +183,22 @@ class Objects(Protocol):
             The whole object as it would be after admission.
         """
 
+    async def annotate(
+        self,
+        resource: Resource,
+        key: ObjectKey,
+        *,
+        uid: str,
+        resource_version: str,
+        annotations: Mapping[str, str | None],
+    ) -> str:
+        """
+        Put annotations on an object by a merge patch, or take them off where a text is None.
+
+        Returns:
+            The resource version afterwards.
+        """
+
     async def replace(
         self, resource: Resource, obj: dict[str, JSON], *, subresource: str | None
     ) -> dict[str, JSON]:

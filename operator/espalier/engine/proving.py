@@ -5,17 +5,17 @@ That nothing would be lost: found out before the first write, by reading alone.
 from espalier import crd
 from espalier.engine.conditions import Reason
 from espalier.engine.losing import Historian, History, Record, judge
-from espalier.engine.passing import Listener, Removing, survey
+from espalier.engine.passing import Listener, Removing, Rewriting, read_all
 from espalier.engine.planning import Legacy, ServerPruned
 from espalier.engine.ports import MetadataPage, ObjectPage
-from espalier.engine.settings import Ports, RunSettings
+from espalier.engine.settings import Ports
 from espalier.errors import RunStoppedError
 
 
 async def prove_harmless(
     planned: ServerPruned,
     ports: Ports,
-    settings: RunSettings,
+    work: Rewriting,
     listener: Listener,
     record: Record | None,
 ) -> History:
@@ -28,16 +28,11 @@ async def prove_harmless(
     structural = crd.structural_of(planned.definition.storage)
     historian = Historian(structural)
 
-    async def fetch(token: str | None) -> MetadataPage:
-        return await ports.objects.list_metadata(
-            planned.resource, page_size=settings.page_size, continue_token=token
-        )
-
     def look_at(page: MetadataPage) -> None:
         for metadata in page.objects:
             historian.add(metadata)
 
-    await survey(fetch, look_at, ports.clock, listener)
+    await read_all(work, look_at, ports.clock, listener)
     history = historian.history()
     loss = judge(planned.definition, structural, record, history)
     if not loss.is_nothing and not planned.policy.is_loss_accepted:
@@ -55,7 +50,8 @@ async def examine_all(planned: Legacy, ports: Ports, work: Removing, listener: L
 
     def look_at(page: ObjectPage) -> None:
         for obj in page.objects:
-            work.remover.examine(obj)
+            if not work.is_skipped(obj):
+                work.remover.examine(obj)
 
     if not planned.policy.is_loss_accepted:
-        await survey(work.fetch, look_at, ports.clock, listener)
+        await read_all(work, look_at, ports.clock, listener)

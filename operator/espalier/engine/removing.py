@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from espalier.crd import Definition
 from espalier.engine.conditions import Reason
 from espalier.engine.inverting import invert
+from espalier.engine.policies import Policy
 from espalier.engine.ports import Archive, ArchiveEntry, ObjectKey, Objects, Resource
 from espalier.engine.pruning import Careful, Pruner
 from espalier.engine.rewriting import (
@@ -34,6 +35,7 @@ class Remover:
 
     Args:
         check: Raises if the definition is not the same any more.
+        policy: Of the definition.
     """
 
     def __init__(
@@ -44,7 +46,7 @@ class Remover:
         archive: Archive,
         *,
         check: Callable[[], Awaitable[object]],
-        is_loss_accepted: bool,
+        policy: Policy,
     ) -> None:
         self.definition = definition
         self.resource = resource
@@ -52,7 +54,7 @@ class Remover:
         self.archive = archive
         self.pruner = Pruner(definition)
         self.check = check
-        self._is_loss_accepted = is_loss_accepted
+        self.policy = policy
 
     def examine(self, obj: dict[str, JSON]) -> Careful:
         """
@@ -62,7 +64,7 @@ class Remover:
             RunStoppedError: Its ``spec`` or ``status`` would become empty, and nobody accepts it.
         """
         careful = self.pruner.prune(obj)
-        if careful.emptied and not self._is_loss_accepted:
+        if careful.emptied and not self.policy.is_loss_accepted:
             raise RunStoppedError(
                 Reason.WOULD_LOSE_DATA,
                 f"{key_of(obj)} would lose all of its {' and '.join(careful.emptied)}."
@@ -131,6 +133,8 @@ class Removal:
         careful = remover.examine(self._obj)
         self.is_mistyped = bool(careful.mistyped)
         if not careful.removed:
+            if not remover.policy.does("migrate"):
+                return Rewritten(is_pruned=True) if self._is_pruned else Unchanged()
             return await self._rewrite()
         if not self.is_archived:
             await remover.archive.store(remover.definition, [self._entry_of(careful)])

@@ -23,7 +23,8 @@ from espalier.engine.inverting import (
     tokens_of,
     without,
 )
-from espalier.engine.planning import Mode, read_policy, resource_of
+from espalier.engine.planning import resource_of
+from espalier.engine.policies import Mode, read_policy
 from espalier.engine.ports import ArchiveEntry, Clock, ObjectKey, Objects
 from espalier.engine.pruning import Pruner
 from espalier.engine.retrying import call_pause_seconds

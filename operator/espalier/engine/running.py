@@ -3,37 +3,36 @@ A whole run: plan, hold the lease, migrate, and say how it ended.
 """
 
 import logging
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 
 from espalier.crd import Condition, Definition
 from espalier.engine import conditions
 from espalier.engine.calling import accompanied, patiently
 from espalier.engine.checkpointing import Ledger, open_ledger, read_progress
-from espalier.engine.conditions import Reason, counted, forbidden_message
+from espalier.engine.conditions import Reason
 from espalier.engine.guarding import Holder, Sentry
 from espalier.engine.migrating import Migration
+from espalier.engine.observing import OBSERVING, READ_ONLY, observe
+from espalier.engine.outcomes import Outcome, end
 from espalier.engine.planning import (
     Legacy,
-    Mode,
     Plan,
-    Policy,
     ServerPruned,
     Stop,
     plan,
-    read_policy,
     run_key,
 )
+from espalier.engine.policies import Mode, Policy, read_policy
 from espalier.engine.ports import Reporter
+from espalier.engine.restricting import closing, outside_words, words_of
 from espalier.engine.settings import Ports, RunSettings
-from espalier.engine.tallying import cause_of
+from espalier.engine.stopping import why_stopped
+from espalier.engine.validating import validate_all
+from espalier.engine.windows import time_of_day_seconds
 from espalier.errors import (
-    ArchiveFullError,
     ClusterError,
     DefinitionChangedError,
     EspalierError,
-    ForbiddenError,
-    LeaseLostError,
     NotFoundError,
     RunStoppedError,
 )
@@ -43,36 +42,21 @@ logger = logging.getLogger(__name__)
 MAX_STARTS = 10
 """How often a run starts over by itself when the definition changes under it."""
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
-    """
-    How a run ended.
-
-    Attributes:
-        definition: As last read; None if it is gone.
-        conditions: What was reported last; none if the definition does not ask for anything.
-        is_proved: Every stored object was shown to be current, and the stored versions are trimmed.
-        tends: New objects must be looked at from now on, see ``tend``.
-        retries: Trying again can help though the definition does not change.
-    """
-
-    definition: Definition | None
-    conditions: tuple[Condition, ...] = ()
-    is_proved: bool = False
-    tends: bool = False
-    retries: bool = False
-
-    @property
-    def reason(self) -> str:
-        """
-        The reason of ``espalier.dev/StoredObjectsCurrent``; empty without conditions.
-        """
-        return self.conditions[0].reason if self.conditions else ""
-
+MAX_WINDOW_PAUSE_SECONDS = 600.0
+"""However long a window stays closed, the clock is looked at again after so long."""
 
 # Of what the planning stops for, only this ends without a change of the definition.
-_PASSING = frozenset({Reason.PENDING})
+_PASSING = frozenset({Reason.PENDING, Reason.OTHER_MIGRATION})
+
+# What enforcing would stop at, and looking need not.
+_OBSERVABLE = frozenset(
+    {
+        Reason.NO_SCHEMA,
+        Reason.NON_STRUCTURAL,
+        Reason.STORAGE_VERSION_NOT_SERVED,
+        Reason.OTHER_MIGRATION,
+    }
+)
 
 
 async def run(
@@ -103,7 +87,7 @@ async def run(
     words = conditions.not_current(
         Reason.PENDING, f"the definition changed {MAX_STARTS} times while the run went on"
     )
-    return await _end(definition, reporter, words, retries=True)
+    return await end(definition, reporter, words, retries=True)
 
 
 async def _run_on(
@@ -112,20 +96,49 @@ async def _run_on(
     policy = read_policy(definition)
     if policy.mode is Mode.OFF:
         return Outcome(definition=definition)
-    planned = plan(definition, policy)
-    if isinstance(planned, Stop):
+    # Of one that is only looked at, too: what enforcing would stop at is worth telling.
+    planned = plan(definition, replace(policy, mode=Mode.ENFORCE))
+    looks_only = policy.mode is Mode.OBSERVE or settings.is_read_only
+    if isinstance(planned, Stop) or policy.mode is Mode.OBSERVE:
         await _remember(definition, policy, ports)
-        words = conditions.not_current(planned.reason, planned.message)
-        return await _end(definition, reporter, words, retries=planned.reason in _PASSING)
     try:
-        if settings.is_read_only:
-            return await _look_only(planned, ports, reporter)
-        return await _run_with_lease(planned, ports, settings, reporter)
+        if isinstance(planned, Stop) and not (looks_only and planned.reason in _OBSERVABLE):
+            words = conditions.not_current(planned.reason, planned.message)
+            return await end(definition, reporter, words, retries=planned.reason in _PASSING)
+        if looks_only or isinstance(planned, Stop):
+            why = OBSERVING if policy.mode is Mode.OBSERVE else READ_ONLY
+            hindrance = planned if isinstance(planned, Stop) else None
+            words = await observe(
+                definition, policy, ports, settings, reporter, why=why, hindrance=hindrance
+            )
+            return await end(definition, reporter, words, again_seconds=settings.resurvey_seconds)
+        return await _run_in_window(planned, ports, settings, reporter)
     except DefinitionChangedError:
         raise
     except EspalierError as error:
-        words = conditions.not_current(*_why(planned, error))
-        return await _end(definition, reporter, words, retries=True)
+        words = conditions.not_current(*why_stopped(definition, error))
+        return await end(definition, reporter, words, retries=True)
+
+
+async def _run_in_window(
+    planned: Plan, ports: Ports, settings: RunSettings, reporter: Reporter
+) -> Outcome:
+    window = planned.policy.window
+    if window is None:
+        return await _run_with_lease(planned, ports, settings, reporter)
+    if not window.opens_in_seconds(time_of_day_seconds(ports.clock)):
+        try:
+            return await accompanied(
+                _run_with_lease(planned, ports, settings, reporter), closing(window, ports.clock)
+            )
+        except RunStoppedError as error:
+            if error.reason != Reason.OUTSIDE_WINDOW:
+                raise
+    opens_in_seconds = window.opens_in_seconds(time_of_day_seconds(ports.clock))
+    words = conditions.not_current(Reason.OUTSIDE_WINDOW, outside_words(window))
+    # The wall clock may be set meanwhile.
+    again_seconds = min(max(opens_in_seconds, 1.0), MAX_WINDOW_PAUSE_SECONDS)
+    return await end(planned.definition, reporter, words, again_seconds=again_seconds)
 
 
 async def _run_with_lease(
@@ -186,18 +199,46 @@ async def _release(definition: Definition, ports: Ports) -> None:
 async def _run_alone(
     planned: Plan, ports: Ports, settings: RunSettings, reporter: Reporter, sentry: Sentry
 ) -> Outcome:
+    ledger = await open_ledger(ports.checkpoints, ports.clock, planned.definition, key=planned.key)
+    definition, words, is_proved = await _bring_into_form(
+        planned, ports, settings, reporter, ledger=ledger, sentry=sentry
+    )
+    await reporter.report(definition, words)
+    valid = await validate_all(planned, ports, settings)
+    return await end(
+        definition,
+        reporter,
+        (*words, valid),
+        is_proved=is_proved,
+        tends=isinstance(planned, Legacy) and planned.policy.does("prune"),
+        again_seconds=settings.resurvey_seconds,
+    )
+
+
+async def _bring_into_form(
+    planned: Plan,
+    ports: Ports,
+    settings: RunSettings,
+    reporter: Reporter,
+    *,
+    ledger: Ledger,
+    sentry: Sentry,
+) -> tuple[Definition, tuple[Condition, ...], bool]:
+    """
+    Rewrite, prove and trim, unless that is done already or not asked for.
+
+    Returns:
+        The definition as it is then, what is to be said of it, and whether it is proved.
+    """
     definition = planned.definition
-    ledger = await open_ledger(ports.checkpoints, ports.clock, definition, key=planned.key)
-    trimmed, note = definition, ""
-    if not _is_done(planned, ledger):
-        trimmed, tally = await Migration(
-            planned, ports, settings, ledger=ledger, reporter=reporter, sentry=sentry
-        ).migrate()
-        if tally.mistyped.count:
-            values = f"{counted(tally.mistyped.count, 'object')} ({tally.mistyped})"
-            note = f"Values of the wrong type stay, with all they hold: {values}"
-    words = conditions.current(trimmed, objects=ledger.progress.proved_objects, note=note)
-    return await _end(trimmed, reporter, words, is_proved=True, tends=isinstance(planned, Legacy))
+    if _is_done(planned, ledger):
+        objects = ledger.progress.proved_objects
+        return definition, conditions.current(definition, objects=objects), True
+    if not planned.rewrites:
+        return definition, words_of(planned, None), False
+    migration = Migration(planned, ports, settings, ledger=ledger, reporter=reporter, sentry=sentry)
+    definition, tally, is_proved = await migration.migrate()
+    return definition, words_of(planned, tally), is_proved
 
 
 def _is_done(planned: Plan, ledger: Ledger) -> bool:
@@ -209,63 +250,3 @@ def _is_done(planned: Plan, ledger: Ledger) -> bool:
         and ledger.progress.proved_generation == definition.generation
         and definition.stored_versions == (definition.storage.name,)
     )
-
-
-async def _look_only(planned: Plan, ports: Ports, reporter: Reporter) -> Outcome:
-    page = await patiently(
-        lambda: ports.objects.list_metadata(planned.resource, page_size=1, continue_token=None),
-        ports.clock,
-    )
-    objects = len(page.objects) + (page.remaining or 0)
-    storage = planned.definition.storage.name
-    words = conditions.not_current(
-        Reason.OBSERVED,
-        f"the operator is read-only: it would rewrite {counted(objects, 'object')} at the storage"
-        f" version {storage} and trim storedVersions"
-        f" ({', '.join(planned.definition.stored_versions)}) to {storage}",
-    )
-    return await _end(planned.definition, reporter, words, retries=False)
-
-
-async def _end(
-    definition: Definition,
-    reporter: Reporter,
-    words: Sequence[Condition],
-    *,
-    is_proved: bool = False,
-    tends: bool = False,
-    retries: bool = False,
-) -> Outcome:
-    await reporter.report(definition, words)
-    return Outcome(
-        definition=definition,
-        conditions=tuple(words),
-        is_proved=is_proved,
-        tends=tends,
-        retries=retries,
-    )
-
-
-def _why(planned: Plan, error: EspalierError) -> tuple[Reason, str]:
-    """
-    Turn what ended a run into a reason and a message, without any value of an object.
-    """
-    match error:
-        case RunStoppedError(reason=reason, detail=detail):
-            return Reason(reason), detail
-        case ArchiveFullError(detail=detail):
-            advice = (
-                "what cannot be archived is not pruned. Move the archive's Secrets elsewhere,"
-                " or specify in the schema what is to be kept"
-            )
-            return Reason.ARCHIVE_FULL, f"{detail}; {advice}"
-        case LeaseLostError():
-            return Reason.PENDING, f"{error}; this run waits for it"
-        case ForbiddenError(verb=verb):
-            return Reason.FORBIDDEN, forbidden_message(planned.resource, (verb,))
-        case NotFoundError():
-            return Reason.PENDING, f"{planned.resource} is not served yet, or not any more"
-        case ClusterError(verb=verb, resource=resource):
-            return Reason.FAILED, f"{verb} {resource}: {cause_of(error)}; the run is tried again"
-        case _:
-            return Reason.FAILED, f"{error}; the run is tried again"

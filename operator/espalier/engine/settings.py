@@ -42,6 +42,7 @@ class RunSettings:
         max_in_flight: The most writes at a time.
         bytes_per_second: The most bytes that are written to etcd, from sampled sizes.
         writes_per_second: The most writes; None for no bound.
+        resurvey_seconds: Between two surveys of objects that nothing is known to have changed.
         is_read_only: Write neither objects nor stored versions.
     """
 
@@ -50,4 +51,5 @@ class RunSettings:
     max_in_flight: int = 16
     bytes_per_second: float = DEFAULT_BYTES_PER_SECOND
     writes_per_second: float | None = None
+    resurvey_seconds: float = 3600.0
     is_read_only: bool = False

@@ -22,6 +22,7 @@ from espalier.engine.pruning import Pruner
 from espalier.engine.removing import key_of
 from espalier.engine.rewriting import identity_of
 from espalier.errors import MalformedValueError, NothingServedError
+from espalier.findings import FieldError
 from espalier.paths import JSON
 from espalier.schema import Profile
 
@@ -69,6 +70,7 @@ class Survey:
         objects: How many were read.
         normalising: What bringing them into their normal form would change.
         violations: Paths and kinds of violations of the schema.
+        unwritable: Objects that cannot be updated any more, whatever the update is about.
         conversions: What each further stored version shows and the storage version does not.
         unread_versions: Stored versions that are not served, so that nobody can read through them.
         history: What a rewrite would remove, as far as schemas and managedFields tell; None for
@@ -83,6 +85,7 @@ class Survey:
     objects: int
     normalising: Normalising
     violations: Counts
+    unwritable: Counts
     conversions: tuple[ConversionLoss, ...] = ()
     unread_versions: tuple[str, ...] = ()
     history: Loss | None = None
@@ -179,6 +182,15 @@ async def survey(
     )
 
 
+class Looked(NamedTuple):
+    """
+    What one object was found to be.
+    """
+
+    key: ObjectKey
+    violations: tuple[FieldError, ...]
+
+
 class Surveyor:
     """
     Looks at objects one by one, wherever they come from.
@@ -204,9 +216,10 @@ class Surveyor:
         self._historian = Historian(self._structural)
         self._counters = {name: Counter() for name in Normalising.__dataclass_fields__}
         self._violations = Counter()
+        self._unwritable = Counter()
         self.objects = 0
 
-    def look_at(self, obj: dict[str, JSON]) -> None:
+    def look_at(self, obj: dict[str, JSON]) -> Looked:
         """
         Take an object into account; it is not changed.
         """
@@ -218,7 +231,7 @@ class Surveyor:
             obj = {**obj, "apiVersion": api_version}
         if self._pruner is not None:
             self._look_carefully(key, obj, self._pruner)
-        self._normalise(key, obj)
+        return Looked(key, self._normalise(key, obj))
 
     def survey(self, *, record: Record | None = None) -> Survey:
         """
@@ -239,6 +252,7 @@ class Surveyor:
                 **{name: counter.counts() for name, counter in self._counters.items()}
             ),
             violations=self._violations.counts(),
+            unwritable=self._unwritable.counts(),
             history=history,
         )
 
@@ -248,7 +262,7 @@ class Surveyor:
         self._count("mistyped", key, map(general, careful.mistyped))
         self._count("emptied", key, careful.emptied)
 
-    def _normalise(self, key: ObjectKey, obj: dict[str, JSON]) -> None:
+    def _normalise(self, key: ObjectKey, obj: dict[str, JSON]) -> tuple[FieldError, ...]:
         value: JSON = obj
         try:
             if not self._normalizer.is_normal(obj):
@@ -259,8 +273,10 @@ class Surveyor:
                 value = normal.value if self._pruner is None else self._preserving(obj).value
         except MalformedValueError:
             self._count("malformed", key, ["metadata"])
-            return
-        self._violations.add(key, without_values(violations_of(value, self._structural)))
+            return ()
+        violations = violations_of(value, self._structural)
+        self._violations.add(key, without_values(violations))
+        return violations
 
     def _count(self, kind: str, key: ObjectKey, paths: Iterable[str]) -> None:
         self._counters[kind].add(key, paths)

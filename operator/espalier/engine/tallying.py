@@ -59,6 +59,7 @@ class Tally:
         forbidden: How many of those that failed were refused by a 403.
         failures: By cause.
         mistyped: Objects with values of the wrong type, which own pruning leaves alone.
+        skipped: Objects that were left alone since a GitOps controller manages them.
     """
 
     seen: int = 0
@@ -69,6 +70,7 @@ class Tally:
     forbidden: int = 0
     failures: dict[str, Offenders] = field(default_factory=dict)
     mistyped: Offenders = field(default_factory=Offenders)
+    skipped: Offenders = field(default_factory=Offenders)
 
     @property
     def failed(self) -> int:

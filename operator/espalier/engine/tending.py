@@ -11,20 +11,24 @@ import logging
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from espalier.crd import Definition
+from espalier.crd import Condition, Definition
 from espalier.engine import conditions
 from espalier.engine.calling import accompanied
 from espalier.engine.conditions import Reason, counted, enumerated
 from espalier.engine.guarding import Sentry
+from espalier.engine.owners import is_owned
 from espalier.engine.pacing import Pacer, work_through
 from espalier.engine.paging import Listed, pages
-from espalier.engine.planning import Legacy, plan, read_policy
+from espalier.engine.planning import Legacy, plan
+from espalier.engine.policies import read_policy
 from espalier.engine.ports import ObjectKey, ObjectPage, Reporter
 from espalier.engine.removing import Removal, Remover, key_of
+from espalier.engine.restricting import closing, restrictions_of
 from espalier.engine.retrying import call_pause_seconds
 from espalier.engine.rewriting import Failed, Fate, Gone, Rewritten, Unchanged, persist
 from espalier.engine.settings import Ports, RunSettings
 from espalier.engine.tallying import cause_of
+from espalier.engine.validating import validate_all
 from espalier.errors import (
     ArchiveFullError,
     ClusterError,
@@ -97,14 +101,20 @@ async def tend(
         ClusterError: The objects cannot be listed or watched; call again later.
     """
     planned = plan(definition, read_policy(definition))
-    if not isinstance(planned, Legacy) or settings.is_read_only:
+    if not isinstance(planned, Legacy) or not planned.policy.does("prune") or settings.is_read_only:
         return
     sentry = Sentry(ports.definitions, ports.clock, definition)
     tender = _Tender(planned, ports, settings, reporter, sentry)
+    companions = [tender.serve(), tender.revalidate(), sentry.watch()]
+    if planned.policy.window is not None:
+        companions.append(closing(planned.policy.window, ports.clock))
     try:
-        await accompanied(tender.follow(), tender.serve(), sentry.watch())
+        await accompanied(tender.follow(), *companions)
     except (DefinitionChangedError, NotFoundError) as error:
         logger.info("Tending ends.", extra={"crd": definition.name, "error": str(error)})
+    except RunStoppedError as error:
+        if error.reason != Reason.OUTSIDE_WINDOW:
+            raise
 
 
 class _Tender:
@@ -129,14 +139,15 @@ class _Tender:
             ports.objects,
             ports.archive,
             check=sentry.check,
-            is_loss_accepted=planned.policy.is_loss_accepted,
+            policy=planned.policy,
         )
         self._due: dict[ObjectKey, float] = {}
         self._news = asyncio.Event()
         self._contentions: dict[ObjectKey, Contention] = {}
         self._troubles: dict[ObjectKey, Trouble] = {}
         # The run before has said so already.
-        self._told = conditions.current(planned.definition, objects=None)
+        self._in_form = _words_of(planned)
+        self._told = self._in_form
 
     async def follow(self) -> None:
         """
@@ -179,6 +190,15 @@ class _Tender:
             await self._forget_peaceful(now)
             await self._wait_for_news(now)
 
+    async def revalidate(self) -> None:
+        """
+        Look now and then whether what is stored is valid.
+        """
+        while True:
+            await self._clock.sleep(self._settings.resurvey_seconds)
+            valid = await validate_all(self._planned, self._ports, self._settings)
+            await self._reporter.report(self._planned.definition, (*self._told, valid))
+
     async def _list(self) -> str:
         async def fetch(token: str | None) -> ObjectPage:
             return await self._ports.objects.list_objects(
@@ -205,8 +225,16 @@ class _Tender:
             self._contentions.pop(key, None)
             if self._troubles.pop(key, None) is not None:
                 self._news.set()
-        elif event_type in ("ADDED", "MODIFIED") and self._remover.pruner.prune(obj).removed:
+        elif event_type in ("ADDED", "MODIFIED") and self._is_unfit(obj):
             self._put_off(key_of(obj))
+
+    def _is_unfit(self, obj: dict[str, JSON]) -> bool:
+        policy = self._planned.policy
+        if policy.namespaces and key_of(obj).namespace not in policy.namespaces:
+            return False
+        if policy.skips_owned and is_owned(obj):
+            return False
+        return bool(self._remover.pruner.prune(obj).removed)
 
     def _put_off(self, key: ObjectKey) -> None:
         now = self._clock.monotonic_seconds()
@@ -314,7 +342,7 @@ class _Tender:
     async def _tell(self) -> None:
         definition = self._planned.definition
         if not self._troubles:
-            words = conditions.current(definition, objects=None)
+            words = self._in_form
         else:
             reason = next(
                 (
@@ -332,6 +360,16 @@ class _Tender:
         if words != self._told:
             self._told = words
             await self._reporter.report(definition, words)
+
+
+def _words_of(planned: Legacy) -> tuple[Condition, ...]:
+    restrictions = restrictions_of(planned, None)
+    if restrictions or planned.policy.skips_owned:
+        why = "; ".join(restrictions) or "label espalier.dev/skip-owned=true"
+        return conditions.not_current(
+            Reason.PARTIAL, f"objects are pruned as they come. Restricted: {why}"
+        )
+    return conditions.current(planned.definition, objects=None)
 
 
 def _trouble_of(error: ArchiveFullError | RunStoppedError | ClusterError) -> Trouble:

@@ -98,17 +98,17 @@ class StatusReporter:
         """
         Take note of the conditions; they are written in the background.
 
-        Both of Espalier's conditions are always applied: one that is not given says that
-        it was not looked at.
+        Both of Espalier's conditions are always applied: of one that is not given, what was
+        said last is said again, or that it was not looked at.
         """
-        wanted = tuple(conditions)
-        if not any(condition.type == STORED_OBJECTS_VALID for condition in wanted):
-            wanted = (*wanted, NOT_CHECKED)
         slot = self._slots.get(definition.uid)
         if slot is None:
             found = tuple(c for c in definition.conditions if c.type in OWN_CONDITIONS)
-            slot = _Slot(definition=definition, wanted=wanted, written=found)
+            slot = _Slot(definition=definition, wanted=found, written=found)
             self._slots[definition.uid] = slot
+        wanted = tuple(conditions)
+        if not any(condition.type == STORED_OBJECTS_VALID for condition in wanted):
+            wanted = (*wanted, _said_before(slot.wanted))
         if slot.gone or slot.withdrawn.is_set():
             return
         slot.definition, slot.wanted = definition, wanted
@@ -253,6 +253,11 @@ class StatusReporter:
         finally:
             for wait in waits:
                 wait.cancel()
+
+
+def _said_before(conditions: Sequence[Condition]) -> Condition:
+    said = (one for one in conditions if one.type == STORED_OBJECTS_VALID)
+    return next(said, NOT_CHECKED)
 
 
 def stamped(condition: Condition, before: Sequence[Condition], *, now: str) -> Condition:

@@ -128,5 +128,7 @@ def _run_settings_of(settings: Settings) -> RunSettings:
         settle_seconds=settings.settle_seconds,
         page_size=settings.page_size,
         max_in_flight=settings.max_in_flight,
+        writes_per_second=settings.max_writes_per_second or None,
+        resurvey_seconds=settings.resurvey_seconds,
         is_read_only=settings.read_only,
     )

@@ -20,10 +20,12 @@ _BOUNDS: Mapping[str, tuple[float, float]] = {
     "settle_seconds": (0, 3600),
     "page_size": (1, 10_000),
     "max_in_flight": (1, 256),
+    "max_writes_per_second": (0, 100_000),
     "max_runs": (1, 64),
     "structural_grace_seconds": (0, 3600),
     "progress_seconds": (0, 3600),
     "resync_seconds": (1, 86_400),
+    "resurvey_seconds": (1, 604_800),
     "probe_port": (0, 65_535),
 }
 
@@ -39,10 +41,12 @@ class Settings:
             server may still store the version that was the storage version before.
         page_size: The most objects in a page.
         max_in_flight: The most rewrites at a time in one run.
+        max_writes_per_second: The most writes in one run; 0 for no bound but the server's.
         max_runs: The most runs at a time.
         structural_grace_seconds: How long the API server has to write ``NonStructuralSchema``.
         progress_seconds: The least time between two writes of mere progress.
         resync_seconds: The time between two readings of all definitions.
+        resurvey_seconds: The time between two surveys of objects.
         probe_port: Serves ``/healthz`` and ``/readyz``; 0 serves nothing.
         read_only: Forbid every write on objects and on stored versions.
     """
@@ -51,10 +55,12 @@ class Settings:
     settle_seconds: float = 30.0
     page_size: int = 500
     max_in_flight: int = 16
+    max_writes_per_second: float = 0.0
     max_runs: int = 4
     structural_grace_seconds: float = 30.0
     progress_seconds: float = 10.0
     resync_seconds: float = 600.0
+    resurvey_seconds: float = 3600.0
     probe_port: int = 0
     read_only: bool = False
 

@@ -15,8 +15,8 @@ from typing import Protocol
 from espalier.crd import Definition
 from espalier.engine import retrying
 from espalier.engine.conditions import Reason
+from espalier.engine.outcomes import Outcome
 from espalier.engine.ports import Clock, Definitions
-from espalier.engine.running import Outcome
 from espalier.errors import EspalierError, NotFoundError
 from espalier.handlers.guarding import Guard, stop
 from espalier.handlers.reporting import OWN_CONDITIONS, StatusReporter
@@ -71,12 +71,13 @@ class _Charge:
     key: Hashable
     task: asyncio.Task[None] | None = None
     proved: bool = False
+    rests: bool = False
 
     def is_undone_by(self, definition: Definition) -> bool:
         """
         Whether the storage version moved and moved back, unseen, since the objects were proved.
         """
-        finished = self.task is not None and self.task.done()
+        finished = self.rests or (self.task is not None and self.task.done())
         stored = {version.name for version in definition.versions if version.storage}
         return finished and self.proved and set(definition.stored_versions) != stored
 
@@ -176,22 +177,28 @@ class Supervisor:
         attempt = 0
         while True:
             attempt += 1
-            reason = ""
+            reason, again_seconds = "", None
             try:
                 outcome = await self._run(definition)
                 charge.proved, reason = outcome.is_proved, outcome.reason
-                if outcome.is_proved:
+                again_seconds = outcome.again_seconds
+                if outcome.is_proved or again_seconds is not None:
                     attempt = 1
                 if outcome.tends:
                     await self._work.tend(outcome.definition or definition)
-                elif not outcome.retries:
+                    again_seconds = None
+                elif again_seconds is None and not outcome.retries:
                     return
             except EspalierError as error:
                 logger.warning(
                     "The work on a definition stopped; trying again later.",
                     extra={"crd": definition.name, "error": str(error), "attempt": attempt},
                 )
-            await self._clock.sleep(pause_seconds(reason, attempt=attempt))
+            if again_seconds is None:
+                again_seconds = pause_seconds(reason, attempt=attempt)
+            charge.rests = True
+            await self._clock.sleep(again_seconds)
+            charge.rests = False
             fresh = await self._reread(definition)
             if fresh is None or self._key_of(fresh) != charge.key:
                 # The queue reads it anew and compares: it may be gone, or have another purpose.

@@ -6,8 +6,9 @@ from collections.abc import Hashable
 
 from espalier.crd import Definition
 from espalier.engine.guarding import purpose_of
+from espalier.engine.outcomes import Outcome
 from espalier.engine.ports import Reporter
-from espalier.engine.running import Outcome, run
+from espalier.engine.running import run
 from espalier.engine.settings import Ports, RunSettings
 from espalier.engine.tending import tend
 

@@ -1,0 +1,108 @@
+"""
+Only looks: surveys the stored objects, and says in both conditions what was found.
+
+Neither objects nor stored versions are written, and no lease is taken: whoever does write is not
+hindered.
+"""
+
+from espalier.crd import Condition, Definition
+from espalier.engine import conditions
+from espalier.engine.calling import accompanied, patiently
+from espalier.engine.checkpointing import read_progress
+from espalier.engine.conditions import Reason, forbidden_message
+from espalier.engine.describing import describe
+from espalier.engine.guarding import Sentry
+from espalier.engine.planning import Stop, resource_of
+from espalier.engine.policies import Policy
+from espalier.engine.ports import Reporter, Resource
+from espalier.engine.restricting import within_words
+from espalier.engine.settings import Ports, RunSettings
+from espalier.engine.surveying import Scope, Survey, survey
+from espalier.engine.validity import LEFT_OUT, validity_of
+from espalier.errors import RunStoppedError
+
+OBSERVING = "nothing is written in mode observe"
+READ_ONLY = "the operator is read-only"
+
+NEEDED_VERBS = ("get", "list")
+
+
+class _Progress:
+    """
+    Says how far a survey came.
+    """
+
+    def __init__(self, definition: Definition, reporter: Reporter, what: str) -> None:
+        self._definition = definition
+        self._reporter = reporter
+        self._what = what
+
+    async def surveyed(self, objects: int, *, remaining: int | None) -> None:
+        total = "" if remaining is None else f" of {objects + remaining}"
+        words = conditions.not_current(
+            Reason.OBSERVED, f"{self._what}; surveying: {objects}{total} objects"
+        )
+        await self._reporter.report(self._definition, words)
+
+
+async def observe(  # noqa: PLR0913 - what a run has, and why it only looks
+    definition: Definition,
+    policy: Policy,
+    ports: Ports,
+    settings: RunSettings,
+    reporter: Reporter,
+    *,
+    why: str,
+    hindrance: Stop | None,
+) -> tuple[Condition, ...]:
+    """
+    Survey, and make both conditions.
+
+    Args:
+        why: Why nothing is written.
+        hindrance: What enforcing would stop at.
+
+    Raises:
+        DefinitionChangedError: Start over with the new definition.
+        RunStoppedError: A right is missing.
+        EspalierError: The objects cannot be read.
+    """
+    resource = resource_of(definition, definition.storage)
+    await _check_rights(resource, ports)
+    document = await patiently(lambda: ports.checkpoints.load(definition), ports.clock)
+    progress = read_progress(document)
+    scope = Scope(
+        record=progress.record if progress is not None else None,
+        namespaces=policy.namespaces,
+        page_size=settings.page_size,
+    )
+    surveying = survey(
+        definition,
+        ports.objects,
+        ports.clock,
+        scope,
+        onlooker=_Progress(definition, reporter, why),
+    )
+    sentry = Sentry(ports.definitions, ports.clock, definition)
+    found = await accompanied(surveying, sentry.watch())
+    return _words(definition, policy, found, why=why, hindrance=hindrance)
+
+
+async def _check_rights(resource: Resource, ports: Ports) -> None:
+    missing = await patiently(
+        lambda: ports.rights.missing_verbs(resource, NEEDED_VERBS), ports.clock
+    )
+    if missing:
+        raise RunStoppedError(Reason.FORBIDDEN, forbidden_message(resource, missing))
+
+
+def _words(
+    definition: Definition, policy: Policy, found: Survey, *, why: str, hindrance: Stop | None
+) -> tuple[Condition, ...]:
+    within = within_words(policy.namespaces)
+    text = f"{why}{within}. {describe(found, definition)}"
+    if hindrance is not None:
+        text += f". Enforcing would stop with {hindrance.reason}: {hindrance.message}"
+    (current,) = conditions.not_current(Reason.OBSERVED, text)
+    valid = validity_of(found, within=within) if policy.does("validate") else LEFT_OUT
+    return current, valid

@@ -1,0 +1,72 @@
+"""
+Which stored objects violate the schema? What follows a proof, and is repeated now and then.
+"""
+
+from collections.abc import AsyncIterator
+
+from espalier.crd import Condition
+from espalier.engine.annotating import Annotator, Note, note_for
+from espalier.engine.conditions import counted
+from espalier.engine.owners import is_owned
+from espalier.engine.pacing import Pacer
+from espalier.engine.paging import pages
+from espalier.engine.planning import Plan
+from espalier.engine.ports import ObjectPage
+from espalier.engine.restricting import within_words
+from espalier.engine.settings import Ports, RunSettings
+from espalier.engine.surveying import Surveyor
+from espalier.engine.validity import LEFT_OUT, validity_of
+
+
+async def validate_all(planned: Plan, ports: Ports, settings: RunSettings) -> Condition:
+    """
+    Read all objects, annotate those that violate the schema, and make the condition.
+
+    Raises:
+        ClusterError: They cannot be listed.
+    """
+    policy = planned.policy
+    if not policy.does("validate"):
+        return LEFT_OUT
+    surveyor = Surveyor(planned.definition)
+    pacer = Pacer(
+        ports.clock,
+        max_in_flight=settings.max_in_flight,
+        bytes_per_second=settings.bytes_per_second,
+        writes_per_second=settings.writes_per_second,
+    )
+    annotator = Annotator(ports.objects, planned.resource, pacer)
+    async for page in _pages(planned, ports, settings):
+        notes: list[Note] = []
+        for obj in page.objects:
+            looked = surveyor.look_at(obj)
+            if policy.skips_owned and is_owned(obj):
+                continue
+            note = note_for(obj, looked.key, looked.violations)
+            if note is not None:
+                notes.append(note)
+        if policy.does("annotate"):
+            await annotator.write(notes)
+    refused = annotator.refused()
+    note_text = ""
+    if refused.objects:
+        note_text = (
+            f"The annotation of {counted(refused.objects, 'object')} could not be written:"
+            f" {refused.describe()}"
+        )
+    return validity_of(surveyor.survey(), within=within_words(policy.namespaces), note=note_text)
+
+
+async def _pages(planned: Plan, ports: Ports, settings: RunSettings) -> AsyncIterator[ObjectPage]:
+    for namespace in planned.policy.namespaces or ("",):
+
+        async def fetch(token: str | None, namespace: str = namespace) -> ObjectPage:
+            return await ports.objects.list_objects(
+                planned.resource,
+                page_size=settings.page_size,
+                continue_token=token,
+                namespace=namespace,
+            )
+
+        async for page, _ in pages(fetch, ports.clock):
+            yield page

@@ -1,0 +1,119 @@
+"""
+Stories of objects that violate their schema: the condition, and the annotation on the object.
+"""
+
+import json
+
+import pytest
+
+from espalier.engine import Outcome, RunSettings, run
+from espalier.engine.annotating import ANNOTATION, MAX_ANNOTATION_BYTES, render_violations
+from espalier.engine.ports import ObjectKey
+from espalier.findings import ErrorType, FieldError
+from tests.fakes.clock import play
+from tests.fakes.cluster import FakeCluster, conflict, legacy_widgets, rejected
+
+SETTINGS = RunSettings(settle_seconds=1, page_size=3, max_in_flight=2)
+BAD = ObjectKey("default", "bad")
+
+
+def a_cluster(**labels: str) -> FakeCluster:
+    named = {f"espalier.dev/{name}": value for name, value in labels.items()}
+    cluster = FakeCluster(legacy_widgets(labels={"espalier.dev/mode": "enforce", **named}))
+    cluster.put("good", {"spec": {"size": 1}}, version="v1")
+    cluster.put("bad", {"spec": {"size": "hunter2"}}, version="v1")
+    return cluster
+
+
+async def run_on(cluster: FakeCluster) -> Outcome:
+    assert cluster.definition is not None
+    return await run(cluster.definition, cluster.ports, SETTINGS, cluster)
+
+
+def annotation(cluster: FakeCluster) -> str | None:
+    text = cluster.etcd[BAD].annotations.get(ANNOTATION)
+    return None if text is None else str(text)
+
+
+def test_an_invalid_object_is_annotated_once_and_the_condition_is_false() -> None:
+    async def story() -> FakeCluster:
+        cluster = a_cluster()
+        outcome = await run_on(cluster)
+        assert outcome.is_proved
+        assert (outcome.conditions[1].status, outcome.conditions[1].reason) == ("False", "Invalid")
+        await run_on(cluster)
+        return cluster
+
+    cluster = play(story())
+    assert [name for call, name in cluster.calls if call == "annotate"] == ["bad"]
+    text = annotation(cluster)
+    assert text is not None
+    (violation,) = json.loads(text)["violations"]
+    assert (violation["path"], violation["reason"]) == ("spec.size", "Invalid value")
+    assert "hunter2" not in text
+
+
+def test_a_mended_object_loses_its_annotation() -> None:
+    async def story() -> FakeCluster:
+        cluster = a_cluster()
+        await run_on(cluster)
+        cluster.touch("bad", {"spec": {"size": 2}})
+        outcome = await run_on(cluster)
+        assert outcome.conditions[1].status == "True"
+        return cluster
+
+    cluster = play(story())
+    assert annotation(cluster) is None
+    assert cluster.count("annotate") == 2
+
+
+@pytest.mark.parametrize("label", [{"annotate": "false"}, {"validate": "false"}])
+def test_a_label_leaves_annotations_out(label: dict[str, str]) -> None:
+    cluster = a_cluster(**label)
+    play(run_on(cluster))
+    assert cluster.count("annotate") == 0
+
+
+def test_an_object_that_is_being_deleted_is_left_alone() -> None:
+    cluster = a_cluster()
+    cluster.etcd[BAD].is_terminating = True
+    outcome = play(run_on(cluster))
+    assert cluster.count("annotate") == 0
+    assert outcome.conditions[1].status == "False"
+
+
+def test_a_refused_annotation_is_told_and_stops_nothing() -> None:
+    cluster = a_cluster()
+    cluster.fail("annotate", rejected("spec.size: Invalid value: 3: no"), times=9)
+    outcome = play(run_on(cluster))
+    assert outcome.is_proved
+    assert outcome.conditions[1].message.endswith(
+        "The annotation of 1 object could not be written: 422 Invalid, spec.size: Invalid value"
+        " (1 object: default/bad)"
+    )
+
+
+def test_an_object_written_meanwhile_is_left_for_the_next_survey() -> None:
+    cluster = a_cluster()
+    cluster.fail("annotate", conflict())
+    outcome = play(run_on(cluster))
+    assert "could not be written" not in outcome.conditions[1].message
+    assert annotation(cluster) is None
+
+
+def test_an_annotation_is_bounded_and_stays_json() -> None:
+    many = [
+        FieldError(type=ErrorType.REQUIRED, path=("spec", f"field-{number}"), detail="x" * 50)
+        for number in range(1000)
+    ]
+    text = render_violations(many)
+    assert text is not None
+    assert len(text.encode()) <= MAX_ANNOTATION_BYTES
+    document = json.loads(text)
+    assert len(document["violations"]) + document["more"] == 1000
+    assert render_violations([]) is None
+
+
+def test_one_violation_too_long_for_the_annotation_is_counted() -> None:
+    long = FieldError(type=ErrorType.REQUIRED, path=("spec", "x" * 9000))
+    assert render_violations([long]) == '{"violations":[],"more":1}'

@@ -1,0 +1,159 @@
+"""
+Stories of runs that only look, and of what they say.
+"""
+
+import pytest
+
+from espalier.crd import Definition, Version
+from espalier.engine import Outcome, Reason, RunSettings, run
+from espalier.errors import ForbiddenError
+from espalier.paths import JSON
+from tests.fakes.clock import play
+from tests.fakes.cluster import FakeCluster, legacy_widgets, rejected, widgets
+
+OBSERVE = {"espalier.dev/mode": "observe"}
+SETTINGS = RunSettings(page_size=3)
+READS = {"get_definition", "missing_verbs", "load", "list_objects", "get_object"}
+
+
+async def run_on(cluster: FakeCluster, settings: RunSettings = SETTINGS) -> Outcome:
+    assert cluster.definition is not None
+    return await run(cluster.definition, cluster.ports, settings, cluster)
+
+
+def spoken(outcome: Outcome) -> tuple[str, str]:
+    current, valid = outcome.conditions
+    return current.message, valid.message
+
+
+def test_observing_reads_and_says_what_enforcing_would_do() -> None:
+    cluster = FakeCluster(widgets(labels=OBSERVE))
+    cluster.fill(7)
+
+    outcome = play(run_on(cluster))
+
+    assert outcome.reason == Reason.OBSERVED
+    assert not outcome.retries
+    assert outcome.again_seconds == SETTINGS.resurvey_seconds
+    assert {call for call, _ in cluster.calls} <= READS
+    current, valid = spoken(outcome)
+    assert current.startswith("nothing is written in mode observe. 7 stored objects, read at")
+    assert "A rewrite would fill in defaults in 7 objects: spec.color" in current
+    assert current.endswith("Enforcing would trim storedVersions (v1alpha1, v1) to v1")
+    assert valid == "none of 7 stored objects violates the schema of version v1 (generation 1)"
+    assert {words[0].reason for words in cluster.reports} == {"Observed"}
+
+
+def test_objects_that_violate_the_schema_are_counted_and_named_without_values() -> None:
+    cluster = FakeCluster(legacy_widgets(labels=OBSERVE))
+    cluster.put("good", {"spec": {"size": 1}}, version="v1")
+    cluster.put("bad", {"spec": {"size": "hunter2", "typo": "hunter3"}}, version="v1")
+
+    outcome = play(run_on(cluster))
+
+    current, valid = outcome.conditions
+    assert (valid.status, valid.reason) == ("False", "Invalid")
+    assert valid.message == (
+        "1 object of 2 violate the schema of version v1 (generation 1):"
+        " spec.size: Invalid value (1 object: default/bad)"
+    )
+    assert "Enforcing would remove unknown fields from 1 object: spec.typo" in current.message
+    assert "hunter" not in repr(outcome.conditions)
+    assert cluster.raw("bad")["spec"] == {"size": "hunter2", "typo": "hunter3"}
+
+
+def test_what_enforcing_would_stop_at_is_told() -> None:
+    bare = (Version(name="v1", served=True, storage=True, schema=None),)
+    cluster = FakeCluster(legacy_widgets(labels=OBSERVE, versions=bare, stored_versions=("v1",)))
+    cluster.put("w", {"spec": {"size": 1}}, version="v1")
+    current, valid = spoken(play(run_on(cluster)))
+    assert "Enforcing would stop with NoSchema: version v1 has no schema" in current
+    assert "With preserveUnknownFields: false the server would prune 1 object: spec" in current
+    assert valid.startswith("none of 1 stored object violates")
+
+
+def test_what_would_be_lost_is_told() -> None:
+    cluster = FakeCluster(widgets(labels=OBSERVE))
+    cluster.put("w", {"spec": {"size": 1}}, managed=("size", "gone"))
+    current, _ = spoken(play(run_on(cluster)))
+    assert "Enforcing would stop with WouldLoseData: rewriting would remove 1 path" in current
+
+
+def test_a_label_leaves_validation_out() -> None:
+    cluster = FakeCluster(widgets(labels={**OBSERVE, "espalier.dev/validate": "false"}))
+    _, valid = play(run_on(cluster)).conditions
+    assert (valid.status, valid.reason) == ("Unknown", "NotAsked")
+
+
+def test_only_the_annotated_namespaces_are_looked_at() -> None:
+    annotations = {"espalier.dev/namespaces": "other"}
+    cluster = FakeCluster(widgets(labels=OBSERVE, annotations=annotations))
+    cluster.fill(3)
+    current, valid = spoken(play(run_on(cluster)))
+    assert "in the namespaces other. 0 stored objects" in current
+    assert "none of 0 stored objects in the namespaces other violates" in valid
+
+
+def test_a_missing_right_is_told_with_the_command_that_grants_it() -> None:
+    cluster = FakeCluster(widgets(labels=OBSERVE))
+    cluster.missing = ("list widgets",)
+    outcome = play(run_on(cluster))
+    assert (outcome.reason, outcome.retries) == (Reason.FORBIDDEN, True)
+    assert "kubectl create clusterrole" in outcome.conditions[0].message
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (rejected(status=400), Reason.FAILED),
+        (
+            ForbiddenError(verb="list", resource="widgets.example.com", status=403),
+            Reason.FORBIDDEN,
+        ),
+    ],
+)
+def test_errors_end_a_survey_and_it_is_tried_again(error: Exception, reason: Reason) -> None:
+    cluster = FakeCluster(widgets(labels=OBSERVE))
+    cluster.fail("list_objects", error, times=99)
+    outcome = play(run_on(cluster))
+    assert (outcome.reason, outcome.retries) == (reason, True)
+
+
+def test_a_definition_that_changes_under_a_survey_is_surveyed_anew() -> None:
+    cluster = FakeCluster(widgets(labels=OBSERVE))
+    cluster.fill(2)
+    lists = iter([1])
+    stricter: dict[str, JSON] = {"type": "object", "properties": {"spec": {"type": "object"}}}
+
+    def change(call: str, _: str) -> None:
+        if call == "list_objects" and next(lists, None):
+            version = Version(name="v1", served=True, storage=True, schema=stricter)
+            cluster.change(versions=(version,), stored_versions=("v1",))
+            # Nobody looks at a definition more often than every two seconds.
+            cluster.fail("list_objects", rejected(status=400))
+
+    async def story() -> Outcome:
+        cluster.hooks.append(change)
+        first = await run_on(cluster)
+        assert first.reason == Reason.FAILED
+        return await run_on(cluster)
+
+    assert "generation 2" in spoken(play(story()))[1]
+
+
+def a_mistaken_definition() -> Definition:
+    return widgets(labels={**OBSERVE, "espalier.dev/prune": "maybe"})
+
+
+@pytest.mark.parametrize(
+    ("definition", "reason"),
+    [
+        (a_mistaken_definition(), Reason.FAILED),
+        (widgets(labels=OBSERVE, deleting=True), Reason.PENDING),
+        (widgets(labels=OBSERVE, established=False), Reason.PENDING),
+    ],
+)
+def test_what_is_not_even_looked_at(definition: Definition, reason: Reason) -> None:
+    cluster = FakeCluster(definition)
+    assert play(run_on(cluster)).reason == reason
+    assert cluster.count("list_objects") == 0
