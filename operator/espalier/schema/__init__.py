@@ -26,6 +26,7 @@ from espalier.schema.patterns import pattern_error
 from espalier.schema.pruning import Pruned, prune
 from espalier.schema.publishing import convert_to_v2, strip, strip_defaults, unfold
 from espalier.schema.rendering import render
+from espalier.schema.screening import Validation, compile_validation
 from espalier.schema.structural import check_structural, render_structural
 from espalier.schema.validation import render_validation, validate
 from espalier.schema.values import copy_json, equal_json, is_of_type, type_of
@@ -43,6 +44,7 @@ __all__ = [
     "Profile",
     "Pruned",
     "Structural",
+    "Validation",
     "ValueValidation",
     "accept_any_value",
     "bytes_of",
@@ -51,6 +53,7 @@ __all__ = [
     "check_metadata",
     "check_structural",
     "compile_normalizer",
+    "compile_validation",
     "convert_to_v2",
     "copy_json",
     "decode_metadata",

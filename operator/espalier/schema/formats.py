@@ -20,7 +20,7 @@ _INT64_LIMIT = 1 << 63
 _MAX_HOSTNAME_BYTES, _MAX_HOSTNAME_LABEL_BYTES = 255, 63
 _MAX_SHORT_NAME_BYTES, _MAX_LONG_NAME_BYTES = 63, 253
 _SHORTEST_DATE_TIME_BYTES = 4
-_LARGEST_DIGIT = 9
+_LARGEST_DIGIT, _MANY_DIGITS = 9, 40
 _SSN_BYTES = 11
 _CYCLE_YEARS = 400
 
@@ -121,17 +121,21 @@ def _is_duration(text: str) -> bool:
 def _is_go_duration(text: str) -> bool:
     if not _GO_DURATION.fullmatch(text):
         return False
-    total = sum(
-        Fraction(f"0{amount}".removesuffix(".")) * _GO_UNITS[unit]
-        for amount, unit in _GO_AMOUNTS.findall(text)
-    )
+    total = sum(_number_of(amount) * _GO_UNITS[unit] for amount, unit in _GO_AMOUNTS.findall(text))
     return total <= _INT64_LIMIT - (not text.startswith("-"))
+
+
+def _number_of(amount: str) -> Fraction:
+    # Python reads no number of very many digits. So many are above every limit, and do not matter
+    # behind the point.
+    whole, _, fraction = amount.partition(".")
+    return Fraction(f"0{whole.lstrip('0')[:_MANY_DIGITS]}.{fraction[:_MANY_DIGITS]}0")
 
 
 def _is_worded_duration(text: str) -> bool:
     # A number with a unit anywhere is enough, as long as no such number is too large.
     found = _WORDED_AMOUNTS.findall(text)
-    if any(int(amount) >= _INT64_LIMIT for amount, _ in found):
+    if any(_number_of(amount) >= _INT64_LIMIT for amount, _ in found):
         return False
     units = [unit.lower() for _, unit in found]
     return any(unit in _WORDS or unit.startswith(_WORD_BEGINNINGS) for unit in units)
