@@ -13,7 +13,7 @@ from espalier.cli import main
 from espalier.cli.exits import Exit
 from espalier.engine import STORED_OBJECTS_CURRENT, STORED_OBJECTS_VALID, Reason
 from espalier.engine.conditions import AGGREGATION_LABEL
-from espalier.engine.planning import PREFIX
+from espalier.engine.policies import PREFIX
 from espalier.handlers.settings import PREFIX as VARIABLE_PREFIX
 from espalier.handlers.settings import Settings
 from tests.docs.reading import README, ROOT, reference
