@@ -7,12 +7,12 @@ from collections.abc import Iterator
 
 from espalier import schema
 from espalier.crd import faults
-from espalier.crd.fieldpaths import resolve
 from espalier.crd.keywords import Keywords, text
 from espalier.errors import SchemaParseError
 from espalier.findings import FieldError
 from espalier.paths import Path
 from espalier.schema import Profile
+from espalier.schema.fieldpaths import resolve
 
 _REASONS = (
     "FieldValueDuplicate",

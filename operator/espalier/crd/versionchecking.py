@@ -6,13 +6,13 @@ from collections.abc import Iterator
 
 from espalier import schema
 from espalier.crd import faults
-from espalier.crd.fieldpaths import resolve
 from espalier.crd.internal import Column, InternalVersion, Scale, Subresources
 from espalier.crd.requirements import MAX_SELECTABLE_FIELDS
 from espalier.errors import SchemaParseError
 from espalier.findings import ErrorType, FieldError, Pointed
 from espalier.paths import JSON, Key, Path, render_path
 from espalier.schema import Profile, Structural
+from espalier.schema.fieldpaths import resolve
 
 _COLUMN_TYPES = ("boolean", "date", "integer", "number", "string")
 _COLUMN_FORMATS = (*("byte", "date", "date-time", "double", "float", "int32", "int64", "password"),)

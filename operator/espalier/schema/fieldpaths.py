@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from espalier.paths import Key, Path
-from espalier.schema import Structural
+from espalier.schema.model import Structural
 
 
 class Resolved(NamedTuple):
