@@ -3,14 +3,22 @@ The command line: reads, calls, renders; nothing is decided here.
 """
 
 import importlib
+import os
+import sys
+import traceback
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
 import click
+from click.exceptions import Exit as Exited
 
-from espalier.cli.exits import exit_of
+from espalier.cli.exits import Exit, exit_of
+from espalier.cli.options import VERBOSITY
+from espalier.cli.tables import printable
 from espalier.errors import EspalierError
+
+_WITH_TRACEBACK = 2
 
 # In the order in which somebody new meets them: module and command.
 _COMMANDS: Mapping[str, str] = MappingProxyType(
@@ -19,6 +27,8 @@ _COMMANDS: Mapping[str, str] = MappingProxyType(
         "check": "espalier.cli.checking",
         "operator": "espalier.cli.operating",
         "restore": "espalier.cli.restoring",
+        "version": "espalier.cli.versioning",
+        "completion": "espalier.cli.completing",
     }
 )
 
@@ -54,8 +64,27 @@ class _Commands(click.Group):
         try:
             return super().invoke(ctx)
         except EspalierError as error:
-            click.echo(f"espalier: {error}", err=True)
+            _tell(ctx, str(error), error)
             ctx.exit(exit_of(error))
+        except (KeyboardInterrupt, click.Abort):
+            click.echo("espalier: interrupted", err=True)
+            ctx.exit(Exit.INCOMPLETE)
+        except BrokenPipeError:
+            # Whoever read the output has seen enough; Python would complain when it ends.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            ctx.exit(Exit.INCOMPLETE)
+        except (click.ClickException, Exited):
+            raise
+        except Exception as error:  # noqa: BLE001 - the top of the command line, and nowhere else
+            text = f"a bug: {type(error).__name__}: {error}; -vv shows where, please report it"
+            _tell(ctx, text, error)
+            ctx.exit(Exit.INCOMPLETE)
+
+
+def _tell(ctx: click.Context, text: str, error: Exception) -> None:
+    if ctx.meta.get(VERBOSITY, 0) >= _WITH_TRACEBACK:
+        traceback.print_exception(error)
+    click.echo(f"espalier: {printable(text)}", err=True)
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})

@@ -1,182 +1,181 @@
 """
-``espalier check``: the structural verdict on files.
+``espalier check``: verdicts on definitions, in files or in a cluster.
 """
 
-import json
+import importlib
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import replace
 
 import click
 
-from espalier import crd
-from espalier.cli.exits import Exit
+from espalier.cli.judging import Judge, Judged, judge_sources, name_of, problem_of
+from espalier.cli.options import Target, profiled, reporting, targeting
 from espalier.cli.reading import expand, read_documents
-from espalier.cli.verdicts import Finding, Verdict, is_definition, judge
+from espalier.cli.results import Column, Level, Result, Table, counted
+from espalier.cli.terminal import Advance, Terminal
+from espalier.cli.verdicts import Verdict, is_definition
 from espalier.errors import SourceError
-from espalier.paths import JSON, render_path
+from espalier.paths import JSON
 from espalier.schema import Profile
 
 
-@dataclass(slots=True)
-class _Checked:
-    """
-    What all sources came to.
-    """
-
-    verdicts: list[Verdict] = field(default_factory=list)
-    errors: list[SourceError] = field(default_factory=list)
-
-
 @click.command()
-@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@click.argument("files", nargs=-1, metavar="FILE...|-|--cluster [NAME...]")
 @click.option(
-    "--profile",
-    type=click.Choice([profile.value for profile in Profile]),
-    default=Profile.KEP.value,
-    show_default=True,
-    help="Whose rules: the enhancement proposals', or those that API servers follow.",
+    "--update-of",
+    "old",
+    metavar="OLD",
+    help="Judge each as a change of the one of the same name in this file or folder.",
 )
-@click.option(
-    "-o",
-    "--output",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    show_default=True,
-    help="For people, or for programs.",
-)
-@click.pass_context
-def check(ctx: click.Context, files: tuple[str, ...], profile: str, output: str) -> None:
+@click.option("--cluster", "in_cluster", is_flag=True, help="Those of a cluster: all, or by NAME.")
+@targeting(keeps=False)
+@profiled
+@reporting()
+def check(
+    *,
+    terminal: Terminal,
+    profile: Profile,
+    target: Target,
+    files: tuple[str, ...],
+    old: str | None,
+    in_cluster: bool,
+) -> None:
     """
-    Check CustomResourceDefinitions: are their schemas structural?
+    Check CustomResourceDefinitions: are they structural, and would an API server take them?
 
-    FILE is YAML or JSON, of v1 or v1beta1, with any number of documents and lists; a folder stands
-    for all such files in it, and - for standard input. Documents of other kinds are passed over.
+    FILE is YAML or JSON, of v1 or v1beta1, with any number of documents and lists. A folder stands
+    for all such files in it, a pattern (quoted, with * or **) for those it matches, and - for
+    standard input. Documents of other kinds are passed over; -o wide names them.
+
+    Errors are what breaks the rules of structural schemas, in the words of the profile, and what
+    an API server would refuse. Warnings are what a server would warn of, and what it takes though
+    it hardly means what it says.
 
     \b
     Examples:
       espalier check crd.yaml
-      espalier check --profile apiserver config/crd/
+      espalier check --profile apiserver --fail-on warning config/crd/
+      espalier check --update-of released/crds config/crd/
       kubectl get crd -o yaml | espalier check -
+      espalier check --cluster widgets.example.com
+      espalier check -o sarif config/crd/ > espalier.sarif
 
     \b
     Exit codes:
-      0  all are structural
-      1  there are findings
+      0  no errors (with --fail-on warning: no warnings either)
+      1  there are some
       2  the command line makes no sense
-      3  a file could not be read, or holds no CustomResourceDefinition
+      3  a file or the cluster could not be read, or a file holds no CustomResourceDefinition
     """
-    checked, chosen = _check(files), Profile(profile)
-    if output == "json":
-        click.echo(json.dumps(_rendered(checked, chosen), indent=2))
-    else:
-        for verdict in checked.verdicts:
-            _print_verdict(verdict, chosen)
-        click.echo(_summary(checked.verdicts, chosen))
-    for error in checked.errors:
-        click.echo(f"espalier: {error}", err=True)
-    if checked.errors:
-        ctx.exit(Exit.UNREADABLE)
-    if not all(verdict.is_structural(chosen) for verdict in checked.verdicts):
-        ctx.exit(Exit.FINDINGS)
+    if not files and not in_cluster:
+        raise click.UsageError("Missing argument 'FILE...': name files or folders, or --cluster.")
+    if in_cluster and old is not None:
+        raise click.UsageError("--update-of is for files, not for --cluster.")
+    with terminal.progress("checking") as advance:
+        if in_cluster:
+            # The client of the cluster takes longer to load than most files take to be checked.
+            fetching = importlib.import_module("espalier.cli.fetching")
+            judged = fetching.judge_cluster(target, files, profile, advance)
+        else:
+            judged = _check_files(files, old, profile, advance)
+    terminal.finish(_result_of(judged, profile))
 
 
-def _check(files: Sequence[str]) -> _Checked:
-    checked = _Checked()
-    for named in files:
-        try:
-            sources = list(expand([named]))
-        except SourceError as error:
-            checked.errors.append(error)
-            continue
-        for source in sources:
-            _check_source(source, checked, is_named=source == named)
-    return checked
+def _check_files(
+    files: Sequence[str], old: str | None, profile: Profile, advance: Advance
+) -> Judged:
+    before = Judged()
+    olds = None if old is None else _read_olds(old, before)
+    judged = judge_sources(files, Judge(profile=profile, olds=olds), advance)
+    judged.problems += before.problems
+    return judged
 
 
-def _check_source(source: str, checked: _Checked, *, is_named: bool) -> None:
+def _read_olds(named: str, judged: Judged) -> dict[str, JSON]:
+    olds: dict[str, JSON] = {}
     try:
-        documents = list(read_documents(source))
+        for source in expand([named]):
+            for document in read_documents(source):
+                if is_definition(document):
+                    olds[name_of(document.value)] = document.value
     except SourceError as error:
-        checked.errors.append(error)
-        return
-    definitions = [document for document in documents if is_definition(document)]
-    # A folder may hold other manifests as well; a file that somebody names is meant.
-    if not definitions and is_named:
-        checked.errors.append(SourceError(source, _nothing_in(documents_count=len(documents))))
-    for definition in definitions:
-        try:
-            checked.verdicts.append(judge(definition))
-        except SourceError as error:
-            checked.errors.append(error)
+        judged.problems.append(problem_of(error))
+    return olds
 
 
-def _nothing_in(*, documents_count: int) -> str:
-    wanted = "no CustomResourceDefinition of apiextensions.k8s.io"
-    if not documents_count:
-        return f"{wanted} in it: it is empty"
-    return f"{wanted} among its {documents_count} document{_s(documents_count)}"
-
-
-def _print_verdict(verdict: Verdict, profile: Profile) -> None:
-    name = verdict.definition.name
-    for finding in verdict.findings[profile]:
-        click.echo(f"{finding.where}: {name}: {finding.text}")
-        if finding.hint:
-            click.echo(f"    fix: {finding.hint}")
-    at = verdict.document.where()
-    for version in verdict.unchecked:
-        click.echo(f"{at}: {name}: version {version} has no schema, so there is nothing to check")
-    difference = _difference(verdict, profile)
-    if difference:
-        click.echo(f"{at}: {name}: {difference}")
-
-
-def _difference(verdict: Verdict, profile: Profile) -> str:
-    other = next(known for known in Profile if known is not profile)
-    if verdict.is_structural(profile) == verdict.is_structural(other):
-        return ""
-    said = {
-        known: "structural"
-        if verdict.is_structural(known)
-        else f"not structural ({_count(len(verdict.findings[known]), 'finding')})"
-        for known in (profile, other)
-    }
-    return (
-        f"the profiles differ: {profile.value} says {said[profile]},"
-        f" {other.value} says {said[other]}; see --profile {other.value}"
-    )
-
-
-def _summary(verdicts: Sequence[Verdict], profile: Profile) -> str:
+def _result_of(judged: Judged, profile: Profile) -> Result:
+    verdicts = judged.verdicts
     fit = sum(verdict.is_structural(profile) for verdict in verdicts)
-    findings = sum(len(verdict.findings[profile]) for verdict in verdicts)
-    told = f"{_count(len(verdicts), 'definition')} checked by profile {profile.value}"
-    if not findings:
-        return f"{told}: no findings"
-    return f"{told}: {fit} structural, {len(verdicts) - fit} not; {_count(findings, 'finding')}"
-
-
-def _rendered(checked: _Checked, profile: Profile) -> JSON:
-    return {
-        "profile": profile.value,
-        "definitions": [_rendered_verdict(verdict, profile) for verdict in checked.verdicts],
-        "errors": [
-            {"source": error.source, "line": error.line, "message": error.detail}
-            for error in checked.errors
-        ],
+    refused = sum(verdict.refusals > 0 for verdict in verdicts)
+    counts = {
+        "definitions": len(verdicts),
+        "structural": fit,
+        "refused": refused,
+        "profilesDiffer": sum(verdict.profiles_differ for verdict in verdicts),
     }
+    result = Result(
+        kind="CheckResult",
+        summary="",
+        findings=tuple(finding for verdict in verdicts for finding in verdict.findings),
+        problems=tuple(judged.problems),
+        skipped=tuple(judged.skipped),
+        subjects=tuple(verdict.subject for verdict in verdicts),
+        tables=(_table(verdicts),),
+        items=tuple(_item(verdict, profile) for verdict in verdicts),
+        counts=counts,
+    )
+    return replace(result, summary=_summary(result, profile))
 
 
-def _rendered_verdict(verdict: Verdict, profile: Profile) -> JSON:
-    condition = crd.nonstructural_condition(verdict.definition)
+def _summary(result: Result, profile: Profile) -> str:
+    definitions, fit = result.counts["definitions"], result.counts["structural"]
+    told = f"{counted(definitions, 'definition')} checked by profile {profile.value}"
+    skipped = f"; {counted(len(result.skipped), 'document')} skipped" if result.skipped else ""
+    errors, warnings = result.number(Level.ERROR), result.number(Level.WARNING)
+    if not errors and not warnings:
+        return f"{told}: no findings{skipped}"
+    found = f"{counted(errors, 'error')}, {counted(warnings, 'warning')}"
+    return f"{told}: {fit} structural, {definitions - fit} not; {found}{skipped}"
+
+
+def _table(verdicts: Sequence[Verdict]) -> Table:
+    columns = [
+        Column(title=title)
+        for title in ("DEFINITION", "KEP", "APISERVER", "SERVER WOULD", "ERRORS", "WARNINGS", "AT")
+    ]
+    return Table(columns=columns, rows=[_row(verdict) for verdict in verdicts], is_wide=True)
+
+
+def _row(verdict: Verdict) -> list[str]:
+    fit = ["yes" if verdict.is_structural(profile) else "no" for profile in Profile]
+    levels = [
+        str(sum(finding.level is level for finding in verdict.findings))
+        for level in (Level.ERROR, Level.WARNING)
+    ]
+    return [verdict.subject.name, *fit, _acceptance(verdict), *levels, verdict.subject.where]
+
+
+def _acceptance(verdict: Verdict) -> str:
+    act = "update" if verdict.is_update else "create"
+    return f"refuse to {act}" if verdict.refusals else act
+
+
+def _item(verdict: Verdict, profile: Profile) -> JSON:
+    condition = verdict.condition
     return {
-        "source": verdict.document.source,
-        "document": verdict.document.number,
-        "name": verdict.definition.name,
+        "name": verdict.subject.name,
+        "source": verdict.subject.source,
+        "document": verdict.subject.document,
+        "line": verdict.subject.line,
+        "profile": profile.value,
         "structural": {known.value: verdict.is_structural(known) for known in Profile},
-        "profilesDiffer": bool(_difference(verdict, profile)),
+        "profilesDiffer": verdict.profiles_differ,
+        "verdict": {
+            "act": "update" if verdict.is_update else "create",
+            "accepted": not verdict.refusals,
+            "reasons": verdict.refusals,
+        },
         "versionsWithoutSchema": list(verdict.unchecked),
-        "findings": [_rendered_finding(finding) for finding in verdict.findings[profile]],
         "condition": None
         if condition is None
         else {
@@ -186,24 +185,3 @@ def _rendered_verdict(verdict: Verdict, profile: Profile) -> JSON:
             "message": condition.message,
         },
     }
-
-
-def _rendered_finding(finding: Finding) -> JSON:
-    return {
-        "version": finding.version,
-        "path": render_path(finding.path),
-        "line": finding.mark.line if finding.mark else None,
-        "column": finding.mark.column if finding.mark else None,
-        "type": finding.error.type.value.strip() if finding.error else "Parse error",
-        "origin": finding.error.origin if finding.error else "",
-        "message": finding.text,
-        "hint": finding.hint,
-    }
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{_s(number)}"
-
-
-def _s(number: int) -> str:
-    return "" if number == 1 else "s"

@@ -4,6 +4,7 @@ Files, folders and standard input, as JSON values that know where they stand.
 What starts with a brace is JSON, if it is; everything else is YAML in kubectl's dialect.
 """
 
+import glob
 import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,6 +13,7 @@ from pathlib import Path as FilePath
 
 from espalier.cli.dialect import bounded
 from espalier.cli.documents import MAX_DEPTH, Mark, Misfit, build_documents
+from espalier.cli.results import Subject
 from espalier.errors import SourceError
 from espalier.paths import JSON, Path, Step
 
@@ -56,10 +58,23 @@ class Document:
         """
         Write where a path stands: ``crd.yaml:12:5``, or else the file and the document's number.
         """
+        return self.subject("", path).where
+
+    def subject(self, name: str, path: Path = ()) -> Subject:
+        """
+        Say what stands at a path, for results.
+
+        Args:
+            name: Of the object that the document is.
+        """
         mark = self.mark(path)
-        if mark is None:
-            return f"{self.source}: document {self.number}"
-        return f"{self.source}:{mark.line}:{mark.column}"
+        return Subject(
+            name=name,
+            source=self.source,
+            document=self.number,
+            line=mark.line if mark else None,
+            column=mark.column if mark else None,
+        )
 
 
 def read_documents(source: str) -> Iterator[Document]:
@@ -76,27 +91,44 @@ def read_documents(source: str) -> Iterator[Document]:
         documents = list(_documents(source, data))
     except Misfit as error:
         line = None if error.mark is None else error.mark.line
-        raise SourceError(source, error.detail, line) from error
+        advice = "; is it a template? render it first" if b"{{" in data else ""
+        raise SourceError(source, f"{error.detail}{advice}", line) from error
     for document in documents:
         yield from _items(document)
 
 
 def expand(sources: Sequence[str]) -> Iterator[str]:
     """
-    Replace each folder by the YAML and JSON files in it, at any depth, in order of their names.
+    Replace folders by the YAML and JSON files in them, at any depth, and patterns by what matches.
+
+    Both in order of their names.
 
     Raises:
-        SourceError: A folder holds no such file.
+        SourceError: A folder holds no such file, or a pattern matches none.
     """
     for source in sources:
         folder = FilePath(source)
         if source == "-" or not folder.is_dir():
-            yield source
+            yield from _matching(source)
             continue
         files = sorted(p for p in folder.rglob("*") if p.suffix in _SUFFIXES and p.is_file())
         if not files:
             raise SourceError(source, "the folder holds no .yaml, .yml or .json file")
         yield from map(str, files)
+
+
+def _matching(source: str) -> Sequence[str]:
+    # A file may have brackets in its name; then it is meant, and not a pattern.
+    if source == "-" or not glob.has_magic(source) or FilePath(source).exists():
+        return [source]
+    files = sorted(
+        name
+        for name in glob.iglob(source, recursive=True)  # noqa: PTH207 - a pattern may be absolute
+        if FilePath(name).is_file()
+    )
+    if not files:
+        raise SourceError(source, "the pattern matches no file")
+    return files
 
 
 def _read(source: str) -> bytes:

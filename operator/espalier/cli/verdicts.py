@@ -1,63 +1,55 @@
 """
-The structural verdict on one CustomResourceDefinition of a file, under both profiles.
+What there is to say about one CustomResourceDefinition: structure, acceptance, warnings.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from espalier import crd, schema
-from espalier.cli.documents import Mark
 from espalier.cli.reading import Document
-from espalier.crd import Definition, Version
+from espalier.cli.results import Finding, Level, Subject, counted
+from espalier.crd import Condition, Definition, Version
 from espalier.errors import MalformedDefinitionError, SchemaParseError, SourceError
-from espalier.findings import FieldError
 from espalier.paths import JSON, Path, render_path
-from espalier.schema import Profile
+from espalier.schema import Profile, Structural
 
 _GROUP = "apiextensions.k8s.io/"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
-    """
-    What is wrong at one place.
-
-    Attributes:
-        version: The version whose schema it is in; empty for the definition as a whole.
-        where: File, line and column, or as much as is known of them.
-        text: Path and message, in the words of the profile.
-        error: None where the schema cannot even be parsed.
-        hint: What to do about it, in a few words; may be empty.
-    """
-
-    version: str
-    path: Path
-    where: str
-    mark: Mark | None
-    text: str
-    error: FieldError | None
-    hint: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
     """
-    The findings on one definition, under each profile.
+    What was found on one definition; small enough to be sent between processes.
 
     Attributes:
+        structural: How many structural findings there are, under each profile.
+        refusals: For how many reasons an API server would refuse it.
+        is_update: Whether it was judged as a change of another one.
+        findings: By place in the file.
         unchecked: The versions without a schema.
+        condition: ``NonStructuralSchema``, as a server would write it.
     """
 
-    document: Document
-    definition: Definition
-    findings: Mapping[Profile, tuple[Finding, ...]] = field(hash=False)
+    subject: Subject
+    structural: Mapping[Profile, int] = field(hash=False)
+    refusals: int
+    is_update: bool
+    findings: tuple[Finding, ...]
     unchecked: tuple[str, ...]
+    condition: Condition | None
+
+    @property
+    def profiles_differ(self) -> bool:
+        """
+        Whether the profiles disagree on its being structural.
+        """
+        return len({bool(number) for number in self.structural.values()}) > 1
 
     def is_structural(self, profile: Profile) -> bool:
         """
         Whether the definition is structural under a profile.
         """
-        return not self.findings[profile]
+        return not self.structural[profile]
 
 
 def is_definition(document: Document) -> bool:
@@ -71,65 +63,180 @@ def is_definition(document: Document) -> bool:
             return False
 
 
-def judge(document: Document) -> Verdict:
+def judge(document: Document, *, profile: Profile, old: JSON = None) -> Verdict:
     """
-    Check the schemas of a definition.
+    Find all there is to say about a definition.
+
+    Args:
+        profile: Whose structural findings count.
+        old: The definition that it replaces; None judges it as a new one.
 
     Raises:
         SourceError: It is malformed; says where.
     """
     try:
         definition = crd.read_definition(document.value)
+        judged = _Judge(document, definition, old)
+        structural = {known: tuple(judged.structural(known)) for known in Profile}
+        refusals = tuple(judged.refusals())
+        others = [*judged.warnings(), *judged.lints(), *judged.notes(profile, structural)]
     except MalformedDefinitionError as error:
-        mark = document.mark(error.path)
-        detail = str(error) if mark else f"document {document.number}: {error}"
-        raise SourceError(document.source, detail, mark.line if mark else None) from error
+        raise _malformed(document, error) from error
+    told = {(finding.path, finding.rule.partition("/")[2]) for finding in structural[profile]}
+    fresh = [one for one in refusals if (one.path, one.rule.partition("/")[2]) not in told]
     return Verdict(
-        document=document,
-        definition=definition,
-        findings={profile: tuple(_findings(document, definition, profile)) for profile in Profile},
+        subject=judged.subject,
+        structural={known: len(found) for known, found in structural.items()},
+        refusals=len(refusals),
+        is_update=old is not None,
+        findings=_in_order((*structural[profile], *fresh, *others)),
         unchecked=tuple(v.name for v in definition.versions if v.schema is None),
+        condition=crd.nonstructural_condition(definition),
     )
 
 
-def _findings(document: Document, definition: Definition, profile: Profile) -> Iterator[Finding]:
-    # Only API servers hold preserveUnknownFields against the structure of a definition.
-    if definition.preserve_unknown_fields and profile is Profile.APISERVER:
-        path: Path = ("spec", "preserveUnknownFields")
-        yield _finding(
-            document, "", path, f"{render_path(path)}: Invalid value: true: must be false"
+def _malformed(document: Document, error: MalformedDefinitionError) -> SourceError:
+    mark = document.mark(error.path)
+    detail = str(error) if mark else f"document {document.number}: {error}"
+    return SourceError(document.source, detail, mark.line if mark else None)
+
+
+def _in_order(findings: Sequence[Finding]) -> tuple[Finding, ...]:
+    return tuple(sorted(findings, key=lambda one: (one.subject.line or 0, one.subject.column or 0)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Judge:
+    """
+    Looks at one definition from each side.
+    """
+
+    document: Document
+    definition: Definition
+    old: JSON
+
+    @property
+    def subject(self) -> Subject:
+        return self.document.subject(self.definition.name)
+
+    def structural(self, profile: Profile) -> Iterator[Finding]:
+        # Only API servers hold preserveUnknownFields against the structure of a definition.
+        if self.definition.preserve_unknown_fields and profile is Profile.APISERVER:
+            path: Path = ("spec", "preserveUnknownFields")
+            text = f"{render_path(path)}: Invalid value: true: must be false"
+            yield self._finding("structural/preserveUnknownFields", path, text)
+        for index, version in enumerate(self.definition.versions):
+            yield from self._version(version, index, profile)
+
+    def _version(self, version: Version, index: int, profile: Profile) -> Iterator[Finding]:
+        path = ("spec", "versions", index, "schema", "openAPIV3Schema")
+        try:
+            structural = schema.parse(version.schema, profile=profile)
+        except SchemaParseError as error:
+            text = f"{render_path(path)}: {error}"
+            yield self._finding("structural/parse", path, text, version=version.name)
+            return
+        for found in schema.check_structural(structural, profile=profile, path=path):
+            text = schema.render_structural(found, profile=profile).removeprefix(".")
+            hint = schema.fix_hint(found, version.schema, path=path)
+            rule = f"structural/{found.origin}"
+            made = self._finding(rule, found.path, text, version=version.name)
+            yield replace(made, hint=hint)
+
+    def refusals(self) -> Iterator[Finding]:
+        act = "create" if self.old is None else "update"
+        judge = schema.default_judge(profile=Profile.APISERVER)
+        for found in crd.check_definition(self.document.value, self.old, judge=judge):
+            text = f"the API server refuses to {act} it: {found}"
+            yield self._finding(f"{act}/{found.error.origin or 'rule'}", found.v1_path, text)
+
+    def warnings(self) -> Iterator[Finding]:
+        for warned in crd.server_warnings(self.document.value, self.old):
+            text = f"the API server warns: {warned.text}"
+            rule = f"server/{warned.rule}"
+            yield self._finding(rule, warned.path, text, level=Level.WARNING)
+
+    def lints(self) -> Iterator[Finding]:
+        for lint in crd.lint(self.definition):
+            text = f"{render_path(lint.path)}: {lint.detail}"
+            yield self._finding(f"lint/{lint.rule}", lint.path, text, level=Level.WARNING)
+
+    def notes(
+        self, profile: Profile, structural: Mapping[Profile, Sequence[Finding]]
+    ) -> Iterator[Finding]:
+        for index, version in enumerate(self.definition.versions):
+            path: Path = ("spec", "versions", index)
+            if version.schema is None:
+                text = f"version {version.name} has no schema, so there is nothing to check"
+                yield self._note("no-schema", path, text, version)
+                continue
+            rules = _rules_in(version)
+            if rules:
+                are = "is" if rules == 1 else "are"
+                text = (
+                    f"{counted(rules, 'validation rule')} (CEL) of version {version.name}"
+                    f" {are} not compiled: an API server may yet refuse them"
+                )
+                yield self._note("rules-not-checked", path, text, version)
+        other = next(known for known in Profile if known is not profile)
+        if bool(structural[profile]) != bool(structural[other]):
+            said = {known: _said(len(structural[known])) for known in Profile}
+            text = (
+                f"the profiles differ: {profile.value} says {said[profile]},"
+                f" {other.value} says {said[other]}; see --profile {other.value}"
+            )
+            yield self._finding("note/profiles-differ", (), text, level=Level.NOTE)
+
+    def _note(self, rule: str, path: Path, text: str, version: Version) -> Finding:
+        return self._finding(f"note/{rule}", path, text, level=Level.NOTE, version=version.name)
+
+    def _finding(
+        self,
+        rule: str,
+        path: Path,
+        text: str,
+        *,
+        level: Level = Level.ERROR,
+        version: str = "",
+    ) -> Finding:
+        written = _path_in(self.document.value, path)
+        return Finding(
+            level=level,
+            rule=rule,
+            subject=self.document.subject(self.definition.name, written),
+            message=text,
+            path=render_path(path) if path else "",
+            version=version or self._version_of(path),
         )
-    for index, version in enumerate(definition.versions):
-        yield from _version_findings(document, version, index, profile)
+
+    def _version_of(self, path: Path) -> str:
+        match path:
+            case ("spec", "versions", int(index), *_) if index < len(self.definition.versions):
+                return self.definition.versions[index].name
+            case _:
+                return ""
 
 
-def _version_findings(
-    document: Document, version: Version, index: int, profile: Profile
-) -> Iterator[Finding]:
-    path = ("spec", "versions", index, "schema", "openAPIV3Schema")
+def _said(findings: int) -> str:
+    return f"not structural ({counted(findings, 'finding')})" if findings else "structural"
+
+
+def _rules_in(version: Version) -> int:
     try:
-        structural = schema.parse(version.schema, profile=profile)
-    except SchemaParseError as error:
-        yield _finding(document, version.name, path, f"{render_path(path)}: {error}")
-        return
-    for found in schema.check_structural(structural, profile=profile, path=path):
-        text = schema.render_structural(found, profile=profile).removeprefix(".")
-        hint = schema.fix_hint(found, version.schema, path=path)
-        yield replace(_finding(document, version.name, found.path, text, found), hint=hint)
-
-
-def _finding(
-    document: Document, version: str, path: Path, text: str, error: FieldError | None = None
-) -> Finding:
-    written = _path_in(document.value, path)
-    return Finding(
-        version=version,
-        path=path,
-        where=document.where(written),
-        mark=document.mark(written),
-        text=text,
-        error=error,
-    )
+        structural = schema.parse(version.schema, profile=Profile.APISERVER)
+    except SchemaParseError:
+        return 0
+    waiting, rules = [] if structural is None else [structural], 0
+    while waiting:
+        node = waiting.pop()
+        rules += len(node.validations)
+        waiting += node.properties.values()
+        waiting += [
+            child
+            for child in (node.items, node.additional_properties)
+            if isinstance(child, Structural)
+        ]
+    return rules
 
 
 def _path_in(manifest: JSON, path: Path) -> Path:

@@ -1,0 +1,154 @@
+"""
+The options that several commands share, as decorators.
+"""
+
+import functools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import click
+
+from espalier.cli.formats import ALL
+from espalier.cli.results import Level
+from espalier.cli.terminal import Terminal
+from espalier.handlers.settings import PREFIX, Settings
+from espalier.schema import Profile
+
+VERBOSITY = "espalier.verbosity"
+"""Where in the context's ``meta`` the top of the command line finds it."""
+
+Command: TypeAlias = Callable[..., None]
+Decorator: TypeAlias = Callable[[Command], Command]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """
+    Which cluster is meant, and where in it Espalier keeps what is its own.
+    """
+
+    kubeconfig: str | None
+    context: str | None
+    operator_namespace: str = Settings().namespace
+
+
+def reporting(*, formats: Sequence[str] = ALL, fails: bool = True) -> Decorator:
+    """
+    Add ``-o``, ``--fail-on``, ``--quiet``, ``--no-color`` and ``-v``; hand on a ``terminal``.
+
+    Args:
+        formats: Those that the command offers; the first is the default.
+        fails: Whether there are findings to fail on.
+    """
+
+    def decorate(command: Command) -> Command:
+        @functools.wraps(command)
+        def wrapped(**given: object) -> None:
+            verbosity = given.pop("verbose")
+            terminal = Terminal(
+                output=str(given.pop("output")),
+                fail_on=Level(given.pop("fail_on", Level.ERROR.value)),
+                is_quiet=bool(given.pop("quiet")),
+                is_colourless=bool(given.pop("no_color")),
+                verbosity=verbosity if isinstance(verbosity, int) else 0,
+            )
+            terminal.log()
+            click.get_current_context().find_root().meta[VERBOSITY] = terminal.verbosity
+            command(terminal=terminal, **given)
+
+        return _with_options(wrapped, _reporting_options(formats, fails=fails))
+
+    return decorate
+
+
+def _reporting_options(formats: Sequence[str], *, fails: bool) -> list[Decorator]:
+    options: list[Decorator] = [
+        click.option(
+            "-o",
+            "--output",
+            type=click.Choice(formats),
+            default=formats[0],
+            show_default=True,
+            help="The format of the result.",
+        ),
+        click.option("-q", "--quiet", is_flag=True, help="No summary, no hints, no progress."),
+        click.option("--no-color", is_flag=True, help="No colours; so does NO_COLOR."),
+        click.option("-v", "--verbose", count=True, help="Log what is done; -vv with tracebacks."),
+    ]
+    if fails:
+        levels = click.Choice([Level.ERROR.value, Level.WARNING.value])
+        text = "The least finding that makes the exit code 1."
+        least = Level.ERROR.value
+        options.insert(
+            1,
+            click.option("--fail-on", type=levels, default=least, show_default=True, help=text),
+        )
+    return options
+
+
+def targeting(*, keeps: bool = True) -> Decorator:
+    """
+    Add ``--kubeconfig``, ``--context`` and ``--operator-namespace``; hand on a ``target``.
+
+    Args:
+        keeps: Whether what Espalier keeps in a namespace of its own matters to the command.
+    """
+
+    def decorate(command: Command) -> Command:
+        @functools.wraps(command)
+        def wrapped(**given: object) -> None:
+            texts = {
+                name: str(given.pop(name)) if given.get(name) is not None else given.pop(name, None)
+                for name in ("kubeconfig", "context", "operator_namespace")
+                if name in given
+            }
+            target = Target(**texts)  # type: ignore[arg-type]  # texts, or None where allowed
+            command(target=target, **given)
+
+        added = [
+            click.option("--kubeconfig", metavar="FILE", help="Which cluster, as for kubectl."),
+            click.option(
+                "--context", metavar="NAME", help="Of the kubeconfig.  [default: its current one]"
+            ),
+        ]
+        if keeps:
+            added.append(
+                click.option(
+                    "--operator-namespace",
+                    metavar="NAME",
+                    default=Settings().namespace,
+                    show_default=True,
+                    envvar=f"{PREFIX}NAMESPACE",
+                    help="Where checkpoints, archives and leases are kept.",
+                )
+            )
+        return _with_options(wrapped, added)
+
+    return decorate
+
+
+def profiled(command: Command) -> Command:
+    """
+    Add ``--profile``; hand on a ``profile``.
+    """
+
+    @functools.wraps(command)
+    def wrapped(**given: object) -> None:
+        profile = Profile(given.pop("profile"))
+        command(profile=profile, **given)
+
+    option = click.option(
+        "--profile",
+        type=click.Choice([profile.value for profile in Profile]),
+        default=Profile.KEP.value,
+        show_default=True,
+        help="Whose rules: the enhancement proposals', or those that API servers follow.",
+    )
+    return _with_options(wrapped, [option])
+
+
+def _with_options(command: Command, options: Sequence[Decorator]) -> Command:
+    for option in reversed(options):
+        command = option(command)
+    return command

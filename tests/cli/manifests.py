@@ -1,0 +1,58 @@
+"""
+Definitions and objects that tests of the command line share.
+"""
+
+import json
+from pathlib import Path
+
+import jsonschema
+
+from espalier import cli
+from espalier.paths import JSON
+
+STRUCTURAL = """\
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata:
+  name: widgets.example.com
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {plural: widgets, kind: Widget}
+  versions:
+    - name: v1
+      served: true
+      storage: true
+      schema:
+        openAPIV3Schema:
+          type: object
+          properties:
+            spec:
+              type: object
+"""
+NOT_STRUCTURAL = STRUCTURAL.replace(
+    "              type: object\n", "              properties:\n                size: {}\n"
+)
+# A warning, a note and no error.
+DOUBTFUL = (
+    STRUCTURAL
+    + """\
+              properties:
+                size: {type: integer, default: 1}
+                name:
+                  type: string
+                  x-kubernetes-validations: [{rule: "self != ''"}]
+"""
+)
+
+_SCHEMA = Path(cli.__file__).with_name("result.schema.json")
+
+
+def document_in(output: str) -> dict[str, JSON]:
+    """
+    Read the JSON of ``-o json``, and hold it to the schema that is published.
+    """
+    document: dict[str, JSON] = json.loads(output)
+    schema = json.loads(_SCHEMA.read_text(encoding="utf-8"))
+    jsonschema.Draft202012Validator(schema).validate(document)
+    return document
