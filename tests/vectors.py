@@ -24,7 +24,7 @@ DEFAULT_FILE = Path(__file__).parent / "data" / "vectors.json"
 FOUND_FILE = DEFAULT_FILE.with_name("found.json")
 """What was found by comparing with the API server's packages."""
 
-LATER_NEEDS = frozenset({"cel", "ratcheting"})
+LATER_NEEDS = frozenset({"cel"})
 """What vectors of ``validate`` may need, and what later versions will build."""
 
 _REQUIRED = frozenset({"id", "op", "profile", "schema", "input", "expected"})
@@ -280,7 +280,11 @@ def _validate(vector: Vector) -> dict[str, JSON]:
     root = vector.option("root", default="")
     if not isinstance(root, str):
         raise NotUnderstoodError("options.root must be a string")
-    findings = schema.validate(vector.input, _parsed(vector), profile=vector.profile, root=root)
+    old = vector.option("old", default=None)
+    if old is None:
+        findings = schema.validate(vector.input, _parsed(vector), profile=vector.profile, root=root)
+    else:
+        findings = schema.check_value(vector.input, _parsed(vector), old=old).errors
     return {"errors": [schema.render_validation(one, profile=vector.profile) for one in findings]}
 
 
@@ -307,7 +311,7 @@ OPS: dict[str, tuple[frozenset[str], Callable[[Vector], dict[str, JSON]]]] = {
     "publish-v2": (frozenset(), _publish_v2),
     "defaults-check": (frozenset({"path"}), _defaults_check),
     "crd-check": (frozenset({"old"}), _crd_check),
-    "validate": (frozenset({"root"}), _validate),
+    "validate": (frozenset({"root", "old"}), _validate),
 }
 """The operations that are built, and the options that each understands."""
 

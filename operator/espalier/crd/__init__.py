@@ -6,6 +6,7 @@ from espalier.crd.checking import Rejection, check_definition
 from espalier.crd.definition import Condition, Definition, Version, read_definition
 from espalier.crd.linting import Lint, lint
 from espalier.crd.publishing import OpenAPI, publish, published_versions
+from espalier.crd.resources import resource_of
 from espalier.crd.specifying import (
     Named,
     is_atomic,
@@ -36,6 +37,7 @@ __all__ = [
     "publish",
     "published_versions",
     "read_definition",
+    "resource_of",
     "server_warnings",
     "specified_paths",
     "specifies",

@@ -15,6 +15,7 @@ from espalier.errors import (
     UnknownVersionError,
 )
 from espalier.paths import JSON, Key, Path
+from espalier.schema import Scale
 
 _NOTHING: Mapping[str, str] = MappingProxyType({})
 
@@ -47,6 +48,7 @@ class Version:
     Attributes:
         schema: The decoded ``openAPIV3Schema``; None where the version has none.
         has_status: Whether the ``status`` subresource is on.
+        scale: Of the ``scale`` subresource; None where that is off.
     """
 
     name: str
@@ -54,6 +56,7 @@ class Version:
     storage: bool
     schema: dict[str, JSON] | None = field(default=None, hash=False)
     has_status: bool = False
+    scale: Scale | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -198,16 +201,29 @@ def _version(entry: dict[str, JSON], shared: dict[str, JSON], path: Path) -> Ver
     holder, key = (entry, "schema") if entry.get("schema") is not None else (shared, "validation")
     validation = _optional_mapping(holder.get(key), (*path, key))
     schema = validation.get("openAPIV3Schema")
-    subresources = entry.get("subresources")
-    if subresources is None:
-        subresources = shared.get("subresources")
+    own = entry.get("subresources")
+    subresources = _optional_mapping(
+        shared.get("subresources") if own is None else own, (*path, "subresources")
+    )
     return Version(
         name=_text(entry, "name", path),
         served=_flag(entry, "served", path, default=False),
         storage=_flag(entry, "storage", path, default=False),
         schema=None if schema is None else _mapping(schema, (*path, key, "openAPIV3Schema")),
-        has_status=_optional_mapping(subresources, (*path, "subresources")).get("status")
-        is not None,
+        has_status=subresources.get("status") is not None,
+        scale=_scale(subresources, (*path, "subresources")),
+    )
+
+
+def _scale(subresources: dict[str, JSON], path: Path) -> Scale | None:
+    below = (*path, "scale")
+    scale = _optional_mapping(subresources.get("scale"), below)
+    if not scale:
+        return None
+    return Scale(
+        spec_replicas_path=_text(scale, "specReplicasPath", below, default=""),
+        status_replicas_path=_text(scale, "statusReplicasPath", below, default=""),
+        label_selector_path=_text(scale, "labelSelectorPath", below, default=""),
     )
 
 

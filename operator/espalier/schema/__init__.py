@@ -26,12 +26,23 @@ from espalier.schema.patterns import pattern_error
 from espalier.schema.pruning import Pruned, prune
 from espalier.schema.publishing import convert_to_v2, strip, strip_defaults, unfold
 from espalier.schema.rendering import render
+from espalier.schema.ruling import NO_JUDGE, Answer, Outcome, RuleJudge, Ruling, has_rules
+from espalier.schema.scaling import Scale
 from espalier.schema.screening import Validation, compile_validation
+from espalier.schema.standing import Standing, Verdict, judge_stored
 from espalier.schema.structural import check_structural, render_structural
-from espalier.schema.validation import render_validation, validate
+from espalier.schema.validation import check_value, render_validation, validate
 from espalier.schema.values import copy_json, equal_json, is_of_type, type_of
+from espalier.schema.writing import (
+    Resource,
+    check_creation,
+    check_status_update,
+    check_update,
+)
 
 __all__ = [
+    "NO_JUDGE",
+    "Answer",
     "Carefully",
     "Decoded",
     "Defaulted",
@@ -41,17 +52,28 @@ __all__ = [
     "Normalizer",
     "Nulls",
     "NullsDropped",
+    "Outcome",
     "Profile",
     "Pruned",
+    "Resource",
+    "RuleJudge",
+    "Ruling",
+    "Scale",
+    "Standing",
     "Structural",
     "Validation",
     "ValueValidation",
+    "Verdict",
     "accept_any_value",
     "bytes_of",
+    "check_creation",
     "check_defaults",
     "check_embedded",
     "check_metadata",
+    "check_status_update",
     "check_structural",
+    "check_update",
+    "check_value",
     "compile_normalizer",
     "compile_validation",
     "convert_to_v2",
@@ -65,7 +87,9 @@ __all__ = [
     "drop_unknown_metadata",
     "equal_json",
     "fix_hint",
+    "has_rules",
     "is_of_type",
+    "judge_stored",
     "mistyped_values",
     "normalize",
     "parse",

@@ -35,6 +35,19 @@ def check_list_types(
                 yield from _below(value[name], child, (*path, name))
 
 
+def new_list_errors(
+    value: JSON, old: JSON, structural: Structural | None, *, path: Path = ()
+) -> tuple[FieldError, ...]:
+    """
+    Find what is twice, unless anything at all was twice in the value before.
+
+    Source:
+        apiextensions-apiserver, ``pkg/registry/customresource/strategy.go``, ``ValidateUpdate``.
+    """
+    found = tuple(check_list_types(value, structural, path=path))
+    return () if found and any(check_list_types(old, structural)) else found
+
+
 def _below(value: JSON, node: Structural, path: Path) -> Iterator[FieldError]:
     if isinstance(value, list):
         if node.list_type == "set":

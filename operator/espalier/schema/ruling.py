@@ -1,14 +1,15 @@
 """
 The port to whoever judges CEL rules: what is asked, and what may be answered.
 
-No rule is evaluated here, and nothing here knows CEL.
+No rule is evaluated here, and nothing here knows CEL. What the server does when an object is too
+broken for its rules is here as well.
 """
 
 import enum
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
-from espalier.findings import FieldError
+from espalier.findings import ErrorType, FieldError
 from espalier.paths import JSON, Path
 from espalier.schema.model import Structural
 from espalier.schema.ratcheting import NO_TOLERANCE, Tolerance
@@ -107,3 +108,101 @@ def has_rules(structural: Structural) -> bool:
         if isinstance(node.additional_properties, Structural):
             waiting.append(node.additional_properties)
     return False
+
+
+class Answer(NamedTuple):
+    """
+    What the server has to say to a write.
+
+    Attributes:
+        errors: The causes of its refusal, in its order; it takes the write if there are none.
+        forgiven: Rules that the object breaks, as it did before; the server warns of them.
+        unchecked: Rules of which nobody knows whether the object keeps them.
+    """
+
+    errors: tuple[FieldError, ...] = ()
+    forgiven: tuple[FieldError, ...] = ()
+    unchecked: tuple[FieldError, ...] = ()
+
+
+class _NoJudge:
+    """
+    Judges rules where nobody can: none is checked.
+    """
+
+    def governs(self, structural: Structural, *, is_resource: bool) -> bool:
+        del is_resource
+        return has_rules(structural)
+
+    def judge(
+        self,
+        structural: Structural,
+        value: JSON,
+        *,
+        old: JSON = None,
+        path: Path = (),
+        is_resource: bool = True,
+        tolerance: Tolerance = NO_TOLERANCE,
+    ) -> Sequence[Ruling]:
+        del structural, value, old, is_resource, tolerance
+        detail = "validation rules are not evaluated"
+        unknown = FieldError(type=ErrorType.INTERNAL, path=path, detail=detail, origin=_RULES)
+        return (Ruling(Outcome.NOT_CHECKED, unknown),)
+
+
+_RULES = "x-kubernetes-validations"
+NO_JUDGE: RuleJudge = _NoJudge()
+"""Says of all rules that they were not checked."""
+
+
+_BLOCKING = frozenset(
+    {
+        ErrorType.NOT_SUPPORTED,
+        ErrorType.REQUIRED,
+        ErrorType.TOO_LONG,
+        ErrorType.TOO_MANY,
+        ErrorType.TYPE_INVALID,
+    }
+)
+"""Errors after which the server evaluates no rules."""
+
+
+def answer_with_rules(
+    errors: Sequence[FieldError],
+    value: JSON,
+    structural: Structural | None,
+    rules: RuleJudge,
+    tolerance: Tolerance,
+    *,
+    path: Path = (),
+) -> Answer:
+    """
+    Have rules judged, if the errors found until then let the server do so.
+
+    Args:
+        tolerance: Of the value; what it was before stands in there.
+        path: Where the value stands.
+
+    Source:
+        apiextensions-apiserver, ``pkg/registry/customresource/strategy.go``, ``hasBlockingErr``.
+    """
+    if structural is None or not rules.governs(structural, is_resource=True):
+        return Answer(tuple(errors))
+    if any(error.type in _BLOCKING for error in errors):
+        detail = (
+            "some validation rules were not checked because the object was invalid;"
+            " correct the existing errors to complete validation"
+        )
+        blocked = FieldError(type=ErrorType.INVALID, path=(), detail=detail, origin=_RULES)
+        return Answer((*errors, blocked))
+    old = None if tolerance.here is None else tolerance.here.old
+    rulings = rules.judge(structural, value, old=old, path=path, tolerance=tolerance)
+    return Answer(
+        (*errors, *_of(rulings, Outcome.VIOLATED)),
+        _of(rulings, Outcome.FORGIVEN),
+        _of(rulings, Outcome.NOT_CHECKED),
+    )
+
+
+def _of(rulings: Sequence[Ruling], outcome: Outcome) -> tuple[FieldError, ...]:
+    return tuple(ruling.error for ruling in rulings if ruling.outcome is outcome)

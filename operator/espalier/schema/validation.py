@@ -1,7 +1,7 @@
 """
 Does a value satisfy the value validations of a schema? The API server's findings, in its words.
 
-CEL rules are not looked at here.
+Validation rules are for a judge that is handed in.
 """
 
 import functools
@@ -11,10 +11,11 @@ from espalier.findings import FieldError
 from espalier.paths import JSON, Path
 from espalier.schema.formats import format_of
 from espalier.schema.keywords import CHECKS, CHECKS_OF_NULL, JUNCTOR_TEXTS
-from espalier.schema.listtypes import check_list_types
+from espalier.schema.listtypes import new_list_errors
 from espalier.schema.metachecking import check_embedded
 from espalier.schema.model import Profile, Structural
-from espalier.schema.ratcheting import TYPE_FIELDS, Correlation
+from espalier.schema.ratcheting import TYPE_FIELDS, Correlation, Tolerance
+from espalier.schema.ruling import NO_JUDGE, Answer, RuleJudge, answer_with_rules
 from espalier.schema.violations import At, Result, Violation
 
 
@@ -27,7 +28,7 @@ def validate(
     root: str = "",
 ) -> tuple[FieldError, ...]:
     """
-    Find what is wrong with a value.
+    Find what is wrong with a value; rules and what was there before are not looked at.
 
     Args:
         value: Decoded JSON of any shape, pruned and defaulted before; never changed.
@@ -47,15 +48,49 @@ def validate(
     """
     if structural is None:
         return ()
-    if profile is Profile.KEP:
-        found = _Walk(root).node(value, structural, ()).violations.values()
-        return tuple(
-            _as_proposed(violation, (*path, *((root,) if root else ()))) for violation in found
-        )
+    if profile is Profile.APISERVER:
+        return _errors(value, structural, None, path)
+    found = _Walk(root).node(value, structural, ()).violations.values()
+    return tuple(
+        _as_proposed(violation, (*path, *((root,) if root else ()))) for violation in found
+    )
+
+
+def check_value(
+    value: JSON,
+    structural: Structural | None,
+    *,
+    old: JSON = None,
+    path: Path = (),
+    rules: RuleJudge = NO_JUDGE,
+) -> Answer:
+    """
+    Find what a server has against a value, if it takes the place of another one, too.
+
+    Args:
+        value: As for ``validate``; a whole object whose own metadata is not looked at.
+        old: What was there before: where the new value is equal to it, errors are forgiven.
+            None if there was nothing.
+        rules: Judges the validation rules of the schema.
+
+    Source:
+        apiextensions-apiserver, ``pkg/registry/customresource/strategy.go``.
+    """
+    if structural is None:
+        return Answer()
+    before = None if old is None else Correlation(value, old, structural)
+    errors = _errors(value, structural, before, path)
+    return answer_with_rules(errors, value, structural, rules, Tolerance(before), path=path)
+
+
+def _errors(
+    value: JSON, structural: Structural, before: Correlation | None, path: Path
+) -> tuple[FieldError, ...]:
+    old = None if before is None else before.old
     return (
-        *check_keywords(value, structural, path=path),
+        *check_keywords(value, structural, path=path, before=before),
         *distinct(check_embedded(value, structural, path=path)),
-        *check_list_types(value, structural, path=path),
+        *new_list_errors(value, old, structural, path=path),
     )
 
 
