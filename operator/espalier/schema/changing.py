@@ -1,10 +1,10 @@
 """
-The closures that change values, and the journal that they keep.
+The closures that change values, and the notes that they take.
 
-A closure returns the very value that it was given if nothing changes, else a changed copy of it:
-the input is never edited. What was done is written into a journal, innermost first: whoever holds
-a changed child notes its step for all that the child has noted. So paths cost nothing where nothing
-changes, and little until somebody asks for them.
+A closure gives None if nothing changes, else a changed copy: its input is never edited. What was
+done is noted beside it, each note with the steps to it from where the closure stands, so that notes
+within notes make whole paths. They cost nothing where nothing changes, and little until somebody
+asks for the paths.
 """
 
 import enum
@@ -25,60 +25,38 @@ class Act(enum.Enum):
     PRUNED = enum.auto()
     NULL_DROPPED = enum.auto()
     FILLED = enum.auto()
-    WITHIN = enum.auto()
-    """Nothing by itself: what was noted since a mark was done below these steps."""
-
-
-class Gone(enum.Enum):
-    """
-    Stands for a value that is to be removed from the object that holds it.
-    """
-
-    GONE = enum.auto()
 
 
 # A member of an enumeration is dear to look up, and these are looked up for each change.
-_PRUNED, _NULL_DROPPED, _FILLED, _WITHIN = Act
-_GONE = Gone.GONE
+_PRUNED, _NULL_DROPPED, _FILLED = Act
 
-Entry: TypeAlias = tuple[Act, Path, int]
-"""What was done, the steps to there, and the mark: only ``WITHIN`` needs it."""
+Note: TypeAlias = "Act | Notes"
+Notes: TypeAlias = list[tuple[Path, Note]]
+"""The steps to each thing that was done, and what it was, or further notes; as it was done."""
 
-Journal: TypeAlias = list[Entry]
-Changed: TypeAlias = "JSON | Gone"
-OnContainer: TypeAlias = Callable[[Any, Journal], Changed]
-"""Made for objects, or for lists, and called with these alone."""
+Done: TypeAlias = tuple[JSON, Note]
+"""The value that comes of one, or ``GONE``; and what was done to it."""
+
+OnValue: TypeAlias = Callable[[Any], Done | None]
+"""Made for objects, for lists or for nulls, and called with these alone."""
+
+GONE: Any = object()
+"""Stands for a value that is to be removed from the object that holds it."""
 
 
-def paths_of(journal: Journal) -> Mapping[Act, tuple[Path, ...]]:
+def paths_of(note: Note) -> Mapping[Act, tuple[Path, ...]]:
     """
     List where each act was done, in the order in which it was.
     """
     found: dict[Act, list[Path]] = {act: [] for act in Act}
-    # From the end, so that the steps outside are known before what lies within.
-    around: list[tuple[int, Path]] = [(0, ())]
-    for position in range(len(journal) - 1, -1, -1):
-        while around[-1][0] > position:
-            around.pop()
-        act, steps, mark = journal[position]
-        path = around[-1][1] + steps
-        if act is _WITHIN:
-            around.append((mark, path))
+    waiting: list[tuple[Path, Note]] = [((), note)]
+    while waiting:
+        path, what = waiting.pop()
+        if isinstance(what, Act):
+            found[what].append(path)
         else:
-            found[act].append(path)
-    return {act: tuple(reversed(paths)) for act, paths in found.items()}
-
-
-class OnNull(enum.Enum):
-    """
-    What becomes of a null.
-    """
-
-    KEEP = enum.auto()
-    DROP = enum.auto()
-    FILL = enum.auto()
-    PRUNE = enum.auto()
-    """The field goes, whether it is null or not."""
+            waiting.extend((path + steps, below) for steps, below in reversed(what))
+    return {act: tuple(paths) for act, paths in found.items()}
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
@@ -101,81 +79,97 @@ class Change(NamedTuple):
     What to do at one place.
 
     Attributes:
-        on_object: None where objects have nothing to be done to them; likewise ``on_list``.
+        on_object: None where objects have nothing to be done to them; likewise the other two.
         on_null: Applies to a field; an item of a list is never dropped.
-        filling: What fills in; to be copied.
         shape: None where scalars are expected.
     """
 
-    on_object: OnContainer | None = None
-    on_list: OnContainer | None = None
-    on_null: OnNull = OnNull.KEEP
-    filling: JSON = None
+    on_object: OnValue | None = None
+    on_list: OnValue | None = None
+    on_null: OnValue | None = None
     shape: Shape | None = None
 
-    def within(self, value: JSON, journal: Journal) -> JSON:
+    def within(self, value: JSON) -> tuple[JSON, Note]:
         """
-        Change what lies within a value.
+        Change what lies within a value, and take notes; the same value if nothing changes.
         """
-        if isinstance(value, dict) and self.on_object is not None:
-            changed = self.on_object(value, journal)
-        elif isinstance(value, list) and self.on_list is not None:
-            changed = self.on_list(value, journal)
-        else:
-            return value
-        return value if isinstance(changed, Gone) else changed
+        on_value: OnValue | None = None
+        if isinstance(value, dict):
+            on_value = self.on_object
+        elif isinstance(value, list):
+            on_value = self.on_list
+        done = None if on_value is None else on_value(value)
+        return (value, []) if done is None else done
 
-    def of_field(self, value: JSON, journal: Journal) -> Changed:
+    def for_value(self, value: JSON) -> OnValue | None:
         """
-        Change the value of a field, whatever it is.
+        Choose the closure for a value, whatever it is.
         """
         if isinstance(value, dict):
-            return value if self.on_object is None else self.on_object(value, journal)
+            return self.on_object
         if isinstance(value, list):
-            return value if self.on_list is None else self.on_list(value, journal)
-        if self.on_null is OnNull.PRUNE:
-            return _prune(value, journal)
-        if value is not None or self.on_null is OnNull.KEEP:
-            return value
-        if self.on_null is OnNull.DROP:
-            journal.append((_NULL_DROPPED, (), 0))
-            return _GONE
-        journal.append((_FILLED, (), 0))
-        return copy_json(self.filling)
+            return self.on_list
+        return self.on_null if value is None or self is PRUNING else None
 
     def is_idle(self) -> bool:
         """
         Tell whether there is nothing to do, whatever the value.
         """
-        return self.on_object is None and self.on_list is None and self.on_null is OnNull.KEEP
+        return self.on_object is None and self.on_list is None and self.on_null is None
 
 
-def _prune(_value: JSON, journal: Journal) -> Gone:
-    journal.append((_PRUNED, (), 0))
-    return _GONE
+_BY_PRUNING: Done = (GONE, _PRUNED)
+_BY_DROPPING: Done = (GONE, _NULL_DROPPED)
+
+
+def _prune(_value: JSON) -> Done:
+    return _BY_PRUNING
+
+
+def drop_null(_value: None) -> Done:
+    """
+    Drop a null.
+    """
+    return _BY_DROPPING
+
+
+def null_filler(filling: JSON) -> OnValue:
+    """
+    Make a closure that replaces a null by a copy.
+    """
+
+    def change(_value: None) -> Done:
+        return copy_json(filling), _FILLED
+
+    return change
 
 
 IDLE = Change()
-PRUNING = Change(_prune, _prune, OnNull.PRUNE)
+PRUNING = Change(_prune, _prune, _prune)
 """Takes a field away, whatever it is."""
 
 
-def filtering_metadata(then: OnContainer | None) -> OnContainer:
+def metadata_filter(then: OnValue | None) -> OnValue:
     """
     Make a closure that drops what metadata does not have, and then goes on.
     """
 
-    def change(metadata: dict[str, JSON], journal: Journal) -> Changed:
+    def change(metadata: dict[str, JSON]) -> Done | None:
+        known: JSON
         known, unknown = drop_unknown_metadata(metadata)
-        journal.extend((_PRUNED, path, 0) for path in unknown)
-        return known if then is None else then(known, journal)
+        notes: Notes = [(path, _PRUNED) for path in unknown]
+        done = None if then is None else then(known)
+        if done is not None:
+            known, below = done
+            notes.append(((), below))
+        return (known, notes) if notes else None
 
     return change
 
 
 def object_closure(
     children: Mapping[str, Change], rest: Change, fillings: Mapping[str, JSON]
-) -> OnContainer | None:
+) -> OnValue | None:
     """
     Make the closure of an object's fields; None if there is nothing to do, whatever the object.
 
@@ -184,139 +178,114 @@ def object_closure(
         rest: What to do with the others.
         fillings: What fills in for fields that are absent; to be copied.
     """
-    if not children and not fillings:
-        return _map_closure(rest)
+    if rest is PRUNING and not children and not fillings:
+        return _empty_object
     if rest.is_idle() and not fillings and all(change.is_idle() for change in children.values()):
         return None
     return _fields_closure(children, rest, fillings)
 
 
-def _fields_closure(  # noqa: C901 - see below
+def _fields_closure(  # noqa: C901, PLR0915 - see below
     children: Mapping[str, Change], rest: Change, fillings: Mapping[str, JSON]
-) -> OnContainer:
+) -> OnValue:
     on_objects = {name: change.on_object for name, change in children.items()}
     on_lists = {name: change.on_list for name, change in children.items()}
+    on_nulls = {name: change.on_null for name, change in children.items()}
+    on_other_object, on_other_list, on_other_null, _ = rest
     keeps_scalars, needed = rest is not PRUNING, tuple(fillings)
 
     # The hottest loop of all: calls instead of these branches would double its time.
-    def change(  # noqa: C901, PLR0912
-        fields: dict[str, JSON], journal: Journal
-    ) -> Changed:
-        changed, mark = fields, len(journal)
+    def change(fields: dict[str, JSON]) -> Done | None:  # noqa: C901, PLR0912, PLR0915
+        changed = fields
+        notes: Notes | None = None
         for name, old in fields.items():
-            kind = old.__class__
+            kind = type(old)
             if kind in SCALARS:
-                if keeps_scalars or name in on_objects:
+                if name in on_objects or keeps_scalars:
                     continue
-                new: Changed = _prune(old, journal)
-            elif kind is dict:
-                on_object = on_objects.get(name, rest.on_object)
-                new = old if on_object is None else on_object(old, journal)
-            elif kind is list:
-                on_list = on_lists.get(name, rest.on_list)
-                new = old if on_list is None else on_list(old, journal)
+                done = _BY_PRUNING
             else:
-                new = children.get(name, rest).of_field(old, journal)
-            if new is not old:
-                if changed is fields:
-                    changed = fields.copy()
-                if isinstance(new, Gone):
-                    del changed[name]
+                if kind is dict:
+                    on_value = on_objects.get(name, on_other_object)
+                elif kind is list:
+                    on_value = on_lists.get(name, on_other_list)
+                elif old is None:
+                    on_value = on_nulls.get(name, on_other_null)
                 else:
-                    changed[name] = new
-                journal.append((_WITHIN, (name,), mark))
-                mark = len(journal)
+                    on_value = children.get(name, rest).for_value(old)
+                if on_value is None:
+                    continue
+                by_value = on_value(old)
+                if by_value is None:
+                    continue
+                done = by_value
+            if notes is None:
+                changed, notes = fields.copy(), []
+            new, note = done
+            if new is GONE:
+                del changed[name]
+            else:
+                changed[name] = new
+            notes.append(((name,), note))
         for name in needed:
             if name not in fields:
-                return _fill(fields.copy() if changed is fields else changed, fillings, journal)
-        return changed
+                return _fill(fields.copy() if notes is None else changed, fillings, notes or [])
+        return None if notes is None else (changed, notes)
 
     return change
 
 
-def _fill(
-    changed: dict[str, JSON], fillings: Mapping[str, JSON], journal: Journal
-) -> dict[str, JSON]:
+def _fill(changed: dict[str, JSON], fillings: Mapping[str, JSON], notes: Notes) -> Done:
     for name, filling in fillings.items():
         if name not in changed:
             scalar = filling.__class__ in SCALARS
             changed[name] = filling if scalar else copy_json(filling)
-            journal.append((_FILLED, (name,), 0))
-    return changed
+            notes.append(((name,), _FILLED))
+    return changed, notes
 
 
-def _map_closure(value: Change) -> OnContainer | None:
-    if value is PRUNING:
-        return _empty_object
-    if value.is_idle():
-        return None
-    of_value = value.of_field
-
-    def change(fields: dict[str, JSON], journal: Journal) -> Changed:
-        changed, mark = fields, len(journal)
-        for name, old in fields.items():
-            if old.__class__ in SCALARS:
-                continue
-            new = of_value(old, journal)
-            if new is not old:
-                if changed is fields:
-                    changed = fields.copy()
-                if isinstance(new, Gone):
-                    del changed[name]
-                else:
-                    changed[name] = new
-                journal.append((_WITHIN, (name,), mark))
-                mark = len(journal)
-        return changed
-
-    return change
-
-
-def list_closure(item: Change) -> OnContainer | None:
+def list_closure(item: Change) -> OnValue | None:
     """
     Make the closure of a list's items; None if there is nothing to do, whatever the list.
 
     No item is ever removed, so that the indexes of paths stay true.
     """
-    if item.on_null is OnNull.DROP:
-        item = item._replace(on_null=OnNull.KEEP)
+    if item.on_null is drop_null:
+        item = item._replace(on_null=None)
     if item.is_idle():
         return None
-    on_object, of_other = item.on_object, item.of_field
+    on_object, for_value = item.on_object, item.for_value
 
-    def change(items: list[JSON], journal: Journal) -> Changed:
-        changed, mark = items, len(journal)
+    def change(items: list[JSON]) -> Done | None:
+        changed = items
+        notes: Notes | None = None
         for index, old in enumerate(items):
-            kind = old.__class__
+            kind = type(old)
             if kind in SCALARS:
                 continue
-            if kind is dict and on_object is not None:
-                new: Changed = on_object(old, journal)
-            else:
-                new = of_other(old, journal)
-            if new is old or isinstance(new, Gone):
+            on_value = on_object if kind is dict else for_value(old)
+            done = None if on_value is None else on_value(old)
+            if done is None:
                 continue
-            if changed is items:
-                changed = items.copy()
-            changed[index] = new
-            journal.append((_WITHIN, (index,), mark))
-            mark = len(journal)
-        return changed
+            if notes is None:
+                changed, notes = items.copy(), []
+            changed[index], note = done
+            notes.append(((index,), note))
+        return None if notes is None else (changed, notes)
 
     return change
 
 
-def _empty_object(fields: dict[str, JSON], journal: Journal) -> Changed:
+def _empty_object(fields: dict[str, JSON]) -> Done | None:
     if not fields:
-        return fields
-    journal.extend((_PRUNED, (name,), 0) for name in fields)
-    return {}
+        return None
+    return {}, [((name,), _PRUNED) for name in fields]
 
 
-def _empty_items(items: list[JSON], journal: Journal) -> Changed:
+def _empty_items(items: list[JSON]) -> Done | None:
     # No schema bounds how deep lists lie within lists here, so nothing recurses, and the steps
     # outwards are linked, not copied.
-    before = len(journal)
+    notes: Notes = []
     top: list[JSON] = items.copy()
     waiting: list[tuple[list[JSON], _Outward | None]] = [(top, None)]
     while waiting:
@@ -325,11 +294,11 @@ def _empty_items(items: list[JSON], journal: Journal) -> Changed:
             if isinstance(item, dict) and item:
                 target[index] = {}
                 steps = (*reversed([*_steps_outwards(_Outward(index, outward))]),)
-                journal.extend((_PRUNED, (*steps, name), 0) for name in item)
+                notes.extend(((*steps, name), _PRUNED) for name in item)
             elif isinstance(item, list):
                 target[index] = copied = item.copy()
                 waiting.append((copied, _Outward(index, outward)))
-    return items if len(journal) == before else top
+    return (top, notes) if notes else None
 
 
 class _Outward(NamedTuple):

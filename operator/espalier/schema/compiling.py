@@ -20,10 +20,12 @@ from espalier.schema.changing import (
     IDLE,
     PRUNING,
     Change,
-    OnNull,
+    OnValue,
     Shape,
-    filtering_metadata,
+    drop_null,
     list_closure,
+    metadata_filter,
+    null_filler,
     object_closure,
 )
 from espalier.schema.model import Profile, Structural
@@ -140,17 +142,17 @@ class Compiler:
         change = self._fillings._within(  # noqa: SLF001 - a compiler of the same schema
             node, Pruning.OFF, is_resource=False
         )
-        return change.within(default, [])
+        return change.within(default)[0]
 
     def _node(self, node: Structural, pruning: Pruning) -> Change:
         key = (node, pruning)
         found = self._changes.get(key)
         if found is None:
-            within = self._within(node, pruning, is_resource=node.embedded_resource)
+            found = self._within(node, pruning, is_resource=node.embedded_resource)
             on_null = self._on_null(node)
-            filling = self.filling_of(node) if on_null is OnNull.FILL else None
-            found = Change(within.on_object, within.on_list, on_null, filling, within.shape)
-            if self._for_many and not all(map(_is_bare, node.properties.values())):
+            if on_null is not None:
+                found = Change(found.on_object, found.on_list, on_null, found.shape)
+            if self._for_many and not all(map(_is_leaf, node.properties.values())):
                 found = recognizing(found)
             self._changes[key] = found
         return found
@@ -158,12 +160,12 @@ class Compiler:
     def _default(self, node: Structural) -> JSON:
         return self._defaults.get(node, node.default)
 
-    def _on_null(self, node: Structural) -> OnNull:
+    def _on_null(self, node: Structural) -> OnValue | None:
         if node.nullable:
-            return OnNull.KEEP
+            return None
         if self._default(node) is not None:
-            return OnNull.FILL if self._steps.fill_nulls else OnNull.KEEP
-        return OnNull.DROP if self._steps.drop_nulls else OnNull.KEEP
+            return null_filler(self.filling_of(node)) if self._steps.fill_nulls else None
+        return drop_null if self._steps.drop_nulls else None
 
     def _within(self, node: Structural, pruning: Pruning, *, is_resource: bool) -> Change:
         here, below, of_items = self._modes(node, pruning)
@@ -219,7 +221,7 @@ class Compiler:
             change = IDLE if child is None else self._node(child, Pruning.OFF)
             if name == "metadata" and self._steps.profile is Profile.KEP:
                 # The shape knows nothing of the filter.
-                filtered = filtering_metadata(change.on_object)
+                filtered = metadata_filter(change.on_object)
                 change = change._replace(on_object=filtered, shape=None)
             yield name, change
 
@@ -231,3 +233,14 @@ def _is_bare(node: Structural) -> bool:
 
 def _of_unspecified(pruning: Pruning) -> Change:
     return EMPTYING if pruning is Pruning.PRUNE else IDLE
+
+
+def _is_leaf(node: Structural) -> bool:
+    # What holds nothing but such is walked as fast as it is recognised.
+    if _is_bare(node):
+        return True
+    if node.items is not None:
+        return _is_bare(node.items)
+    if isinstance(node.additional_properties, Structural):
+        return _is_bare(node.additional_properties)
+    return all(map(_is_bare, node.properties.values()))

@@ -5,7 +5,7 @@ Fill in defaults, and drop nulls that mean nothing.
 from typing import NamedTuple
 
 from espalier.paths import JSON, Path
-from espalier.schema.changing import Act, Journal, paths_of
+from espalier.schema.changing import Act, Note, paths_of
 from espalier.schema.compiling import Compiler, Steps, compiled
 from espalier.schema.model import Nulls, Profile, Structural
 from espalier.schema.values import copy_json
@@ -44,9 +44,8 @@ def drop_nulls(value: JSON, structural: Structural | None) -> NullsDropped:
         apiextensions-apiserver, ``pkg/apiserver/schema/defaulting/prunenulls.go``.
     """
     steps = Steps(profile=Profile.APISERVER, drop_nulls=True)
-    journal: Journal = []
-    changed = compiled(structural, steps, is_resource=False).within(value, journal)
-    return NullsDropped(changed, paths_of(journal)[Act.NULL_DROPPED])
+    changed, note = compiled(structural, steps, is_resource=False).within(value)
+    return NullsDropped(changed, paths_of(note)[Act.NULL_DROPPED])
 
 
 def default(
@@ -69,10 +68,9 @@ def default(
         ``pkg/apiserver/schema/defaulting/algorithm.go``.
     """
     steps = filling_steps(profile, nulls)
-    journal: Journal = []
-    filled = fill_root(value, structural, steps, journal)
-    filled = compiled(structural, steps, is_resource=False).within(filled, journal)
-    paths = paths_of(journal)
+    filled, at_root = fill_root(value, structural, steps)
+    filled, below = compiled(structural, steps, is_resource=False).within(filled)
+    paths = paths_of([((), at_root), ((), below)])
     return Defaulted(filled, paths[Act.FILLED], paths[Act.NULL_DROPPED])
 
 
@@ -92,13 +90,12 @@ def filling_steps(profile: Profile, nulls: Nulls) -> Steps:
     )
 
 
-def fill_root(value: JSON, structural: Structural | None, steps: Steps, journal: Journal) -> JSON:
+def fill_root(value: JSON, structural: Structural | None, steps: Steps) -> tuple[JSON, Note]:
     """
     Replace a null root by the root's default, where the steps are of a profile that does so.
     """
     if value is not None or structural is None or structural.nullable or not steps.fill_nulls:
-        return value
+        return value, []
     if steps.profile is Profile.APISERVER or structural.default is None:
-        return value
-    journal.append((Act.FILLED, (), 0))
-    return copy_json(Compiler(steps, {}).filling_of(structural))
+        return value, []
+    return copy_json(Compiler(steps, {}).filling_of(structural)), Act.FILLED

@@ -5,12 +5,14 @@ Defaults as the API server holds them: pruned when it begins to serve a schema.
 from collections.abc import Iterator
 
 from espalier.paths import JSON
-from espalier.schema.compiling import Compiler, Steps
+from espalier.schema.compiling import OWN_FIELDS, Compiler, Steps
 from espalier.schema.embedding import EmbeddedResources
 from espalier.schema.model import Profile, Structural
 
 # Stands for any key of a map, as on the server.
 _ANY_KEY = "*"
+
+_OWN_PATHS = tuple((name,) for name in OWN_FIELDS)
 
 
 def pruned_defaults(structural: Structural | None) -> dict[Structural, JSON]:
@@ -29,18 +31,29 @@ def pruned_defaults(structural: Structural | None) -> dict[Structural, JSON]:
     if structural is None:
         return {}
     found = list(_nodes_with_defaults(structural))
-    if not found:
-        return {}
+    resources = EmbeddedResources(structural, is_resource=True)
+    embeds = EmbeddedResources(structural).exist()
+    pruned = {node: node.default for node, path in found if path}
+    waiting = [
+        (node, path)
+        for node, path in found
+        if embeds or _may_be_pruned(node.default) or path[:1] in _OWN_PATHS
+    ]
+    if not waiting:
+        # Most schemas have simple defaults only, and need not be compiled for them.
+        return pruned
     steps = Steps(profile=Profile.APISERVER, prune=True)
     change = Compiler(steps, {}, for_many=False).root(structural, is_resource=True)
-    resources = EmbeddedResources(structural, is_resource=True)
-    pruned: dict[Structural, JSON] = {}
-    for node, path in found:
+    for node, path in waiting:
         around = _surround(node.default, path)
         if isinstance(around, dict):
             coerced = resources.coerce(around, drop_malformed=True).value
-            pruned[node] = _take_out(change.within(coerced, []), path)
+            pruned[node] = _take_out(change.within(coerced)[0], path)
     return pruned
+
+
+def _may_be_pruned(default: JSON) -> bool:
+    return isinstance(default, (dict, list)) and len(default) > 0
 
 
 def _nodes_with_defaults(root: Structural) -> Iterator[tuple[Structural, tuple[str | int, ...]]]:

@@ -6,12 +6,13 @@ the root's own metadata, the server's order of steps shows, and it takes three p
 """
 
 import functools
-from collections.abc import Iterable, Mapping
-from typing import NamedTuple, Protocol
+from collections.abc import Mapping
+from typing import Any, NamedTuple, Protocol
 
 from espalier.errors import MalformedValueError
 from espalier.paths import JSON, Path, render_path
-from espalier.schema.changing import IDLE, Act, Entry, Journal, paths_of
+from espalier.schema.canonical import is_canonical
+from espalier.schema.changing import IDLE, Act, Note, paths_of
 from espalier.schema.compiling import OWN_FIELDS, Compiler, Steps
 from espalier.schema.defaulting import fill_root, filling_steps
 from espalier.schema.embedding import EmbeddedResources
@@ -35,6 +36,7 @@ class Decoding(NamedTuple):
 
 
 _NOTHING_DROPPED = Decoding((), ())
+_ABSENT: Any = object()
 
 
 class Normalized:
@@ -47,9 +49,9 @@ class Normalized:
         value: The very same one if nothing was to be done.
     """
 
-    def __init__(self, value: JSON, journal: Journal, decoding: Decoding | None = None) -> None:
+    def __init__(self, value: JSON, note: Note, decoding: Decoding | None) -> None:
         self.value = value
-        self._journal = journal
+        self._note = note
         self._decoding = decoding
 
     @property
@@ -83,7 +85,7 @@ class Normalized:
 
     @functools.cached_property
     def _paths(self) -> Mapping[Act, tuple[Path, ...]]:
-        return paths_of(self._journal)
+        return paths_of(self._note)
 
 
 class Normalizer(Protocol):
@@ -101,7 +103,7 @@ class Normalizer(Protocol):
 
     def is_normal(self, value: JSON) -> bool:
         """
-        Tell whether an object is in its normal form already, without making it.
+        Tell whether an object is in its normal form already.
 
         What cannot be decoded is not.
         """
@@ -158,25 +160,6 @@ def compile_normalizer(
     return _Server(structural, prunes=not preserve_unknown_fields)
 
 
-class _UnlikeError(Exception):
-    """
-    Something would be changed.
-    """
-
-
-class _Refusal(list[Entry]):
-    """
-    A journal that ends the walk when anything is to be noted.
-    """
-
-    def append(self, entry: Entry, /) -> None:
-        raise _UnlikeError(entry)
-
-    def extend(self, entries: Iterable[Entry], /) -> None:
-        for entry in entries:
-            self.append(entry)
-
-
 class _Proposed:
     """
     Normalises objects as the proposals have it.
@@ -190,18 +173,12 @@ class _Proposed:
 
     def __call__(self, value: JSON, *, drop_malformed_metadata: bool = False) -> Normalized:
         del drop_malformed_metadata  # names alone are looked at in this profile
-        journal: Journal = []
-        return Normalized(self._changed(value, journal), journal)
+        filled, at_root = fill_root(value, self._structural, self._steps)
+        changed, below = self._change.within(filled)
+        return Normalized(changed, [((), at_root), ((), below)], None)
 
     def is_normal(self, value: JSON) -> bool:
-        try:
-            return self._changed(value, _Refusal()) is value
-        except _UnlikeError:
-            return False
-
-    def _changed(self, value: JSON, journal: Journal) -> JSON:
-        filled = fill_root(value, self._structural, self._steps, journal)
-        return self._change.within(filled, journal)
+        return self(value).value is value
 
 
 class _Server:
@@ -224,27 +201,24 @@ class _Server:
             self._filling = Compiler(filling, defaults).root(structural, is_resource=True)
 
     def __call__(self, value: JSON, *, drop_malformed_metadata: bool = False) -> Normalized:
-        journal: Journal = []
-        return self._decode(value, journal, drop_malformed=drop_malformed_metadata)
+        metadata = _decode_own_fields(value, drop_malformed=drop_malformed_metadata)
+        changed, note = self._first.within(value)
+        if not self._in_one_pass:
+            coerced = self._resources.coerce(changed, drop_malformed=drop_malformed_metadata)
+            whole = _with_metadata(coerced.value, metadata or _metadata_as_is(value))
+            changed, filled = self._filling.within(whole)
+            decoding = Decoding(_below_metadata(metadata), coerced.unknown)
+            return Normalized(changed, [((), note), ((), filled)], decoding)
+        if metadata is None:
+            return Normalized(changed, note, _NOTHING_DROPPED)
+        decoding = Decoding(_below_metadata(metadata), ())
+        return Normalized(_with_metadata(changed, metadata), note, decoding)
 
     def is_normal(self, value: JSON) -> bool:
         try:
-            return self._decode(value, _Refusal(), drop_malformed=False).value is value
-        except (_UnlikeError, MalformedValueError):
+            return self(value).value is value
+        except MalformedValueError:
             return False
-
-    def _decode(self, value: JSON, journal: Journal, *, drop_malformed: bool) -> Normalized:
-        fields, metadata = _decode_own_fields(value, drop_malformed=drop_malformed)
-        changed = self._first.within(fields, journal)
-        embedded: tuple[Path, ...] = ()
-        if not self._in_one_pass:
-            changed, embedded = self._resources.coerce(changed, drop_malformed=drop_malformed)
-        changed = _with_metadata(changed, metadata)
-        if not self._in_one_pass:
-            changed = self._filling.within(changed, journal)
-        if embedded or (metadata is not None and metadata.unknown):
-            return Normalized(changed, journal, Decoding(_below_metadata(metadata), embedded))
-        return Normalized(changed, journal, _NOTHING_DROPPED)
 
 
 def _fills_own_fields(structural: Structural | None) -> bool:
@@ -262,25 +236,25 @@ def _fills_own_fields(structural: Structural | None) -> bool:
     return False
 
 
-def _decode_own_fields(
-    value: JSON, *, drop_malformed: bool
-) -> tuple[dict[str, JSON], Decoded | None]:
+def _decode_own_fields(value: JSON, *, drop_malformed: bool) -> Decoded | None:
+    # None where metadata stays as it is.
     if not isinstance(value, dict):
         found = type_of(value)
         raise MalformedValueError(
             f"json: cannot unmarshal {found} into Go value of type map[string]interface {{}}"
         )
-    for name in ("kind", "apiVersion"):
-        own = value.get(name, "")
-        if own.__class__ is not str and not isinstance(own, str):
-            raise MalformedValueError(_not_a_string(name, own))
-    metadata = None
-    if "metadata" in value:
-        metadata = decode_metadata(value["metadata"], drop_malformed=drop_malformed)
-    api_version = value.get("apiVersion")
-    if isinstance(api_version, str) and api_version.count("/") > 1:
+    kind, api_version = value.get("kind", ""), value.get("apiVersion", "")
+    if not isinstance(kind, str):
+        raise MalformedValueError(_not_a_string("kind", kind))
+    if not isinstance(api_version, str):
+        raise MalformedValueError(_not_a_string("apiVersion", api_version))
+    metadata = value.get("metadata", _ABSENT)
+    decoded = None
+    if metadata is not _ABSENT and not is_canonical(metadata):
+        decoded = decode_metadata(metadata, drop_malformed=drop_malformed)
+    if api_version.count("/") > 1:
         raise MalformedValueError(f"unexpected GroupVersion string: {api_version}")
-    return value, metadata
+    return decoded
 
 
 _GO_TYPES = {
@@ -296,6 +270,10 @@ _GO_TYPES = {
 def _not_a_string(name: str, value: JSON) -> str:
     go_type = _GO_TYPES[type_of(value)]
     return f".{name} accessor error: {go_text(value)} is of the type {go_type}, expected string"
+
+
+def _metadata_as_is(value: JSON) -> Decoded | None:
+    return Decoded(value["metadata"]) if isinstance(value, dict) and "metadata" in value else None
 
 
 def _with_metadata(value: JSON, metadata: Decoded | None) -> JSON:

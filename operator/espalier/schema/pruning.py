@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from espalier.errors import MalformedValueError
 from espalier.paths import JSON, Path, render_path
-from espalier.schema.changing import Act, Journal, paths_of
+from espalier.schema.changing import Act, paths_of
 from espalier.schema.compiling import OWN_FIELDS, Steps, compiled
 from espalier.schema.mistyping import mistyped_values
 from espalier.schema.model import Profile, Structural
@@ -59,6 +59,5 @@ def prune(
             detail = f"must be of type {wrong.expected}, found {wrong.found}"
             raise MalformedValueError(f".{render_path(wrong.path)}: {detail}")
     change = compiled(structural, Steps(profile=profile, prune=True), is_resource=is_resource)
-    journal: Journal = []
-    pruned = change.within(value, journal)
-    return Pruned(pruned, paths_of(journal)[Act.PRUNED])
+    pruned, note = change.within(value)
+    return Pruned(pruned, paths_of(note)[Act.PRUNED])

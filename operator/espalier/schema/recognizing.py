@@ -16,10 +16,8 @@ from espalier.schema.changing import (
     IDLE,
     PRUNING,
     Change,
-    Changed,
-    Journal,
-    OnContainer,
-    OnNull,
+    Done,
+    OnValue,
     Shape,
 )
 
@@ -40,54 +38,33 @@ def recognizing(change: Change) -> Change:
     return change._replace(on_object=_recognizer(walk, shape))
 
 
-def _recognizer(walk: OnContainer, shape: Shape) -> OnContainer:
+def _recognizer(walk: OnValue, shape: Shape) -> OnValue:
     wanted: Any = None
     waiting = _FIRST_PAUSE
     pause = 0
 
-    def change(fields: dict[str, JSON], journal: Journal) -> Changed:
+    def change(fields: dict[str, JSON]) -> Done | None:
         nonlocal wanted, waiting, pause
         if waiting:
             waiting -= 1
-            return walk(fields, journal)
+            return walk(fields)
         if wanted is None:
             wanted = _object_type(shape)
         try:
-            msgspec.convert(fields, wanted, dec_hook=_take)
+            msgspec.convert(fields, wanted)
         except (msgspec.ValidationError, UnicodeError, RecursionError):
             waiting = pause = min(2 * pause + 1, _LONGEST_PAUSE)
-            return walk(fields, journal)
-        pause = 0
-        return fields
+            return walk(fields)
+        # Slower down than up: where every third object is to be changed, trials cost more than
+        # they save.
+        waiting = pause = pause - (pause + 3) // 4
+        return None
 
     return change
 
 
-class _Anything:
-    """
-    Stands for any value; nothing descends into it.
-    """
-
-
-class _Never:
-    """
-    Stands for no value at all.
-    """
-
-
-class _Unlike(msgspec.Struct):
-    """
-    An object as there is none.
-    """
-
-    never: _Never
-
-
-def _take(expected: type, _value: JSON) -> object:
-    if expected is _Never:
-        raise ValueError
-    return expected()
-
+_NO_OBJECT = bool
+"""A type that no object has."""
 
 _types: WeakKeyDictionary[Shape, Any] = WeakKeyDictionary()
 
@@ -99,7 +76,7 @@ def _object_type(shape: Shape) -> Any:
             made = _types[shape] = _make_object_type(shape)
         except (ValueError, RecursionError):
             # A name that no type can have, or a schema too deep for the stack that is left.
-            made = _types[shape] = _Unlike
+            made = _types[shape] = _NO_OBJECT
     return made
 
 
@@ -107,7 +84,7 @@ def _make_object_type(shape: Shape) -> Any:
     if not shape.children and shape.rest is not PRUNING:
         return dict[str, _type_of(shape.rest)]  # type: ignore[misc]  # made as it runs
     if shape.rest not in (PRUNING, IDLE):
-        return _Unlike
+        return _NO_OBJECT
     members = []
     for index, (name, change) in enumerate(shape.children.items()):
         field = msgspec.field(name=name)
@@ -125,9 +102,9 @@ def _make_object_type(shape: Shape) -> Any:
 
 def _type_of(change: Change) -> Any:
     if change.is_idle():
-        return _Anything
+        return Any
     members: list[Any] = [str, int, float, bool]
-    if change.on_null is OnNull.KEEP:
+    if change.on_null is None:
         members.append(None)
     shape = change.shape
     if shape is not None and change.on_object is not None:

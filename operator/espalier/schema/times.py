@@ -44,13 +44,11 @@ _PIECES = (
 _ZONE = _Piece("Z07:00", re.compile(r"Z|[+-][0-9]{2}:[0-9]{2}"))
 _MAX_ZONE = (24, 60)
 
-CANONICAL_TIME = (
+# What API servers write, on a day that every month has.
+_CANONICAL = re.compile(
     r"\A[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1[0-9]|2[0-8])"
     r"T(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]Z\Z"
 )
-"""A pattern of what API servers write, on a day that every month has."""
-
-_CANONICAL = re.compile(CANONICAL_TIME)
 
 # The calendar repeats after so many years; Python's begins with year 1, and Go's with year 0.
 _CYCLE_YEARS = 400
