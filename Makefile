@@ -6,6 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 RUNTIME := $(VENV)/.runtime
 TOOLS := $(VENV)/.tools
+RIVALS := $(VENV)/.rivals
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 IMAGE ?= espalier:dev
 FILE ?= tests/data/vectors.json
@@ -16,7 +17,7 @@ N ?= 20000
 SEED ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help venv lint format typing imports unit test vectors cases crds differential control-plane e2e bench-schema demo demo-real image clean
+.PHONY: help venv lint format typing imports unit test vectors cases crds differential control-plane e2e bench-schema bench-validate demo demo-real image clean
 
 help: ## Show the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' Makefile
@@ -36,6 +37,11 @@ $(RUNTIME): pyproject.toml | $(BIN)/python
 $(TOOLS): $(RUNTIME)
 	@echo "Installing the tools that check it ..."
 	@$(PIP) install --group dev
+	@touch $@
+
+$(RIVALS): $(RUNTIME)
+	@echo "Installing what it is compared with ..."
+	@$(PIP) install --group bench
 	@touch $@
 
 venv: $(TOOLS) ## Make .venv with everything in it
@@ -74,6 +80,9 @@ differential: $(TOOLS) ## Compare with the API server's packages (needs Go): N=2
 
 bench-schema: $(RUNTIME) ## Measure the schema core: copies, normal forms, compile times
 	@$(BIN)/python -m benchmarks.schema
+
+bench-validate: $(RIVALS) ## Measure validation: against jsonschema and kubernetes-validate
+	@$(BIN)/python -m benchmarks.validate
 
 control-plane: $(TOOLS) ## Find or build kube-apiserver, etcd, kubectl (11 minutes, once)
 	@$(BIN)/python -m tests.e2e.controlplane

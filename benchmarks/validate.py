@@ -1,0 +1,163 @@
+"""
+How fast are objects validated? ``make bench-validate``.
+
+All compared times are of one run, on the same objects and schemas, prepared before. The last line
+is one JSON object.
+"""
+
+import functools
+import gc
+import math
+import time
+import timeit
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import jsonschema
+import kubernetes_validate
+import orjson
+
+from benchmarks.shapes import Node
+from benchmarks.validate_objects import KUBERNETES, Subject, deployment, subjects, unconstrained
+from espalier import schema
+from espalier.schema import Profile
+from espalier.schema.screening import Validation
+
+Figures = dict[str, float]
+
+_TURNS = 7
+_SHORTEST_TURN_SECONDS = 0.02
+_FAULTS = 3
+
+
+def main() -> None:
+    """
+    Measure, print tables for people, and the figures for machines.
+    """
+    gc.disable()
+    print("Objects per second. Schemas are prepared before, but by kubernetes-validate, which")
+    print("reads them for each object. Invalid objects have three faults, and all are told.")
+    figures = _compare_sizes("constrained", subjects())
+    figures |= _compare_sizes("types_only", unconstrained())
+    figures |= _compare_deployment()
+    figures["espalier_over_jsonschema"] = figures["constrained_valid_espalier_over_jsonschema"]
+    print(orjson.dumps({name: round(figure, 3) for name, figure in figures.items()}).decode())
+
+
+def _compare_sizes(title: str, compared: Iterable[Subject]) -> Figures:
+    _print_head(title)
+    ratios: dict[str, list[float]] = {}
+    figures: Figures = {}
+    for subject in compared:
+        for name, figure in _compare(subject, {}).items():
+            ratios.setdefault(f"{title}_{name}", []).append(figure)
+        each = ratios[f"{title}_valid_espalier_over_jsonschema"][-1]
+        figures[f"{title}_{subject.name.replace(' ', '').replace('.', '_').lower()}"] = each
+    means = {
+        name: math.exp(sum(map(math.log, found)) / len(found)) for name, found in ratios.items()
+    }
+    return means | figures
+
+
+def _compare_deployment() -> Figures:
+    subject = deployment()
+    _print_head("built-in kind")
+    check: dict[str, Callable[[Node], object]] = {"kubernetes-validate": _kubernetes_error}
+    return {f"deployment_{name}": figure for name, figure in _compare(subject, check).items()}
+
+
+def _print_head(title: str) -> None:
+    names = ("espalier", "exact engine", "jsonschema", "kubernetes-validate")
+    print(f"\n{title:14} {'':8} " + " ".join(f"{name:>19}" for name in names) + f" {'ratio':>7}")
+
+
+def _compare(subject: Subject, others: dict[str, Callable[[Node], object]]) -> Figures:
+    """
+    Measure one subject, print two rows, and give the ratios to Espalier's speeds.
+    """
+    structural = schema.parse(subject.schema, profile=Profile.APISERVER)
+    fast = Validation(structural, Profile.APISERVER).validate
+    exact = functools.partial(schema.validate, structural=structural, profile=Profile.APISERVER)
+    validator = jsonschema.Draft4Validator(_as_json_schema(subject.schema))
+    checks: dict[str, Callable[[Node], object]] = {
+        "espalier": fast,
+        "exact": exact,
+        "jsonschema": lambda value: [*validator.iter_errors(value)],
+        **others,
+    }
+    _require_agreement(subject, checks)
+    figures: Figures = {}
+    for state, value in (("valid", subject.valid), ("invalid", subject.invalid)):
+        rates = _per_second({name: functools.partial(each, value) for name, each in checks.items()})
+        shown = " ".join(f"{rate:19,.0f}" for rate in rates.values())
+        ratio = rates["espalier"] / rates["jsonschema"]
+        print(f"{subject.name:14} {state:8} {shown:79} {ratio:7.1f}")
+        figures |= {
+            f"{state}_espalier_over_{name.replace('-', '_')}": rates["espalier"] / rate
+            for name, rate in rates.items()
+            if name != "espalier"
+        }
+        figures[f"{state}_exact_over_jsonschema"] = rates["exact"] / rates["jsonschema"]
+    return figures
+
+
+def _require_agreement(subject: Subject, checks: dict[str, Callable[[Node], Any]]) -> None:
+    for name, check in checks.items():
+        if check(subject.valid):
+            raise AssertionError(f"{name} refuses the valid {subject.name}")
+        if not check(subject.invalid):
+            raise AssertionError(f"{name} takes the invalid {subject.name}")
+    for name in ("espalier", "exact", "jsonschema"):
+        if len(checks[name](subject.invalid)) < _FAULTS:
+            raise AssertionError(f"{name} finds too little in the invalid {subject.name}")
+
+
+def _as_json_schema(node: Any) -> Any:
+    # What OpenAPI says by `nullable` and the servers by int-or-string, JSON Schema says by types.
+    if isinstance(node, list):
+        return [*map(_as_json_schema, node)]
+    if not isinstance(node, dict):
+        return node
+    made = {
+        name: {key: _as_json_schema(child) for key, child in said.items()}
+        if name == "properties"
+        else _as_json_schema(said)
+        for name, said in node.items()
+    }
+    if node.get("x-kubernetes-int-or-string"):
+        made["type"] = ["integer", "string"]
+    if node.get("nullable"):
+        types = made.get("type", [])
+        made["type"] = [*(types if isinstance(types, list) else [types]), "null"]
+    return made
+
+
+def _kubernetes_error(value: Node) -> object:
+    try:
+        kubernetes_validate.validate(value, KUBERNETES)
+    except kubernetes_validate.ValidationError as error:
+        return error
+    return None
+
+
+def _per_second(checks: dict[str, Callable[[], object]]) -> dict[str, float]:
+    # In turns, by processor time, and the fastest turn of each counts: the machine may be busy.
+    calls = {name: _calls(check) for name, check in checks.items()}
+    best = dict.fromkeys(checks, math.inf)
+    for _ in range(_TURNS):
+        for name, check in checks.items():
+            spent = timeit.timeit(check, timer=time.process_time, number=calls[name])
+            best[name] = min(best[name], spent / calls[name])
+    return {name: 1 / seconds for name, seconds in best.items()}
+
+
+def _calls(check: Callable[[], object]) -> int:
+    check()
+    calls = 1
+    while timeit.timeit(check, timer=time.process_time, number=calls) < _SHORTEST_TURN_SECONDS:
+        calls *= 2
+    return calls
+
+
+if __name__ == "__main__":
+    main()
