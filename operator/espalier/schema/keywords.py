@@ -24,7 +24,7 @@ from espalier.schema.numerics import (
     is_integral,
 )
 from espalier.schema.patterns import pattern_error
-from espalier.schema.values import equal_json, type_of
+from espalier.schema.values import equal_json, mark_of, type_of
 from espalier.schema.violations import At, Check, Result, Undeclared, Violation
 from espalier.schema.wording import go_text
 
@@ -228,7 +228,7 @@ def _too_many(at: At, keyword: str, things: str, size: int, limit: int) -> Viola
 def _unique_items(value: JSON, node: Structural, at: At, result: Result) -> None:
     if not node.value_validation.unique_items or not isinstance(value, list):
         return
-    if any(equal_json(item, other) for i, item in enumerate(value) for other in value[:i]):
+    if len(set(map(mark_of, value))) < len(value):
         result.add(at.invalid("uniqueItems", "shouldn't contain duplicates", ""))
 
 

@@ -2,6 +2,8 @@
 JSON values: their types, copies and depth. Nothing here knows of schemas.
 """
 
+from collections.abc import Hashable
+
 from espalier.paths import JSON
 
 SCALARS = frozenset({str, int, float, bool})
@@ -106,3 +108,28 @@ def equal_json(left: JSON, right: JSON) -> bool:
         elif one.__class__ is not other.__class__ or one != other:
             return False
     return True
+
+
+def mark_of(value: JSON) -> Hashable:
+    """
+    Make what is equal for equal values, as ``equal_json`` has it, and can be a key.
+
+    Nesting of any depth is marked.
+    """
+    if not isinstance(value, (dict, list)):
+        return value.__class__, value
+    # A container's class and size tell where it ends, so that the marks may stand in one row.
+    marks: list[Hashable] = []
+    waiting: list[JSON] = [value]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, dict):
+            names = sorted(item)
+            marks += (dict, *names), len(names)
+            waiting.extend(item[name] for name in names)
+        elif isinstance(item, list):
+            marks += list, len(item)
+            waiting.extend(item)
+        else:
+            marks.append((item.__class__, item))
+    return tuple(marks)
