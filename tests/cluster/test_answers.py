@@ -7,6 +7,7 @@ from espalier.cluster.answers import Attempt, error_of, retry_after_seconds_of
 from espalier.errors import (
     ClusterError,
     ConflictError,
+    ConversionError,
     ExpiredTokenError,
     ForbiddenError,
     NotFoundError,
@@ -54,6 +55,13 @@ def test_each_answer_is_the_error_that_callers_act_on(
     assert type(error) is expected
     assert (error.verb, error.resource, error.status) == (TRIED.verb, TRIED.resource, status)
     assert error.detail == ("said" if reason != "Invalid" else "")
+
+
+@pytest.mark.parametrize("reason", ["InternalError", "StorageReadError"])
+def test_a_conversion_webhook_that_is_away_is_told_as_such(reason: str) -> None:
+    text = 'conversion webhook for example.com/v1, Kind=Widget failed: Post "https://x/": EOF'
+    error = error_of(TRIED, 500, orjson.dumps(status_of(500, reason, text)))
+    assert type(error) is ConversionError
 
 
 def test_an_expired_token_comes_with_the_fresh_one() -> None:

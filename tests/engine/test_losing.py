@@ -93,7 +93,7 @@ def test_a_field_that_is_specified_again_is_no_longer_known_to_be_gone() -> None
 
 
 def test_a_survey_keeps_a_bounded_number_of_paths() -> None:
-    historian = Historian(crd.structural_of(WITHOUT_COLOR.storage))
+    historian = Historian(WITHOUT_COLOR)
     for number in range(MAX_PATHS + 5):
         fields: JSON = {"fieldsV1": {"f:spec": {f"f:x{number}": {}}}}
         historian.add(

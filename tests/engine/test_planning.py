@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from espalier.crd import Definition, Version
+from espalier.crd import Condition, Definition, Version
 from espalier.engine import (
     Legacy,
     Reason,
@@ -36,6 +36,7 @@ def with_schema(schema: dict[str, JSON] | None, *, legacy: bool = False) -> Defi
     return widgets(versions=(version,), stored_versions=("v1",), preserve_unknown_fields=legacy)
 
 
+MIGRATING = Condition(type="StorageMigrating", status="True", reason="MigrationRunning", message="")
 ALPHA, V1 = widgets().versions
 PRESERVING: dict[str, JSON] = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
 OWN_FIELDS_ONLY: dict[str, JSON] = {
@@ -65,7 +66,7 @@ UNREADABLE: dict[str, JSON] = {"type": "object", "properties": {"spec": {"$ref":
         (annotated(window="night"), Reason.FAILED),
         (annotated(window="22:00-22:00"), Reason.FAILED),
         (annotated(window="24:00-06:00"), Reason.FAILED),
-        (widgets(conversion="Webhook"), Reason.WEBHOOK_UNAVAILABLE),
+        (widgets(conditions=(MIGRATING,)), Reason.OTHER_MIGRATION),
         (widgets(versions=(ALPHA,)), Reason.FAILED),
         (widgets(versions=(ALPHA, replace(V1, served=False))), Reason.STORAGE_VERSION_NOT_SERVED),
         (with_schema(None), Reason.NO_SCHEMA),
@@ -93,6 +94,8 @@ def test_what_stops_a_run_before_it_begins(definition: Definition, reason: Reaso
     [
         (widgets(), ServerPruned),
         (with_schema(PRESERVING), ServerPruned),
+        (widgets(conversion="Webhook"), ServerPruned),
+        (widgets(conditions=(replace(MIGRATING, status="False"),)), ServerPruned),
         (legacy_widgets(), Legacy),
         (labelled(prune="true", skip_owned="false", managed_fields="keep"), ServerPruned),
         (labelled(validate="false", annotate="false"), ServerPruned),
@@ -162,6 +165,7 @@ def test_what_makes_no_other_run(same: Definition) -> None:
         labelled(validate="false"),
         labelled(managed_fields="keep"),
         widgets(uid="x"),
+        widgets(conditions=(MIGRATING,)),
         annotated(window="22:00-06:00"),
     ],
 )

@@ -163,6 +163,7 @@ class FakeCluster:
         self.faults: list[Fault] = []
         self.hooks: list[Callable[[str, str], None]] = []
         self.missing: tuple[str, ...] = ()
+        self.migrations: tuple[str, ...] = ()
         self.documents: dict[str, dict[str, JSON]] = {}
         self.archived: list[ArchiveEntry] = []
         self.reports: list[tuple[Condition, ...]] = []
@@ -403,6 +404,10 @@ class FakeCluster:
         self.change(stored_versions=tuple(versions))
         await self._leave("set_stored_versions", definition.name)
         return self.definition
+
+    async def other_migrations(self, definition: Definition) -> tuple[str, ...]:
+        await self._enter("other_migrations", definition.name)
+        return self.migrations
 
     async def apply_conditions(
         self, definition: Definition, conditions: Sequence[Condition], *, field_manager: str

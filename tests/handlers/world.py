@@ -113,6 +113,10 @@ class FakeDefinitions:
     ) -> Definition:
         return replace(definition, stored_versions=tuple(versions))
 
+    async def other_migrations(self, definition: Definition) -> tuple[str, ...]:
+        del definition
+        return ()
+
     async def apply_conditions(
         self, definition: Definition, conditions: Sequence[Condition], *, field_manager: str
     ) -> None:

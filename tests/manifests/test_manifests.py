@@ -58,11 +58,12 @@ def test_nothing_is_granted_by_a_wildcard() -> None:
         assert "nonResourceURLs" not in rule
 
 
-def test_in_the_whole_cluster_only_definitions_and_their_status_are_granted() -> None:
+def test_in_the_whole_cluster_nothing_is_written_but_the_status_of_definitions() -> None:
     assert granted(find("ClusterRole", "espalier")) == {
         "customresourcedefinitions.apiextensions.k8s.io": {"get", "list", "watch"},
         "customresourcedefinitions/status.apiextensions.k8s.io": {"patch"},
         "selfsubjectaccessreviews.authorization.k8s.io": {"create"},
+        "storageversionmigrations.storagemigration.k8s.io": {"list"},
     }
 
 

@@ -18,6 +18,7 @@ import msgspec
 from espalier.errors import (
     ClusterError,
     ConflictError,
+    ConversionError,
     ExpiredTokenError,
     ForbiddenError,
     NotFoundError,
@@ -39,6 +40,7 @@ _UNDECODABLE = re.compile(
     r"StorageError: corrupt object|object not decodable|data from the storage is not transformable"
     r"|request to convert CR from an invalid group/version"
 )
+_CONVERSION = "conversion webhook for "
 _VALUE_INTRODUCTION = re.compile(r"\b(?:Invalid|Unsupported|Duplicate) value: ")
 _GO_STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 
@@ -134,6 +136,9 @@ def error_of(
         return ExpiredTokenError(**facts, status=code, fresh_token=token or None)
     if code in _NAMED:
         return _NAMED[code](**facts, status=code)
+    # Before the next one: some servers tell it as a fault of what is stored.
+    if code >= HTTPStatus.INTERNAL_SERVER_ERROR and _CONVERSION in said.message:
+        return ConversionError(**facts, status=code, retry_after_seconds=retry_after_seconds)
     if _is_undecodable(code, said):
         return UndecodableError(**facts, status=code, keys=_storage_keys(attempt, said))
     if code in _TRANSIENT or (code >= HTTPStatus.INTERNAL_SERVER_ERROR and code not in _LASTING):

@@ -9,6 +9,7 @@ from typing import TypeVar
 import msgspec
 
 from espalier.cluster import answers
+from espalier.cluster.migrations import other_migrations
 from espalier.cluster.numbers import decode_json
 from espalier.cluster.places import DEFINITIONS_PATH, FIELD_MANAGER, definition_path
 from espalier.cluster.requests import (
@@ -97,6 +98,12 @@ class HttpDefinitions:
             is_read=True,
         )
         return _read(await self._client.send(call), call)
+
+    async def other_migrations(self, definition: Definition) -> tuple[str, ...]:
+        """
+        Name the server's own migrations of these objects that have not come to their end.
+        """
+        return await other_migrations(self._client, definition)
 
     async def list_definitions(
         self, *, page_size: int = 50

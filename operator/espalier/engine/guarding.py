@@ -6,7 +6,7 @@ from collections.abc import Hashable
 
 from espalier.crd import Definition
 from espalier.engine.calling import patiently
-from espalier.engine.planning import run_key
+from espalier.engine.planning import is_migrated_by_others, run_key
 from espalier.engine.policies import read_policy
 from espalier.engine.ports import Clock, Definitions, Leases
 from espalier.errors import (
@@ -39,6 +39,7 @@ def purpose_of(definition: Definition) -> Hashable:
         policy.keeps_managed_fields,
         definition.established,
         definition.deleting,
+        is_migrated_by_others(definition),
     )
 
 

@@ -7,7 +7,7 @@ objects' managedFields name; and, where neither is complete, the schemas of the 
 What they cannot tell counts as lost.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
@@ -16,6 +16,7 @@ from espalier.crd import Definition
 from espalier.engine.conditions import counted, enumerated
 from espalier.engine.ports import StoredMetadata
 from espalier.errors import SchemaParseError, UnknownVersionError
+from espalier.paths import JSON
 from espalier.schema import Structural
 
 MAX_PATHS = 1000
@@ -141,10 +142,19 @@ class Loss:
 class Historian:
     """
     Counts what managedFields name, an object at a time.
+
+    Where a webhook converts, each entry names paths of its own version, and is held to that one's
+    schema; of an entry whose version is gone nothing can be said.
     """
 
-    def __init__(self, structural: Structural | None) -> None:
-        self._structural = structural
+    def __init__(self, definition: Definition) -> None:
+        self._structural = _structural_of(definition)
+        self._by_api_version: dict[str, Structural | None] | None = None
+        if definition.conversion != "None":
+            self._by_api_version = {
+                f"{definition.group}/{version.name}": crd.structural_of(version)
+                for version in definition.versions
+            }
         self._objects = 0
         self._without_history = 0
         self._unspecified: dict[str, int] = {}
@@ -158,13 +168,27 @@ class Historian:
         self._objects += 1
         if not metadata.managed_fields:
             self._without_history += 1
-        named = crd.named_paths(self._structural, metadata.managed_fields)
-        self._wholes |= named.wholes
-        for path in named.unspecified:
+        unspecified: set[str] = set()
+        for structural, entries in self._by_schema(metadata.managed_fields):
+            named = crd.named_paths(structural, entries)
+            self._wholes |= named.wholes
+            unspecified |= named.unspecified
+        for path in unspecified:
             if path in self._unspecified or len(self._unspecified) < MAX_PATHS:
                 self._unspecified[path] = self._unspecified.get(path, 0) + 1
             else:
                 self._is_cut = True
+
+    def _by_schema(
+        self, entries: tuple[JSON, ...]
+    ) -> Iterator[tuple[Structural | None, tuple[JSON, ...]]]:
+        if self._by_api_version is None:
+            yield self._structural, entries
+            return
+        for entry in entries:
+            api_version = entry.get("apiVersion") if isinstance(entry, dict) else None
+            if isinstance(api_version, str) and api_version in self._by_api_version:
+                yield self._by_api_version[api_version], (entry,)
 
     def history(self) -> History:
         """
@@ -194,6 +218,7 @@ def judge(
     """
     if not history.objects:
         return Loss(paths={})
+    by_webhook = definition.conversion != "None"
     paths: dict[str, str] = {}
     unprovable: list[str] = []
     for name in definition.stored_versions:
@@ -206,18 +231,31 @@ def judge(
             continue
         if stored is None:
             unprovable.append(f"what is stored at {name} cannot be told: it has no schema")
-        else:
+        elif not by_webhook:
             lost = crd.unspecified(structural, crd.specified_paths(stored))
             held = [path for path in lost if history.may_hold(path, structural, stored)]
             paths |= dict.fromkeys(held, f"specified at the stored version {name}")
     if record is not None:
-        lost = crd.unspecified(structural, record.specified)
+        # What a webhook converts may have another name at the storage version.
+        schemas = _all_structurals(definition) if by_webhook else (structural,)
+        lost = _lost_in_all(schemas, record.specified)
         paths |= {path: _PRESERVED if path == ANYTHING else "specified before" for path in lost}
     dropped = record.dropped if record is not None else frozenset()
     for path, objects in history.unspecified.items():
         if path not in dropped:
             paths[path] = f"named by managedFields of {counted(objects, 'object')}"
     return Loss(paths=paths, unprovable=tuple(unprovable), is_cut=history.is_cut)
+
+
+def _lost_in_all(
+    schemas: Sequence[Structural | None], specified: frozenset[str]
+) -> tuple[str, ...]:
+    lost = [frozenset(crd.unspecified(structural, specified)) for structural in schemas]
+    return tuple(sorted(frozenset.intersection(*lost)))
+
+
+def _all_structurals(definition: Definition) -> tuple[Structural | None, ...]:
+    return tuple(crd.structural_of(version) for version in definition.versions)
 
 
 def record_of_proof(definition: Definition, history: History) -> Record:

@@ -11,11 +11,14 @@ under an optimistic lock.
 import logging
 from dataclasses import replace
 from datetime import datetime
+from typing import NamedTuple
 
 from espalier.crd import Definition
 from espalier.engine import conditions
+from espalier.engine.calling import patiently
 from espalier.engine.checkpointing import Ledger
-from espalier.engine.conditions import Reason, counted
+from espalier.engine.conditions import Reason, counted, enumerated
+from espalier.engine.converting import compare_versions, converts_by_webhook
 from espalier.engine.guarding import Sentry
 from espalier.engine.losing import History, Record, record_of_proof
 from espalier.engine.pacing import Pacer
@@ -41,6 +44,23 @@ REWRITE, VERIFY = "rewrite", "verify"
 
 MAX_VERIFY_PASSES = 5
 MAX_TRIM_ATTEMPTS = 10
+
+
+class Migrated(NamedTuple):
+    """
+    What a run has come to.
+
+    Attributes:
+        definition: With its stored versions trimmed, if it is a proof.
+        tally: Of the last pass.
+        is_proved: A restricted run neither proves nor trims.
+        note: Sentences for people.
+    """
+
+    definition: Definition
+    tally: Tally
+    is_proved: bool
+    note: str
 
 
 class Migration:
@@ -71,15 +91,12 @@ class Migration:
             writes_per_second=settings.writes_per_second,
         )
         self._what = ""
+        self._note = ""
         self._seen_before = 0
 
-    async def migrate(self) -> tuple[Definition, Tally, bool]:
+    async def migrate(self) -> Migrated:
         """
         Bring all objects into form, and prove it.
-
-        Returns:
-            The definition with its stored versions trimmed, the counts of the last pass, and
-            whether it is a proof: a restricted run neither proves nor trims.
 
         Raises:
             RunStoppedError: It must not or cannot go on; the reason is the condition's.
@@ -89,13 +106,14 @@ class Migration:
         """
         settles_at_seconds = self._settles_at_seconds()
         await check_rights(self._planned, self._ports)
+        await self._see_no_other_migration()
         work, history = await self._prepare()
         if self._ledger.progress.phase != VERIFY:
             await self._rewrite_all(work)
         await self._settle(settles_at_seconds)
         tally, before = await self._verify(work)
         if restrictions_of(self._planned, tally):
-            return before, tally, False
+            return Migrated(before, tally, is_proved=False, note=self._note)
         trimmed = await self._trim(before)
         record = self._record_of(history)
         await self._ledger.save(
@@ -108,7 +126,7 @@ class Migration:
                 record=record,
             )
         )
-        return trimmed, tally, True
+        return Migrated(trimmed, tally, is_proved=True, note=self._note)
 
     async def before_page(self) -> None:
         """
@@ -143,6 +161,18 @@ class Migration:
         if tally.forbidden:
             await check_rights(self._planned, self._ports)
 
+    async def _see_no_other_migration(self) -> None:
+        definition, definitions = self._planned.definition, self._ports.definitions
+        others = await patiently(
+            lambda: definitions.other_migrations(definition), self._ports.clock
+        )
+        if others:
+            raise RunStoppedError(
+                Reason.OTHER_MIGRATION,
+                f"the server itself is about to migrate these objects: StorageVersionMigration"
+                f" {enumerated(others)}; this run waits for its end",
+            )
+
     async def _prepare(self) -> tuple[Rewriting | Removing, History]:
         """
         Prove by reading that nothing is lost.
@@ -158,6 +188,8 @@ class Migration:
             ),
         )
         rewriting = Rewriting(planned, self._ports, self._settings, self._pacer)
+        if converts_by_webhook(planned.definition):
+            self._note = await compare_versions(planned, self._ports, self._settings)
         if isinstance(planned, ServerPruned):
             history = await prove_harmless(planned, self._ports, rewriting, self, progress.record)
             return rewriting, history

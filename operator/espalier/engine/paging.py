@@ -15,7 +15,7 @@ from typing import NamedTuple, Protocol, TypeVar
 
 from espalier.engine.ports import Clock
 from espalier.engine.retrying import call_pause_seconds
-from espalier.errors import ExpiredTokenError, TransientError
+from espalier.errors import ConversionError, ExpiredTokenError, TransientError
 
 MAX_RESTARTS = 3
 MAX_TRANSIENT_FAILURES = 6
@@ -70,6 +70,7 @@ async def pages(
 
     Raises:
         ExpiredTokenError: Tokens expire faster than pages are worked on, again and again.
+        ConversionError: At once: the conversion webhook does not answer as it must.
         TransientError: The server stays busy or away.
     """
     token, listed, fresh_in_a_row, failures = start_token, Listed(start_token is None, 0), 0, 0
@@ -86,6 +87,8 @@ async def pages(
                 raise
             token, listed, fresh_in_a_row = None, Listed(True, listed.restarts + 1), 0
             continue
+        except ConversionError:
+            raise
         except TransientError as error:
             failures += 1
             if failures > MAX_TRANSIENT_FAILURES:

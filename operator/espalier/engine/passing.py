@@ -10,6 +10,7 @@ from typing import Protocol, TypeVar
 
 from espalier import crd
 from espalier.engine.conditions import Reason, enumerated
+from espalier.engine.converting import ask_webhook, converts_by_webhook
 from espalier.engine.owners import is_owned, names_owner
 from espalier.engine.pacing import Pacer, work_through
 from espalier.engine.paging import pages
@@ -92,6 +93,14 @@ class Work(Protocol[PageT]):
         Name the objects of a page.
         """
 
+    async def before_writing(self, key: ObjectKey) -> None:
+        """
+        See, by one of a page's objects, that writing does no harm.
+
+        Raises:
+            ConversionError: The conversion webhook does not answer.
+        """
+
     async def work_on(self, page: PageT, tally: Tally) -> None:
         """
         Bring the objects of a page into form, and count them.
@@ -109,6 +118,7 @@ class Rewriting:
         self.resource = planned.resource
         self.namespaces = planned.policy.namespaces or EVERYWHERE
         self._skips_owned = planned.policy.skips_owned
+        self._definition = planned.definition
         self._structural = None
         if isinstance(planned, ServerPruned):
             self._structural = crd.structural_of(planned.definition.storage)
@@ -132,6 +142,13 @@ class Rewriting:
         Name the objects of a page.
         """
         return [metadata.key for metadata in page.objects if not self._is_skipped(metadata)]
+
+    async def before_writing(self, key: ObjectKey) -> None:
+        """
+        Ask the conversion webhook, if there is one.
+        """
+        if converts_by_webhook(self._definition):
+            await ask_webhook(self._definition, self._ports.objects, key)
 
     async def work_on(self, page: MetadataPage, tally: Tally) -> None:
         """
@@ -212,6 +229,14 @@ class Removing:
         Name the objects of a page.
         """
         return [key_of(obj) for obj in page.objects if not self.is_skipped(obj)]
+
+    async def before_writing(self, key: ObjectKey) -> None:
+        """
+        Ask the conversion webhook, if there is one.
+        """
+        definition = self.remover.definition
+        if converts_by_webhook(definition):
+            await ask_webhook(definition, self._ports.objects, key)
 
     def is_skipped(self, obj: dict[str, JSON]) -> bool:
         """
@@ -367,8 +392,10 @@ async def go_through(
             work.fetch, work.namespaces, ports.clock, start_token=start_token
         ):
             await listener.before_page()
+            keys = work.keys_of(page)
+            if keys:
+                await work.before_writing(keys[0])
             if not is_sampled:
-                keys = work.keys_of(page)
                 await sample(ports.objects, work.resource, keys, pacer, structural=structural)
                 is_sampled = True
             await work.work_on(page, tally)

@@ -57,6 +57,9 @@ class Legacy:
         return self.policy.does("migrate") or self.policy.does("prune")
 
 
+STORAGE_MIGRATING = "StorageMigrating"
+"""A condition that kube-controller-manager sets on definitions."""
+
 REWRITING_STEPS = ("prune", "default", "migrate")
 """The steps that have a part in rewriting; the others follow it."""
 
@@ -106,6 +109,14 @@ def resource_of(definition: Definition, version: Version) -> Resource:
     )
 
 
+def is_migrated_by_others(definition: Definition) -> bool:
+    """
+    Tell whether the API server's own migration is at work on the objects.
+    """
+    condition = definition.condition(STORAGE_MIGRATING)
+    return condition is not None and condition.status == "True"
+
+
 def run_key(definition: Definition, policy: Policy) -> str:
     """
     Digest what a run is for: with another key it stops and starts over.
@@ -137,6 +148,12 @@ def _stop_by_state(definition: Definition) -> Stop | None:
         return Stop(Reason.PENDING, "the definition is being deleted; nothing is done")
     if not definition.established:
         return Stop(Reason.PENDING, "the definition is not established yet")
+    if is_migrated_by_others(definition):
+        return Stop(
+            Reason.OTHER_MIGRATION,
+            f"the condition {STORAGE_MIGRATING} says that a StorageVersionMigration is running;"
+            " this run waits for its end",
+        )
     return None
 
 
@@ -152,12 +169,6 @@ def _stop_by_policy(policy: Policy) -> Stop | None:
 
 
 def _stop_by_versions(definition: Definition) -> Stop | None:
-    if definition.conversion != "None":
-        return Stop(
-            Reason.WEBHOOK_UNAVAILABLE,
-            f"conversion strategy {definition.conversion} is not supported by this version;"
-            " nothing is done",
-        )
     try:
         storage = definition.storage
     except NoStorageVersionError as error:

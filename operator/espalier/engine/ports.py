@@ -247,6 +247,14 @@ class Definitions(Protocol):
         Server-side apply of ``status.conditions`` with the definition's uid; none takes ours away.
         """
 
+    async def other_migrations(self, definition: Definition) -> tuple[str, ...]:
+        """
+        Name the server's own migrations of these objects that have not come to their end.
+
+        Returns:
+            None where the server knows no such thing, or does not let us look.
+        """
+
 
 class Rights(Protocol):
     """

@@ -26,7 +26,7 @@ async def prove_harmless(
         RunStoppedError: Something would be lost, or nothing can tell, and nobody accepts it.
     """
     structural = crd.structural_of(planned.definition.storage)
-    historian = Historian(structural)
+    historian = Historian(planned.definition)
 
     def look_at(page: MetadataPage) -> None:
         for metadata in page.objects:

@@ -38,15 +38,16 @@ def _restrictions(planned: Plan, tally: Tally | None) -> Iterator[str]:
         )
 
 
-def words_of(planned: Plan, tally: Tally | None) -> tuple[Condition, ...]:
+def words_of(planned: Plan, tally: Tally | None, *, note: str = "") -> tuple[Condition, ...]:
     """
     Make the condition of a run that has come to its end.
 
     Args:
         tally: Of the last pass; None if there was nothing to pass over.
+        note: A sentence to add.
     """
     definition, restrictions = planned.definition, restrictions_of(planned, tally)
-    notes = " ".join(_notes(planned, tally))
+    notes = ". ".join(filter(None, (*_notes(planned, tally), note)))
     if tally is not None and not restrictions:
         return conditions.current(definition, objects=tally.seen, note=notes)
     done = "no object was rewritten"

@@ -14,6 +14,7 @@ from espalier.engine.tallying import cause_of
 from espalier.errors import (
     ClusterError,
     ConflictError,
+    ConversionError,
     ForbiddenError,
     NotFoundError,
     RejectedError,
@@ -152,7 +153,10 @@ class Attempt(Protocol):
 
 async def persist(what: Attempt, clock: Clock, pacer: Pacer) -> Fate:
     """
-    Try until it is decided, with bounded retries; a cluster's errors never come out of it.
+    Try until it is decided, with bounded retries; of a cluster's errors one comes out of it.
+
+    Raises:
+        ConversionError: The conversion webhook does not answer; no more must be written.
     """
     attempt = 0
     while True:
@@ -160,6 +164,8 @@ async def persist(what: Attempt, clock: Clock, pacer: Pacer) -> Fate:
         try:
             async with pacer.turn():
                 fate = await what.attempt()
+        except ConversionError:
+            raise
         except ClusterError as error:
             if isinstance(error, TransientError):
                 pacer.struggled(error)

@@ -237,8 +237,9 @@ async def _bring_into_form(
     if not planned.rewrites:
         return definition, words_of(planned, None), False
     migration = Migration(planned, ports, settings, ledger=ledger, reporter=reporter, sentry=sentry)
-    definition, tally, is_proved = await migration.migrate()
-    return definition, words_of(planned, tally), is_proved
+    migrated = await migration.migrate()
+    words = words_of(planned, migrated.tally, note=migrated.note)
+    return migrated.definition, words, migrated.is_proved
 
 
 def _is_done(planned: Plan, ledger: Ledger) -> bool:

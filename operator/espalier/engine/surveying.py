@@ -11,17 +11,17 @@ from typing import NamedTuple, Protocol
 
 from espalier import crd, schema
 from espalier.crd import Definition
-from espalier.engine.comparing import Comparison, ConversionLoss
+from espalier.engine.comparing import ConversionLoss
 from espalier.engine.counting import Counter, Counts, general
 from espalier.engine.judging import violations_of, without_values
 from espalier.engine.losing import Historian, Loss, Record, judge
 from espalier.engine.paging import pages
-from espalier.engine.planning import resource_of
-from espalier.engine.ports import Clock, ObjectKey, ObjectPage, Objects, StoredMetadata
+from espalier.engine.ports import Clock, ObjectKey, Objects, StoredMetadata
 from espalier.engine.pruning import Pruner
+from espalier.engine.reading import VersionsReader
 from espalier.engine.removing import key_of
 from espalier.engine.rewriting import identity_of
-from espalier.errors import MalformedValueError, NothingServedError
+from espalier.errors import MalformedValueError
 from espalier.findings import FieldError
 from espalier.paths import JSON
 from espalier.schema import Profile
@@ -130,19 +130,6 @@ class Onlooker(Protocol):
         """
 
 
-class _Pages(NamedTuple):
-    """
-    The same page at several versions; the first one is led by.
-    """
-
-    first: ObjectPage
-    others: Sequence[ObjectPage]
-
-    @property
-    def continue_token(self) -> str | None:
-        return self.first.continue_token
-
-
 async def survey(
     definition: Definition,
     objects: Objects,
@@ -163,15 +150,14 @@ async def survey(
         SchemaParseError: A schema cannot be read.
         ClusterError: The objects could not be listed.
     """
-    reader = _Reader(definition, objects, scope.page_size)
+    reader = VersionsReader(definition, objects, scope.page_size)
     surveyor = Surveyor(definition, candidate=scope.candidate)
     for namespace in dict.fromkeys(scope.namespaces) or ("",):
         fetch = reader.fetcher(namespace)
         async for page, _ in pages(fetch, clock):
             for obj in page.first.objects:
                 surveyor.look_at(obj)
-            for comparison, other in zip(reader.comparisons, page.others, strict=True):
-                await comparison.compare(page.first.objects, other.objects)
+            await reader.compare(page)
             if onlooker is not None:
                 await onlooker.surveyed(surveyor.objects, remaining=page.first.remaining)
     return replace(
@@ -213,7 +199,7 @@ class Surveyor:
             self._structural, profile=Profile.APISERVER, preserve_unknown_fields=True
         )
         self._pruner = Pruner(effective) if effective.preserve_unknown_fields else None
-        self._historian = Historian(self._structural)
+        self._historian = Historian(effective)
         self._counters = {name: Counter() for name in Normalising.__dataclass_fields__}
         self._violations = Counter()
         self._unwritable = Counter()
@@ -280,54 +266,6 @@ class Surveyor:
 
     def _count(self, kind: str, key: ObjectKey, paths: Iterable[str]) -> None:
         self._counters[kind].add(key, paths)
-
-
-class _Reader:
-    """
-    Lists objects at the storage version, and at each further version at which some are stored.
-    """
-
-    def __init__(self, definition: Definition, objects: Objects, page_size: int) -> None:
-        served = [version for version in definition.versions if version.served]
-        storage = definition.storage
-        if not served:
-            raise NothingServedError(definition.name, storage.name)
-        self._objects = objects
-        self._page_size = page_size
-        self.resource = resource_of(definition, storage if storage.served else served[0])
-        further = [name for name in definition.stored_versions if name != self.resource.version]
-        self.comparisons = [
-            Comparison(objects, resource_of(definition, version), self.resource)
-            for version in served
-            if storage.served and version.name in further
-        ]
-        compared = {comparison.resource.version for comparison in self.comparisons}
-        self.unread_versions = tuple(name for name in further if name not in compared)
-
-    def fetcher(self, namespace: str) -> "_Fetcher":
-        return _Fetcher(self, namespace)
-
-    async def fetch(self, token: str | None, namespace: str) -> _Pages:
-        # A token names a key and a resource version, and is the same for all versions.
-        listed = [
-            await self._objects.list_objects(
-                resource,
-                page_size=self._page_size,
-                continue_token=token,
-                namespace=namespace,
-            )
-            for resource in (self.resource, *(each.resource for each in self.comparisons))
-        ]
-        return _Pages(listed[0], listed[1:])
-
-
-@dataclass(frozen=True, slots=True)
-class _Fetcher:
-    reader: _Reader
-    namespace: str
-
-    async def __call__(self, token: str | None) -> _Pages:
-        return await self.reader.fetch(token, self.namespace)
 
 
 def _history_of(obj: dict[str, JSON], key: ObjectKey) -> StoredMetadata:

@@ -27,10 +27,12 @@ MODE_LABEL = "espalier.dev/mode"
 """Opts a definition in; without it nothing but the structural condition is kept."""
 
 # What ends without the definition being changed, and without anything that tells of it: a person
-# grants a right, another process gives its lease back.
+# grants a right, another process gives its lease back, a webhook comes up again.
 _LONGEST_PAUSES: Mapping[str, float] = {
     Reason.FORBIDDEN: retrying.FORBIDDEN_PAUSE_SECONDS,
     Reason.PENDING: 15.0,
+    Reason.OTHER_MIGRATION: 15.0,
+    Reason.WEBHOOK_UNAVAILABLE: 60.0,
 }
 
 

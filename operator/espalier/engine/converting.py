@@ -1,0 +1,65 @@
+"""
+Conversion by webhook: whether it answers, and what it seems to lose.
+
+A write while the webhook is away can cost an object its managedFields, so it is asked before each
+page: by a read of one of its objects in each served version.
+"""
+
+from espalier.crd import Definition
+from espalier.engine.comparing import ConversionLoss
+from espalier.engine.conditions import counted
+from espalier.engine.paging import pages
+from espalier.engine.planning import Plan, resource_of
+from espalier.engine.ports import ObjectKey, Objects
+from espalier.engine.reading import VersionsReader
+from espalier.engine.settings import Ports, RunSettings
+from espalier.errors import NotFoundError
+
+
+def converts_by_webhook(definition: Definition) -> bool:
+    """
+    Tell whether versions differ by more than their names.
+    """
+    return definition.conversion != "None"
+
+
+async def ask_webhook(definition: Definition, objects: Objects, key: ObjectKey) -> None:
+    """
+    Read an object in each served version.
+
+    Raises:
+        ConversionError: The webhook does not answer as it must.
+    """
+    for version in definition.versions:
+        if version.served:
+            try:
+                await objects.get_object(resource_of(definition, version), key)
+            except NotFoundError:
+                return
+
+
+async def compare_versions(planned: Plan, ports: Ports, settings: RunSettings) -> str:
+    """
+    Read all objects at each stored version that is served, and say what only the older ones show.
+
+    Returns:
+        A sentence; empty if there is nothing to tell.
+    """
+    reader = VersionsReader(planned.definition, ports.objects, settings.page_size)
+    if not reader.comparisons:
+        return ""
+    for namespace in planned.policy.namespaces or ("",):
+        async for page, _ in pages(reader.fetcher(namespace), ports.clock):
+            await reader.compare(page)
+    told = [_told(comparison.loss()) for comparison in reader.comparisons]
+    return ". ".join(sentence for sentence in told if sentence)
+
+
+def _told(loss: ConversionLoss) -> str:
+    if not loss.lost.objects:
+        return ""
+    return (
+        f"Before the rewrite version {loss.version} showed what the storage version did not (fields"
+        f" that the webhook renames look so) in {counted(loss.lost.objects, 'object')}:"
+        f" {loss.lost.describe()}"
+    )

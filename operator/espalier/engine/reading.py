@@ -1,0 +1,106 @@
+"""
+Lists objects at the storage version, and at each further version at which some are stored.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from espalier.crd import Definition
+from espalier.engine.comparing import Comparison
+from espalier.engine.planning import resource_of
+from espalier.engine.ports import ObjectPage, Objects
+from espalier.errors import NothingServedError
+
+
+class Pages(NamedTuple):
+    """
+    The same page at several versions; the first one leads.
+    """
+
+    first: ObjectPage
+    others: Sequence[ObjectPage]
+
+    @property
+    def continue_token(self) -> str | None:
+        """
+        Asks for the next page; None after the last one.
+        """
+        return self.first.continue_token
+
+
+class VersionsReader:
+    """
+    Reads whole objects.
+
+    Attributes:
+        resource: At the storage version, or, where that is not served, the first one that is.
+        comparisons: One for each further stored version that is served.
+        unread_versions: Stored versions that nobody can read through.
+
+    Raises:
+        NothingServedError: No version is served.
+        NoStorageVersionError: Not exactly one version is marked.
+    """
+
+    def __init__(self, definition: Definition, objects: Objects, page_size: int) -> None:
+        served = [version for version in definition.versions if version.served]
+        storage = definition.storage
+        if not served:
+            raise NothingServedError(definition.name, storage.name)
+        self._objects = objects
+        self._page_size = page_size
+        self.resource = resource_of(definition, storage if storage.served else served[0])
+        further = [name for name in definition.stored_versions if name != self.resource.version]
+        self.comparisons = [
+            Comparison(objects, resource_of(definition, version), self.resource)
+            for version in served
+            if storage.served and version.name in further
+        ]
+        compared = {comparison.resource.version for comparison in self.comparisons}
+        self.unread_versions = tuple(name for name in further if name not in compared)
+
+    def fetcher(self, namespace: str) -> "Fetcher":
+        """
+        Make what lists one namespace, or all of them for an empty text.
+        """
+        return Fetcher(self, namespace)
+
+    async def fetch(self, token: str | None, namespace: str) -> Pages:
+        """
+        List a page at each version.
+        """
+        # A token names a key and a resource version, and is the same for all versions.
+        listed = [
+            await self._objects.list_objects(
+                resource,
+                page_size=self._page_size,
+                continue_token=token,
+                namespace=namespace,
+            )
+            for resource in (self.resource, *(each.resource for each in self.comparisons))
+        ]
+        return Pages(listed[0], listed[1:])
+
+    async def compare(self, page: Pages) -> None:
+        """
+        Compare what each version shows with what the storage version does.
+        """
+        for comparison, other in zip(self.comparisons, page.others, strict=True):
+            await comparison.compare(page.first.objects, other.objects)
+
+
+@dataclass(frozen=True, slots=True)
+class Fetcher:
+    """
+    Lists the pages of one namespace.
+    """
+
+    reader: VersionsReader
+    namespace: str
+
+    async def __call__(self, token: str | None) -> Pages:
+        """
+        List one page at each version.
+        """
+        return await self.reader.fetch(token, self.namespace)
