@@ -32,7 +32,34 @@ def of(schema: JSON) -> JSON:
 DEFAULTED: JSON = {"type": "string", "default": "x"}
 PRESERVE: dict[str, JSON] = {"x-kubernetes-preserve-unknown-fields": True}
 
+ONE_OF_TWO: dict[str, JSON] = {
+    "type": "object",
+    "properties": {"a": of(DEFAULTED), "b": of(DEFAULTED)},
+}
+
 FOUND: tuple[tuple[JSON, list[str]], ...] = (
+    (
+        of({"type": "string", "properties": {"b": DEFAULTED}}),
+        ["properties[a].properties[b].default nested-default"],
+    ),
+    (
+        of({"type": "object", "required": ["b"], "properties": {"b": DEFAULTED}}),
+        [
+            "properties[a].properties[b].default nested-default",
+            "properties[a].properties[b].default zero-value-default",
+        ],
+    ),
+    (
+        of({"type": "number", "minimum": 1, "maximum": 1, "exclusiveMaximum": True}),
+        ["properties[a].minimum empty-range"],
+    ),
+    (
+        of({"type": "array", "items": {"type": "string", "const": "x", "anyOf": [{"const": 1}]}}),
+        [
+            "properties[a].items.const unknown-keyword",
+            "properties[a].items.anyOf[0].const unknown-keyword",
+        ],
+    ),
     (of(of(DEFAULTED)), ["properties[a].properties[a].default nested-default"]),
     (
         of({"type": "object", "additionalProperties": DEFAULTED}),
@@ -142,6 +169,19 @@ def test_every_rule_is_tested() -> None:
         of({"type": "number", "enum": [1, 1.5], "minimum": 1, "maximum": 1}),
         of({"type": "object", **PRESERVE, "properties": {"b": of({"type": "string"})}}),
         of({"$ref": "#/x"}),
+        of({"type": "string", "const": "x"}),
+        of(of({"type": "string", "default": ""})),
+        of(of({"type": "boolean", "default": False})),
+        of({"type": "object", "minProperties": 1, "properties": {"b": DEFAULTED}}),
+        of(
+            {
+                "type": "object",
+                "required": ["c"],
+                "properties": {"b": DEFAULTED, "c": {"type": "string"}},
+            }
+        ),
+        {**ONE_OF_TWO, "oneOf": [{"required": ["a"]}, {"required": ["b"]}]},
+        {**ONE_OF_TWO, "maxProperties": 1},
         of({"type": "object", "not": {"required": ["x"]}}),
         of({"type": "string", "nullable": True, "anyOf": [{"enum": ["a"]}]}),
         None,

@@ -4,6 +4,7 @@ One CustomResourceDefinition: its versions, what is stored, and what its schemas
 
 from espalier.crd.checking import Rejection, check_definition
 from espalier.crd.definition import Condition, Definition, Version, read_definition
+from espalier.crd.hinting import hint_for
 from espalier.crd.linting import Lint, lint
 from espalier.crd.publishing import OpenAPI, publish, published_versions
 from espalier.crd.resources import resource_of
@@ -29,6 +30,7 @@ __all__ = [
     "Version",
     "Warned",
     "check_definition",
+    "hint_for",
     "is_atomic",
     "lint",
     "may_lie_in",

@@ -131,15 +131,16 @@ def unknown_fields(manifest: JSON) -> Iterator[Path]:
     yield from _unknown(manifest, _V1BETA1 if is_beta else _V1, ())
 
 
-def unknown_keywords(raw: JSON, path: Path) -> Iterator[Path]:
+def unknown_keywords(raw: JSON, path: Path, *, silent: bool) -> Iterator[Path]:
     """
-    Yield the keywords of a schema that no API server knows, wherever they stand.
+    Yield the keywords of a schema that no API server knows.
 
     Args:
         raw: The decoded ``openAPIV3Schema``.
         path: Where it stands.
+        silent: Whether those are among them that the server drops without a word, too.
     """
-    yield from _unknown(raw, _WHOLE_SCHEMA, path)
+    yield from _unknown(raw, _WHOLE_SCHEMA if silent else _SCHEMA, path)
 
 
 def _unknown(value: JSON, shape: _Shape, path: Path) -> Iterator[Path]:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from espalier import schema
 from espalier.crd.definition import Definition
+from espalier.crd.knownfields import unknown_keywords
 from espalier.errors import SchemaParseError
 from espalier.paths import JSON, Key, Path, render_path
 from espalier.schema import Profile, Structural, ValueValidation
@@ -44,14 +45,24 @@ def lint(definition: Definition) -> tuple[Lint, ...]:
     """
     found: list[Lint] = []
     for index, version in enumerate(definition.versions):
+        path = ("spec", "versions", index, "schema", "openAPIV3Schema")
         try:
             structural = schema.parse(version.schema, profile=Profile.APISERVER)
         except SchemaParseError:
             continue
         if structural is not None:
-            path = ("spec", "versions", index, "schema", "openAPIV3Schema")
+            found += _unknown_keywords(version.schema, path)
             found += _lint_node(structural, _Place(path))
     return tuple(found)
+
+
+def _unknown_keywords(raw: JSON, path: Path) -> Iterator[Lint]:
+    # Of all others API servers warn themselves.
+    told = frozenset(unknown_keywords(raw, path, silent=False))
+    for below in unknown_keywords(raw, path, silent=True):
+        if below not in told:
+            detail = "API servers know no such keyword, and drop it here without a warning"
+            yield Lint("unknown-keyword", below, detail)
 
 
 class _Place(NamedTuple):
@@ -83,8 +94,12 @@ def _lint_node(node: Structural, place: _Place) -> Iterator[Lint]:
         elif is_required:
             inner = may_be_absent
         else:
-            inner = below
-        yield from _default_of_property(child, below, may_be_absent)
+            inner = below if _might_default_to_empty(node, name) else None
+        if node.type in ("", "object"):
+            yield from _default_of_property(child, below, may_be_absent)
+        elif child.default is not None:
+            detail = f"never applies: what it is a field of is of type {node.type}"
+            yield Lint("nested-default", (*below, "default"), detail)
         yield from _lint_node(child, _Place(below, inner, is_required, place.within_map))
     if node.items is not None:
         # An item that is listed is there, whatever its own fields are.
@@ -95,8 +110,35 @@ def _lint_node(node: Structural, place: _Place) -> Iterator[Lint]:
         yield from _lint_node(node.additional_properties, _Place(below, within_map=True))
 
 
+def _might_default_to_empty(parent: Structural, name: str) -> bool:
+    # Where {} would be refused, or the junctors of the parent make its presence a choice, nobody
+    # expects a property to be there on its own.
+    child = parent.properties[name]
+    chosen = {
+        field
+        for _, validation in _validations(parent)
+        if validation is not parent.value_validation
+        for field in validation.required
+    }
+    return (
+        name not in chosen
+        and parent.value_validation.max_properties is None
+        and child.value_validation.min_properties in (None, 0)
+        and not any(_lacks_required(child, validation) for _, validation in _validations(child))
+    )
+
+
+def _lacks_required(node: Structural, validation: ValueValidation) -> bool:
+    return any(
+        name not in node.properties or node.properties[name].default is None
+        for name in validation.required
+    )
+
+
 def _default_of_property(node: Structural, path: Path, absent: Path | None) -> Iterator[Lint]:
-    if node.default is not None and absent is not None:
+    # To default to a zero value is no more than to say what absence means.
+    is_zero = node.default in ("", 0, False, [], {})
+    if node.default is not None and absent is not None and not is_zero:
         name = absent[-1]
         detail = f"does not apply where {name} is absent, since {name} itself has no default"
         yield Lint("nested-default", (*path, "default"), detail)
@@ -169,14 +211,18 @@ def _validations(node: Structural) -> Iterator[tuple[Path, ValueValidation]]:
 
 def _ranges(node: Structural, place: _Place) -> Iterator[Lint]:
     for below, validation in _validations(node):
-        for least, most, name in (
-            (validation.minimum, validation.maximum, "imum"),
-            (validation.min_length, validation.max_length, "Length"),
-            (validation.min_items, validation.max_items, "Items"),
-            (validation.min_properties, validation.max_properties, "Properties"),
+        is_open = validation.exclusive_minimum or validation.exclusive_maximum
+        for least, most, name, excludes in (
+            (validation.minimum, validation.maximum, "imum", is_open),
+            (validation.min_length, validation.max_length, "Length", False),
+            (validation.min_items, validation.max_items, "Items", False),
+            (validation.min_properties, validation.max_properties, "Properties", False),
         ):
-            if least is not None and most is not None and least > most:
-                detail = f"above max{name}: no value satisfies both"
+            if least is None or most is None:
+                continue
+            if least > most or (least == most and excludes):
+                how = "equal to" if least == most else "above"
+                detail = f"{how} max{name}: no value satisfies both"
                 yield Lint("empty-range", (*place.path, *below, f"min{name}"), detail)
 
 
@@ -245,6 +291,6 @@ _CHECKS: tuple[Callable[[Structural, _Place], Iterator[Lint]], ...] = (
 RULES = (
     *("default-within-map", "empty-range", "enum-null", "enum-nullable", "enum-type"),
     *("nested-default", "optional-map-key", "pattern", "preserved-or-pruned"),
-    *("required-undeclared", "struct-default", "zero-value-default"),
+    *("required-undeclared", "struct-default", "unknown-keyword", "zero-value-default"),
 )
 """The names of all rules."""
