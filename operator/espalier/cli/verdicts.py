@@ -148,18 +148,21 @@ class _Judge:
         judge = schema.default_judge(profile=Profile.APISERVER)
         for found in crd.check_definition(self.document.value, self.old, judge=judge):
             text = f"the API server refuses to {act} it: {found}"
-            yield self._finding(f"{act}/{found.error.origin or 'rule'}", found.v1_path, text)
+            made = self._finding(f"{act}/{found.error.origin or 'rule'}", found.v1_path, text)
+            yield replace(made, hint=crd.hint_for(found, self.document.value))
 
     def warnings(self) -> Iterator[Finding]:
         for warned in crd.server_warnings(self.document.value, self.old):
             text = f"the API server warns: {warned.text}"
             rule = f"server/{warned.rule}"
-            yield self._finding(rule, warned.path, text, level=Level.WARNING)
+            made = self._finding(rule, warned.path, text, level=Level.WARNING)
+            yield replace(made, hint=crd.hint_for(warned))
 
     def lints(self) -> Iterator[Finding]:
         for lint in crd.lint(self.definition):
             text = f"{render_path(lint.path)}: {lint.detail}"
-            yield self._finding(f"lint/{lint.rule}", lint.path, text, level=Level.WARNING)
+            made = self._finding(f"lint/{lint.rule}", lint.path, text, level=Level.WARNING)
+            yield replace(made, hint=crd.hint_for(lint))
 
     def notes(
         self, profile: Profile, structural: Mapping[Profile, Sequence[Finding]]
