@@ -10,7 +10,7 @@ import os
 import random
 from collections import Counter
 from collections.abc import Callable, Iterator
-from itertools import product
+from itertools import pairwise, product
 from types import MappingProxyType
 from typing import Any
 
@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 from espalier import schema
 from espalier.paths import JSON
-from espalier.schema import Profile, Structural, translating
+from espalier.schema import Profile, Resource, Structural, translating
 from espalier.schema.formats import FORMATS
 from espalier.schema.screening import Validation
 from tests.schema.test_validation import GOOD_AND_BAD
@@ -338,3 +338,46 @@ def test_drawn_values_are_judged_alike_by_the_fast_path_and_by_the_exact_engine(
     assert counted["valid"] > 5_000
     assert counted["invalid"] > 5_000
     assert counted["sure"] > 0.8 * counted["valid"]
+
+
+def answers_of(obj: dict[str, JSON], old: dict[str, JSON], resource: Resource) -> list[str]:
+    found = (
+        schema.check_creation(obj, resource),
+        schema.check_update(obj, old, resource),
+        schema.check_status_update(obj, old, resource),
+    )
+    return [str(error) for answer in found for error in answer.errors]
+
+
+@settings(
+    max_examples=100,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+@given(drawn_nodes(), drawn_nodes(), st.integers(0, 1 << 32))
+def test_writes_are_answered_alike_with_and_without_the_screen(
+    spec: Node, status: Node, seed: int
+) -> None:
+    raw = {"type": "object", "properties": {"spec": spec, "status": status}}
+    resource = Resource(
+        api_version="example.com/v1",
+        kind="Foo",
+        structural=parsed(raw, Profile.APISERVER),
+        has_status=bool(seed % 2),
+    )
+    own: dict[str, JSON] = {"apiVersion": "example.com/v1", "kind": "Foo", "metadata": METADATA}
+    chance = random.Random(seed)  # noqa: S311 - no secret
+    objects = [
+        own | {"spec": near(spec, chance), "status": near(status, chance)} for _ in range(12)
+    ]
+
+    screened = [answers_of(*pair, resource) for pair in pairwise(objects)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Validation, "is_surely_valid", lambda _self, _value: False)
+        walked = [answers_of(*pair, resource) for pair in pairwise(objects)]
+
+    assert screened == walked
+
+
+METADATA: JSON = {"name": "x", "namespace": "y", "resourceVersion": "1"}

@@ -14,12 +14,13 @@ from espalier.findings import ErrorType, FieldError
 from espalier.paths import JSON, Path
 from espalier.schema.listtypes import check_list_types, new_list_errors
 from espalier.schema.metachecking import check_embedded
-from espalier.schema.model import Structural
+from espalier.schema.model import Profile, Structural
 from espalier.schema.objectmeta import decode_metadata
 from espalier.schema.ratcheting import Correlation, Tolerance
 from espalier.schema.rootchecking import check_own_metadata, check_updated_metadata
 from espalier.schema.ruling import NO_JUDGE, Answer, RuleJudge, answer_with_rules
 from espalier.schema.scaling import Scale, check_scale
+from espalier.schema.screening import compile_validation
 from espalier.schema.validation import check_keywords, distinct
 
 Object: TypeAlias = dict[str, JSON]
@@ -57,14 +58,15 @@ def check_creation(obj: Object, resource: Resource, *, rules: RuleJudge = NO_JUD
         apiextensions-apiserver, ``pkg/registry/customresource/strategy.go``, ``Validate``.
     """
     change = _Change(obj, None, None)
+    structural = _to_be_walked(obj, resource)
     errors = [*_type_meta(obj, resource)]
     if not errors:
         own = _own_metadata(obj, is_namespaced=resource.is_namespaced, is_common=False)
-        errors = [*distinct(own), *_keywords(change, resource)]
+        errors = [*distinct(own), *_keywords(change, structural)]
         errors += check_scale(obj, resource.scale, of_status=False)
         errors += check_scale(obj, resource.scale, of_status=True)
-    errors += check_embedded(obj, resource.structural)
-    errors += check_list_types(obj, resource.structural)
+    errors += check_embedded(obj, structural)
+    errors += check_list_types(obj, structural)
     return _with_rules(errors, change, resource, rules)
 
 
@@ -92,16 +94,17 @@ def check_update(
         if "status" in old:
             new["status"] = old["status"]
     change = _Change.of(new, old, resource)
+    structural = _to_be_walked(new, resource)
     errors = [*_common(change, resource)]
     type_meta = [*_type_meta(new, resource)]
     errors += type_meta
     if not type_meta:
         errors += distinct(_updated_metadata(change))
-        errors += _keywords(change, resource)
+        errors += _keywords(change, structural)
         errors += check_scale(new, resource.scale, of_status=False)
         errors += check_scale(new, resource.scale, of_status=True)
-    errors += check_embedded(new, resource.structural)
-    errors += new_list_errors(new, old, resource.structural)
+    errors += check_embedded(new, structural)
+    errors += new_list_errors(new, old, structural)
     return _with_rules(errors, change, resource, rules)
 
 
@@ -123,14 +126,15 @@ def check_status_update(
     if "status" in obj:
         new["status"] = obj["status"]
     change = _Change.of(new, old, resource)
+    structural = _to_be_walked(new, resource)
     errors = [*_common(change, resource)]
     type_meta = [*_type_meta(new, resource)]
     errors += type_meta
     if not type_meta:
         errors += distinct(_updated_metadata(change))
-        errors += _status_keywords(change, resource)
+        errors += _status_keywords(change, structural)
         errors += check_scale(new, resource.scale, of_status=True)
-    errors += new_list_errors(new, old, resource.structural)
+    errors += new_list_errors(new, old, structural)
     return _with_rules(errors, change, resource, rules)
 
 
@@ -207,15 +211,20 @@ def _decoded(obj: Object) -> "Object | FieldError":
     return decoded if isinstance(decoded, dict) else {}
 
 
-def _keywords(change: _Change, resource: Resource) -> tuple[FieldError, ...]:
-    if resource.structural is None:
+def _to_be_walked(obj: Object, resource: Resource) -> Structural | None:
+    # None if the schema has surely nothing against the object. Then nothing is to be forgiven.
+    validation = compile_validation(resource.structural, Profile.APISERVER)
+    return None if validation.is_surely_valid(obj) else resource.structural
+
+
+def _keywords(change: _Change, structural: Structural | None) -> tuple[FieldError, ...]:
+    if structural is None:
         return ()
-    return check_keywords(change.new, resource.structural, before=change.correlation)
+    return check_keywords(change.new, structural, before=change.correlation)
 
 
-def _status_keywords(change: _Change, resource: Resource) -> tuple[FieldError, ...]:
+def _status_keywords(change: _Change, structural: Structural | None) -> tuple[FieldError, ...]:
     # Without a schema of its own a status is not looked at, nor is one that is taken away.
-    structural = resource.structural
     node = None if structural is None else structural.properties.get("status")
     if node is None or "status" not in change.new or change.correlation is None:
         return ()
