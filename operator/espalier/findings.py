@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
+from types import MappingProxyType
 from typing import NamedTuple
 
 import orjson
@@ -49,6 +50,14 @@ _WITHOUT_VALUE = frozenset(
 class Pointed(str):
     """
     A text that the server holds by a pointer, and therefore prints as JSON.
+    """
+
+    __slots__ = ()
+
+
+class Printed(str):
+    """
+    A value as the server prints it, where it holds one with an order of its own.
     """
 
     __slots__ = ()
@@ -94,6 +103,32 @@ class FieldError:
             text = f"{text}: {render_value(self.value)}"
         return f"{text}: {self.detail}" if self.detail else text
 
+    @property
+    def reason(self) -> str:
+        """
+        The reason of a status cause: ``FieldValueInvalid``.
+
+        Source:
+            apimachinery, ``pkg/util/validation/field/errors.go``, ``ErrorType``.
+        """
+        return _REASONS[self.type]
+
+
+_REASONS = MappingProxyType(
+    {
+        ErrorType.REQUIRED: "FieldValueRequired",
+        ErrorType.FORBIDDEN: "FieldValueForbidden",
+        ErrorType.INVALID: "FieldValueInvalid",
+        ErrorType.TYPE_INVALID: "FieldValueTypeInvalid",
+        ErrorType.NOT_SUPPORTED: "FieldValueNotSupported",
+        ErrorType.DUPLICATE: "FieldValueDuplicate",
+        ErrorType.TOO_LONG: "FieldValueTooLong",
+        ErrorType.TOO_MANY: "FieldValueTooMany",
+        ErrorType.TOO_FEW: "FieldValueTooFew",
+        ErrorType.INTERNAL: "InternalError",
+    }
+)
+
 
 def render_value(value: JSON) -> str:
     """
@@ -105,6 +140,8 @@ def render_value(value: JSON) -> str:
     match value:
         case Pointed():
             return go_json(value)
+        case Printed():
+            return str(value)
         case str():
             return quote(value)
         case float():

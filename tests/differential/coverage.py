@@ -73,6 +73,13 @@ def render(hits: Mapping[str, int]) -> Iterator[str]:
         yield f"  {rule:42}{hits[rule]:8}{few}"
 
 
+def rare(hits: Mapping[str, int]) -> list[str]:
+    """
+    Name the rules that were hit too seldom for a run to mean anything.
+    """
+    return [rule for rule in RULES if hits[rule] < LEAST_HITS]
+
+
 def _exceptions(root: Structural) -> Iterator[str]:
     waiting = [(root, True)]
     while waiting:

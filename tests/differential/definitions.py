@@ -7,9 +7,10 @@ from copy import deepcopy
 from hypothesis import strategies as st
 
 from espalier.paths import JSON
-from tests.differential.strategies import roots
-
-Node = dict[str, JSON]
+from tests.differential import schemas
+from tests.differential.dice import Dice
+from tests.differential.strategies import dice as dices
+from tests.differential.worsening import Node
 
 _CONVERSIONS: tuple[JSON, ...] = (
     {"strategy": "None"},
@@ -132,8 +133,14 @@ _UNREADABLE: Node = {
 }
 
 
-@st.composite
-def definitions(draw: st.DrawFn) -> Node:
+def definitions() -> st.SearchStrategy[Node]:
+    """
+    Make definitions, for the property tests.
+    """
+    return dices.map(definition)
+
+
+def definition(dice: Dice) -> Node:
     """
     Make a definition that is mostly right but for its schemas.
     """
@@ -141,7 +148,7 @@ def definitions(draw: st.DrawFn) -> Node:
         "group": "example.com",
         "scope": "Namespaced",
         "names": {"plural": "foos", "kind": "Foo"},
-        "versions": draw(_versions()),
+        "versions": _versions(dice),
     }
     for name, values in (
         ("conversion", _CONVERSIONS),
@@ -149,104 +156,99 @@ def definitions(draw: st.DrawFn) -> Node:
         ("group", ("", "example", "Foo.example.com", "foo.k8s.io", "kubernetes.io")),
         ("scope", ("", "Odd", "Cluster")),
     ):
-        if _seldom(draw, 10):
-            spec[name] = draw(st.sampled_from(values))
-    if _seldom(draw, 5):
-        spec["preserveUnknownFields"] = draw(st.booleans())
+        if dice.seldom(10):
+            spec[name] = dice.pick(values)
+    if dice.seldom(5):
+        spec["preserveUnknownFields"] = dice.seldom(2)
     made: Node = {
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
-        "metadata": draw(_metadata(spec)),
+        "metadata": _metadata(dice, spec),
         "spec": spec,
     }
-    if _seldom(draw, 4):
-        made["status"] = draw(st.sampled_from(_STATUSES))
+    if dice.seldom(4):
+        made["status"] = dice.pick(_STATUSES)
     return made
 
 
-@st.composite
-def updates(draw: st.DrawFn, old: Node) -> Node:
+def updated(dice: Dice, old: Node) -> Node:
     """
     Make a definition that replaces an old one: often the same but for one thing.
     """
-    new, other = deepcopy(old), draw(definitions())
+    new, other = deepcopy(old), definition(dice)
     new.pop("status", None)
     before, after = new["spec"], other["spec"]
     assert isinstance(before, dict)
     assert isinstance(after, dict)
     for name in sorted({*before, *after}):
-        if _seldom(draw, 3):
+        if dice.seldom(3):
             if name in after:
                 before[name] = after[name]
             else:
                 before.pop(name)
-    if _seldom(draw, 6):
+    if dice.seldom(6):
         new["metadata"] = other["metadata"]
     return new
 
 
-@st.composite
-def _metadata(draw: st.DrawFn, spec: Node) -> Node:
-    if _seldom(draw, 8):
-        return draw(st.sampled_from(_METADATA))
+def _metadata(dice: Dice, spec: Node) -> Node:
+    if dice.seldom(8):
+        return dice.pick(_METADATA)
     names = spec["names"]
     plural = names.get("plural", "") if isinstance(names, dict) else ""
     made: Node = {"name": f"{plural}.{spec['group']}"}
-    if _seldom(draw, 4):
-        approval: JSON = {"api-approved.kubernetes.io": draw(st.sampled_from(_APPROVALS))}
+    if dice.seldom(4):
+        approval: JSON = {"api-approved.kubernetes.io": dice.pick(_APPROVALS)}
         made["annotations"] = approval
     return made
 
 
-@st.composite
-def _versions(draw: st.DrawFn) -> JSON:
-    names = draw(
-        st.sampled_from((("v1",), ("v1",), ("v1", "v2"), ("v2", "v1"), ("v1", "v1"), ("V_1",), ()))
-    )
-    common = draw(roots())
+def _versions(dice: Dice) -> JSON:
+    names = dice.pick((("v1",), ("v1",), ("v1", "v2"), ("v2", "v1"), ("v1", "v1"), ("V_1",), ()))
+    common = schemas.root(dice)
     versions: list[JSON] = []
     for index, name in enumerate(names):
-        made: Node = {"name": name, "served": not _seldom(draw, 4), "storage": index == 0}
-        if _seldom(draw, 15):
+        made: Node = {"name": name, "served": not dice.seldom(4), "storage": index == 0}
+        if dice.seldom(15):
             made["storage"] = index != 0
-        if not _seldom(draw, 8):
-            schema = deepcopy(common) if draw(st.booleans()) else draw(roots())
-            made["schema"] = {"openAPIV3Schema": _worsened(draw, schema)}
-        elif draw(st.booleans()):
+        if not dice.seldom(8):
+            schema = deepcopy(common) if dice.seldom(2) else schemas.root(dice)
+            made["schema"] = {"openAPIV3Schema": _worsened(dice, schema)}
+        elif dice.seldom(2):
             made["schema"] = {}
-        _extras(draw, made)
+        _extras(dice, made)
         versions.append(made)
     return versions
 
 
-def _extras(draw: st.DrawFn, made: Node) -> None:
+def _extras(dice: Dice, made: Node) -> None:
     for name, values in (
         ("subresources", _SUBRESOURCES),
         ("additionalPrinterColumns", _COLUMNS),
         ("selectableFields", _SELECTABLE),
         ("deprecationWarning", ("", "w", "a\tb", "é\u200b", "x" * 257)),
     ):
-        if _seldom(draw, 5):
-            made[name] = deepcopy(draw(st.sampled_from(values)))
-    if _seldom(draw, 5):
+        if dice.seldom(5):
+            made[name] = deepcopy(dice.pick(values))
+    if dice.seldom(5):
         made["deprecated"] = True
 
 
-def _worsened(draw: st.DrawFn, schema: Node) -> Node:
+def _worsened(dice: Dice, schema: Node) -> Node:
     node = schema
     properties = schema.get("properties")
-    if isinstance(properties, dict) and properties and draw(st.booleans()):
-        chosen = properties[draw(st.sampled_from(sorted(properties)))]
+    if isinstance(properties, dict) and properties and dice.seldom(2):
+        chosen = properties[dice.pick(sorted(properties))]
         node = chosen if isinstance(chosen, dict) else schema
-    if _seldom(draw, 6):
-        keyword = draw(st.sampled_from(sorted(_UNREADABLE)))
+    if dice.seldom(6):
+        keyword = dice.pick(sorted(_UNREADABLE))
         node[keyword] = deepcopy(_UNREADABLE[keyword])
-    if _seldom(draw, 8):
-        node["x-kubernetes-validations"] = [deepcopy(draw(st.sampled_from(_RULES)))]
-    if _seldom(draw, 15):
-        node["type"] = draw(st.sampled_from(("null", "odd", "array")))
-    if _seldom(draw, 5):
-        node.update(deepcopy(draw(st.sampled_from(_LISTS))))
+    if dice.seldom(8):
+        node["x-kubernetes-validations"] = [deepcopy(dice.pick(_RULES))]
+    if dice.seldom(15):
+        node["type"] = dice.pick(("null", "odd", "array"))
+    if dice.seldom(5):
+        node.update(deepcopy(dice.pick(_LISTS)))
     return schema
 
 
@@ -273,7 +275,3 @@ _LISTS: tuple[Node, ...] = (
     {"type": "array", "x-kubernetes-list-type": "odd"},
     {"type": "object", "x-kubernetes-map-type": "odd", "x-kubernetes-list-map-keys": ["a"]},
 )
-
-
-def _seldom(draw: st.DrawFn, one_in: int) -> bool:
-    return draw(st.integers(1, one_in)) == one_in

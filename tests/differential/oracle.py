@@ -5,13 +5,17 @@ The API server's own packages, asked over a pipe: a JSON line for a JSON line.
 import os
 import shutil
 import subprocess
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from threading import Thread
 from types import TracebackType
 from typing import Self
 
 import orjson
 
 from espalier.paths import JSON
+
+ReadLine = Callable[[], bytes]
 
 SOURCE = Path(__file__).parent / "oracle"
 
@@ -31,23 +35,33 @@ def has_go() -> bool:
     return shutil.which("go") is not None
 
 
+def build() -> Path:
+    """
+    Build the oracle, unless it is built.
+
+    Returns:
+        The program.
+    """
+    binary = cache_folder() / "oracle"
+    binary.parent.mkdir(parents=True, exist_ok=True)
+    # Go's own cache makes this a matter of a second when nothing changed.
+    subprocess.run(  # noqa: S603 - our own source, by the toolchain of whoever runs this
+        ["go", "build", "-trimpath", "-buildvcs=false", "-o", str(binary), "."],  # noqa: S607
+        cwd=SOURCE,
+        env={**os.environ, "CGO_ENABLED": "0"},
+        check=True,
+    )
+    return binary
+
+
 class Oracle:
     """
     The running oracle, a context manager.
     """
 
-    def __init__(self) -> None:
-        binary = cache_folder() / "oracle"
-        binary.parent.mkdir(parents=True, exist_ok=True)
-        # Go's own cache makes this a matter of a second when nothing changed.
-        subprocess.run(  # noqa: S603 - our own source, by the toolchain of whoever runs this
-            ["go", "build", "-trimpath", "-buildvcs=false", "-o", str(binary), "."],  # noqa: S607
-            cwd=SOURCE,
-            env={**os.environ, "CGO_ENABLED": "0"},
-            check=True,
-        )
-        self._process = subprocess.Popen(  # noqa: S603 - as above
-            [str(binary)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    def __init__(self, binary: Path | None = None) -> None:
+        self._process = subprocess.Popen(  # noqa: S603 - what was built above
+            [str(binary or build())], stdin=subprocess.PIPE, stdout=subprocess.PIPE
         )
 
     def __enter__(self) -> Self:
@@ -59,6 +73,12 @@ class Oracle:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """
+        End it.
+        """
         self._process.terminate()
         self._process.communicate()
 
@@ -69,11 +89,41 @@ class Oracle:
         Returns:
             The members of a vector's ``expected``; ``failure`` where the oracle itself failed.
         """
+        question: JSON = {"op": op, "schema": schema, "input": value, "options": options}
+        answer: dict[str, JSON] = orjson.loads(self.begin([question]).lines()[0])
+        return answer
+
+    def begin(self, questions: Sequence[JSON]) -> "Answering":
+        """
+        Ask many questions at once, and go on while they are answered.
+
+        The answers must be waited for before anything else is asked.
+        """
         stdin, stdout = self._process.stdin, self._process.stdout
         if stdin is None or stdout is None:
             raise BrokenPipeError
-        question = {"op": op, "schema": schema, "input": value, "options": options}
-        stdin.write(orjson.dumps(question) + b"\n")
+        answering = Answering(len(questions), stdout.readline)
+        stdin.write(b"\n".join(map(orjson.dumps, questions)) + b"\n")
         stdin.flush()
-        answer: dict[str, JSON] = orjson.loads(stdout.readline())
-        return answer
+        return answering
+
+
+class Answering:
+    """
+    Answers that are read as they come: a pipe holds little.
+    """
+
+    def __init__(self, count: int, read: ReadLine) -> None:
+        self._lines: list[bytes] = []
+        self._thread = Thread(target=self._read, args=(count, read), daemon=True)
+        self._thread.start()
+
+    def lines(self) -> list[bytes]:
+        """
+        Wait for all answers, in the order of the questions.
+        """
+        self._thread.join()
+        return self._lines
+
+    def _read(self, count: int, read: ReadLine) -> None:
+        self._lines += [read() for _ in range(count)]

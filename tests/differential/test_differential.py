@@ -9,25 +9,60 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.differential.comparing import OPS
-from tests.differential.oracle import Oracle, has_go
-from tests.differential.running import compare_many
+from tests.differential import coverage
+from tests.differential.answering import OPS, Group
+from tests.differential.oracle import build, has_go
+from tests.differential.running import CHUNK, Comparison, Tally, chunks
+from tests.differential.shrinking import shrunk
 
-EXAMPLES = int(os.environ.get("ESPALIER_DIFFERENTIAL_EXAMPLES", "100"))
+PAIRS = int(os.environ.get("ESPALIER_DIFFERENTIAL_PAIRS", str(4 * CHUNK)))
 SEED = int(os.environ.get("ESPALIER_DIFFERENTIAL_SEED", "1"))
 
-pytestmark = [
-    pytest.mark.skipif(not has_go(), reason="Go is needed to build the API server's packages"),
-    pytest.mark.timeout(0),
-]
+needs_go = pytest.mark.skipif(
+    not has_go(), reason="Go is needed to build the API server's packages"
+)
 
 
 @pytest.fixture(scope="module")
-def oracle() -> Iterator[Oracle]:
-    with Oracle() as running:
+def comparison() -> Iterator[Comparison]:
+    with Comparison(build()) as running:
         yield running
 
 
+@needs_go
+@pytest.mark.timeout(0)
 @pytest.mark.parametrize("op", OPS)
-def test_the_api_servers_packages_answer_the_same(op: str, oracle: Oracle) -> None:
-    compare_many(oracle, op, examples=EXAMPLES, seed_number=SEED)
+def test_the_api_servers_packages_answer_the_same(op: str, comparison: Comparison) -> None:
+    whole = Tally()
+
+    for chunk in chunks([op], PAIRS, SEED):
+        whole.add(comparison.run(chunk))
+
+    assert whole.shown == []
+    assert whole.different == 0
+    assert whole.pairs >= PAIRS
+    assert op != "structural" or coverage.rare(whole.hits) == []
+
+
+@needs_go
+@pytest.mark.timeout(0)
+def test_a_chunk_is_the_same_whenever_it_is_made(comparison: Comparison) -> None:
+    (chunk,) = chunks(["structural"], CHUNK, SEED)
+
+    assert comparison.run(chunk).hits == comparison.run(chunk).hits
+
+
+def test_a_difference_is_shrunk_to_what_makes_it() -> None:
+    group = Group(
+        "prune",
+        {"type": "object", "properties": {"a": {"type": "array", "items": {"nullable": True}}}},
+        [{"a": [1, {"b": "long text"}, None], "c": {"d": 2}}],
+    )
+
+    def differs(smaller: Group) -> bool:
+        return "nullable" in str(smaller.raw) and "'b'" in str(smaller.values)
+
+    least = shrunk(group, differs)
+
+    assert least.raw == {"properties": {"a": {"items": {"nullable": True}}}}
+    assert least.values == [{"a": [{"b": "l"}]}]

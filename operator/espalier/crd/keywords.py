@@ -195,12 +195,14 @@ def _decode(raw: JSON, path: Path, depth: int) -> dict[str, JSON]:
     if not isinstance(raw, dict):
         raise MalformedDefinitionError(path, "must be an object")
     decoded: dict[str, JSON] = {}
+    told_from_none = _TOLD_FROM_NONE if depth == 1 and path[-1] == Key("metadata") else ()
     for keyword, kind in _KINDS.items():
         value = raw.get(keyword)
         if value is None:
             continue
         read = _decode_value(value, kind.removeprefix("*"), (*path, keyword), depth + 1)
-        if kind.startswith("*") or kind == "any" or read not in _UNSET:
+        counts = kind.startswith("*") or kind == "any" or keyword in told_from_none
+        if counts or read not in _UNSET:
             decoded[keyword] = read
     return decoded
 
@@ -209,6 +211,9 @@ KEYWORDS: frozenset[str] = frozenset(_KINDS)
 """All keywords that API servers know."""
 
 _UNSET: tuple[JSON, ...] = ("", False, [], {})
+
+_TOLD_FROM_NONE = ("required", "x-kubernetes-list-map-keys", "x-kubernetes-validations")
+"""Even if empty, the resource's own metadata must not say these."""
 
 
 def _decode_value(value: JSON, kind: str, path: Path, depth: int) -> JSON:

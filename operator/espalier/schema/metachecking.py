@@ -7,7 +7,7 @@ Decoding is ``objectmeta.py``'s and ``embedding.py``'s; here decoded metadata is
 from collections.abc import Iterator, Mapping
 
 from espalier.errors import MalformedValueError
-from espalier.findings import ErrorType, FieldError
+from espalier.findings import ErrorType, FieldError, Printed, go_json
 from espalier.paths import JSON, Key, Path
 from espalier.schema.model import Structural
 from espalier.schema.naming import (
@@ -19,6 +19,9 @@ from espalier.schema.naming import (
     qualified_name_errors,
 )
 from espalier.schema.objectmeta import decode_metadata
+
+_OWNER_MEMBERS = ("apiVersion", "kind", "name", "uid", "controller", "blockOwnerDeletion")
+"""In the order in which the server prints them."""
 
 _MAX_ANNOTATIONS_BYTES = 256 << 10
 _MAX_MANAGER_BYTES, _MAX_SUBRESOURCE_BYTES = 128, 256
@@ -157,7 +160,8 @@ def _owners(owners: list[JSON], path: Path) -> Iterator[FieldError]:
                     'Only one reference can have Controller set to true. Found "true" in'
                     f" references for {controller} and {named}"
                 )
-                yield _invalid(path, owners, detail)
+                printed = ",".join(_printed(one) for one in owners if isinstance(one, dict))
+                yield _invalid(path, Printed(f"[{printed}]"), detail)
             else:
                 controller = named
 
@@ -173,7 +177,15 @@ def _owner(owner: Mapping[str, JSON], path: Path) -> Iterator[FieldError]:
         if not _text(owner, name):
             yield _required((*path, name), "must not be empty")
     if (api_version, kind) in (("v1", "Event"), ("/v1", "Event")):
-        yield _invalid(path, {**owner}, "/v1, Kind=Event is disallowed from being an owner")
+        detail = "/v1, Kind=Event is disallowed from being an owner"
+        yield _invalid(path, Printed(_printed(owner)), detail)
+
+
+def _printed(owner: Mapping[str, JSON]) -> str:
+    members = [
+        f"{go_json(name)}:{go_json(owner[name])}" for name in _OWNER_MEMBERS if name in owner
+    ]
+    return f"{{{','.join(members)}}}"
 
 
 def _finalizers(finalizers: list[JSON], path: Path) -> Iterator[FieldError]:

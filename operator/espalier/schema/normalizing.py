@@ -6,7 +6,7 @@ the root's own metadata, the server's order of steps shows, and it takes three p
 """
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, Protocol
 
 from espalier.errors import MalformedValueError
@@ -191,10 +191,14 @@ class _Server:
         filling = filling_steps(Profile.APISERVER, Nulls.NORMALIZE)
         cleaning = Steps(profile=Profile.APISERVER, prune=prunes, drop_nulls=prunes)
         self._resources = EmbeddedResources(structural)
-        self._in_one_pass = not self._resources.exist() and not _fills_own_fields(structural)
+        self._in_one_pass = not self._resources.exist() and not _own_fields_have(
+            structural, lambda node: node.default is not None
+        )
         first = filling.but(prune=prunes, drop_nulls=prunes) if self._in_one_pass else cleaning
+        # Their nulls matter to nobody but to resources embedded in them.
+        leaves = not _own_fields_have(structural, lambda node: node.embedded_resource)
         self._first = Compiler(first, defaults).root(
-            structural, is_resource=True, leaves_own_fields=True
+            structural, is_resource=True, leaves_own_fields=leaves
         )
         self._filling = IDLE
         if not self._in_one_pass:
@@ -221,13 +225,13 @@ class _Server:
             return False
 
 
-def _fills_own_fields(structural: Structural | None) -> bool:
+def _own_fields_have(structural: Structural | None, kind: Callable[[Structural], bool]) -> bool:
     waiting = [] if structural is None else [structural.child(name) for name in OWN_FIELDS]
     while waiting:
         node = waiting.pop()
         if node is None:
             continue
-        if node.default is not None:
+        if kind(node):
             return True
         waiting += node.properties.values()
         waiting.append(node.items)

@@ -8,7 +8,6 @@ from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
 from espalier.errors import MalformedValueError
-from espalier.findings import quote
 
 _LAYOUT = "2006-01-02T15:04:05Z07:00"
 
@@ -80,7 +79,7 @@ def canonical_time(text: str) -> str:
     offset = _offset(text, zone.group())
     rest = rest[zone.end() :]
     if rest:
-        raise _malformed(text, f"extra text: {quote(rest)}")
+        raise _malformed(text, f"extra text: {_quote(rest)}")
     year, month, day, *clock = numbers
     if not 1 <= day <= calendar.monthrange(year or _CYCLE_YEARS, month)[1]:
         raise _malformed(text, "day out of range")
@@ -90,8 +89,8 @@ def canonical_time(text: str) -> str:
 def _match(piece: _Piece, rest: str, text: str) -> re.Match[str]:
     match = piece.pattern.match(rest)
     if match is None:
-        detail = f"cannot parse {quote(rest)} as {quote(piece.layout)}"
-        raise MalformedValueError(f"parsing time {quote(text)} as {quote(_LAYOUT)}: {detail}")
+        detail = f"cannot parse {_quote(rest)} as {_quote(piece.layout)}"
+        raise MalformedValueError(f"parsing time {_quote(text)} as {_quote(_LAYOUT)}: {detail}")
     return match
 
 
@@ -120,4 +119,17 @@ def _shifted(text: str, numbers: tuple[int, ...], offset: timedelta) -> str:
 
 
 def _malformed(text: str, detail: str) -> MalformedValueError:
-    return MalformedValueError(f"parsing time {quote(text)}: {detail}")
+    return MalformedValueError(f"parsing time {_quote(text)}: {detail}")
+
+
+def _quote(text: str) -> str:
+    # Not as everywhere else: of what is no plain ASCII the bytes are shown. A lone surrogate is
+    # no character to Go, which decodes it to U+FFFD.
+    shown = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return '"' + "".join(map(_shown, shown)) + '"'
+
+
+def _shown(character: str) -> str:
+    if " " <= character < "\x80":
+        return f"\\{character}" if character in '"\\' else character
+    return "".join(f"\\x{byte:02x}" for byte in character.encode())

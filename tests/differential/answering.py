@@ -1,0 +1,197 @@
+"""
+What Espalier answers to a question that the oracle is asked, in the same form.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from types import MappingProxyType
+
+from espalier import crd, schema
+from espalier.errors import MalformedValueError, SchemaParseError
+from espalier.paths import JSON, render_path
+from espalier.schema import Profile, Structural
+
+SERVER = Profile.APISERVER
+PATH = "spec"
+
+Answer = dict[str, JSON]
+
+
+@dataclass(frozen=True)
+class Group:
+    """
+    Questions that differ only in the value.
+
+    Attributes:
+        raw: The schema; none for definitions.
+        values: None where only the schema counts.
+        olds: For each value the one that it replaces, if any.
+    """
+
+    op: str
+    raw: JSON
+    values: Sequence[JSON]
+    olds: Sequence[JSON] = ()
+
+    def question(self) -> JSON:
+        """
+        Write what the oracle is asked.
+        """
+        asked, fixed, _ = OPS[self.op]
+        options: dict[str, JSON] = {**fixed, "olds": [*self.olds]} if self.olds else {**fixed}
+        return {"op": asked, "schema": self.raw, "inputs": [*self.values], "options": options}
+
+    def single(self, index: int) -> "Group":
+        """
+        Take one of the questions out.
+        """
+        return Group(self.op, self.raw, [self.values[index]], [*self.olds[index : index + 1]])
+
+    def answers(self) -> Iterator[Answer]:
+        """
+        Answer all of them; the schema is read once.
+        """
+        answer = OPS[self.op][2]
+        read = _Read(self.raw)
+        olds = self.olds or [None] * len(self.values)
+        for value, old in zip(self.values, olds, strict=True):
+            try:
+                yield answer(Question(read, value, old))
+            except SchemaParseError as error:
+                yield {"parse_error": str(error)}
+            except MalformedValueError as error:
+                yield {"error": str(error)}
+            except Exception as error:
+                error.add_note(f"{self.op} of {value!r} for {old!r} with {self.raw!r}")
+                raise
+
+
+@dataclass(frozen=True)
+class _Read:
+    raw: JSON
+
+    @cached_property
+    def structural(self) -> Structural | None:
+        return schema.parse(self.raw, profile=SERVER)
+
+
+@dataclass(frozen=True)
+class Question:
+    """
+    What both are asked.
+
+    Attributes:
+        value: The value; none where only the schema counts.
+        old: The value that it replaces, if any.
+    """
+
+    read: _Read
+    value: JSON
+    old: JSON
+
+    def structural(self) -> Structural | None:
+        """
+        Get the schema.
+        """
+        return self.read.structural
+
+
+def _structural(asked: Question) -> Answer:
+    findings = schema.check_structural(asked.structural(), profile=SERVER, path=(PATH,))
+    return {"errors": [str(finding) for finding in findings]}
+
+
+def _prune(asked: Question) -> Answer:
+    pruned = schema.prune(asked.value, asked.structural(), profile=SERVER)
+    return {"object": pruned.value, "unknown": [render_path(path) for path in pruned.removed]}
+
+
+def _nulls(asked: Question) -> Answer:
+    return {"object": schema.drop_nulls(asked.value, asked.structural()).value}
+
+
+def _default(asked: Question) -> Answer:
+    return {"object": schema.default(asked.value, asked.structural(), profile=SERVER).value}
+
+
+def _normalize_strictly(asked: Question) -> Answer:
+    return {"object": schema.normalize(asked.value, asked.structural(), profile=SERVER).value}
+
+
+def _normalize_stored(asked: Question) -> Answer:
+    normalized = schema.normalize(
+        asked.value, asked.structural(), profile=SERVER, drop_malformed_metadata=True
+    )
+    return {"object": normalized.value}
+
+
+def _normalize_legacy(asked: Question) -> Answer:
+    normalized = schema.normalize(
+        asked.value, asked.structural(), profile=SERVER, preserve_unknown_fields=True
+    )
+    return {"object": normalized.value}
+
+
+def _unfold(asked: Question) -> Answer:
+    return _published(asked, lambda structural: schema.unfold(structural, profile=SERVER))
+
+
+def _strip(asked: Question) -> Answer:
+    return _published(asked, schema.strip)
+
+
+def _publish_v2(asked: Question) -> Answer:
+    return _published(asked, schema.convert_to_v2)
+
+
+def _published(asked: Question, change: Callable[[Structural], Structural]) -> Answer:
+    structural = asked.structural()
+    if structural is None:
+        return {"schema": None}
+    return {"schema": schema.render(change(structural), profile=SERVER)}
+
+
+def _defaults_check(asked: Question) -> Answer:
+    structural = asked.structural()
+    if schema.check_structural(structural, profile=SERVER):
+        return {"errors": []}
+    findings = schema.check_defaults(
+        structural, profile=SERVER, path=(PATH,), judge=schema.default_judge(profile=SERVER)
+    )
+    return {"errors": [str(finding) for finding in findings]}
+
+
+def _crd_check(asked: Question) -> Answer:
+    rejections = crd.check_definition(asked.value, asked.old)
+    return {"errors": [str(rejection) for rejection in rejections]}
+
+
+def _validate(asked: Question) -> Answer:
+    findings = schema.validate(asked.value, asked.structural(), profile=SERVER)
+    return {"errors": [str(finding) for finding in findings]}
+
+
+Ask = Callable[[Question], Answer]
+OPS: Mapping[str, tuple[str, dict[str, JSON], Ask]] = MappingProxyType(
+    {
+        "structural": ("structural", {"path": PATH}, _structural),
+        "prune": ("prune", {}, _prune),
+        "nulls": ("nulls", {}, _nulls),
+        "default": ("default", {}, _default),
+        "normalize": ("normalize", {"metadata": "strict"}, _normalize_strictly),
+        "normalize-stored": ("normalize", {"metadata": "drop"}, _normalize_stored),
+        "normalize-legacy": (
+            "normalize",
+            {"metadata": "strict", "preserveUnknownFields": True},
+            _normalize_legacy,
+        ),
+        "unfold": ("unfold", {}, _unfold),
+        "strip": ("strip", {}, _strip),
+        "publish-v2": ("publish-v2", {}, _publish_v2),
+        "defaults-check": ("defaults-check", {"path": PATH}, _defaults_check),
+        "crd-check": ("crd-check", {}, _crd_check),
+        "validate": ("validate", {}, _validate),
+    }
+)
+"""By name: the oracle's op, its options, and Espalier's answer."""

@@ -1,0 +1,43 @@
+"""
+Questions from a seed.
+"""
+
+from random import Random
+
+from tests.differential import definitions, objects, schemas
+from tests.differential.answering import Group
+from tests.differential.dice import Dice
+from tests.differential.worsening import Node
+
+WITHOUT_VALUE = frozenset({"structural", "unfold", "strip", "publish-v2", "defaults-check"})
+_VALUES_OF_A_SCHEMA = 4
+_UPDATES_OF_A_DEFINITION = 2
+
+
+def groups(op: str, pairs: int, seed: str) -> list[Group]:
+    """
+    Make so many pairs, or at most a few more, of a schema and a value, always the same.
+    """
+    dice = Dice(Random(seed))  # noqa: S311 - a seed must give the same
+    made: list[Group] = []
+    while pairs > 0:
+        made.append(_group(op, dice))
+        pairs -= len(made[-1].values)
+    return made
+
+
+def _group(op: str, dice: Dice) -> Group:
+    if op == "crd-check":
+        return _definitions(dice)
+    raw = schemas.root(dice, sound_one_in=20 if op == "structural" else 2)
+    if op in WITHOUT_VALUE:
+        return Group(op, raw, [None])
+    return Group(op, raw, [objects.obj(dice, raw) for _ in range(_VALUES_OF_A_SCHEMA)])
+
+
+def _definitions(dice: Dice) -> Group:
+    first = definitions.definition(dice)
+    updates: list[Node] = [
+        definitions.updated(dice, first) for _ in range(_UPDATES_OF_A_DEFINITION)
+    ]
+    return Group("crd-check", None, [first, *updates], [None, *(first for _ in updates)])
