@@ -1,0 +1,3 @@
+"""
+Rules of schemas in the Common Expression Language: ``x-kubernetes-validations``.
+"""

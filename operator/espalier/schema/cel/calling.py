@@ -1,0 +1,274 @@
+"""
+Calls of functions and operators, as functions that evaluate them.
+
+Source:
+    cel-go, ``interpreter/interpretable.go`` and ``common/decls/decls.go``.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from espalier.schema.cel.attributes import Attribute, Run
+from espalier.schema.cel.comparing import NO_SUCH_OVERLOAD, equal
+from espalier.schema.cel.costs import Cost, cost_of
+from espalier.schema.cel.frames import Frame
+from espalier.schema.cel.signatures import Overload
+from espalier.schema.cel.values import (
+    CelError,
+    ListValue,
+    Optional,
+    Uint,
+    Value,
+    demand,
+    key_of,
+    type_of,
+)
+
+CONVERSIONS: Final = frozenset(
+    ("bool", "bytes", "double", "duration", "dyn", "int", "string", "timestamp", "type", "uint")
+)
+"""The functions that are called once and for all where their argument is constant."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """
+    How a part of an expression is evaluated.
+
+    Attributes:
+        run: Evaluates it.
+        attribute: What further selections may be added to.
+        is_constant: Whether it always has the same ``value``.
+    """
+
+    run: Run
+    attribute: Attribute | None = None
+    is_constant: bool = False
+    value: Value = None
+
+
+def constant(value: Value) -> Plan:
+    """
+    Plan a constant.
+    """
+    return Plan(lambda _: value, is_constant=True, value=value)
+
+
+def plan_logic(plans: list[Plan], *, decisive: bool) -> Plan:
+    """
+    Plan ``&&`` or ``||``: an error counts only where no other part decides.
+    """
+    runs = [each.run for each in plans]
+
+    def run(frame: Frame) -> Value:
+        error: CelError | None = None
+        for each in runs:
+            try:
+                value = each(frame)
+            except CelError as raised:
+                error = error or raised
+                continue
+            if value is decisive:
+                return decisive
+            if not isinstance(value, bool):
+                error = error or CelError(NO_SUCH_OVERLOAD)
+        if error is not None:
+            raise error
+        return not decisive
+
+    return Plan(run)
+
+
+def _both(
+    left: Run, right: Run, frame: Frame, charge: Callable[[Value, Value], None]
+) -> tuple[Value, Value]:
+    # Both sides are always evaluated, and paid for, even where one of them fails.
+    try:
+        first = left(frame)
+    except CelError:
+        try:
+            second = right(frame)
+        except CelError:
+            second = None
+        charge(None, second)
+        raise
+    try:
+        second = right(frame)
+    except CelError:
+        charge(first, None)
+        raise
+    return first, second
+
+
+def plan_equality(plans: list[Plan], *, is_negated: bool) -> Plan:
+    """
+    Plan ``==`` or ``!=``; what cannot be compared differs.
+    """
+    left, right = plans[0].run, plans[1].run
+    name, id_ = ("_!=_", "not_equals") if is_negated else ("_==_", "equals")
+    reckon = cost_of(name, id_)
+    if reckon is None:
+        raise LookupError(name)
+    cost = reckon
+
+    def run(frame: Frame) -> Value:
+        first, second = _both(
+            left, right, frame, lambda one, other: frame.charge(cost((one, other), None))
+        )
+        frame.charge(cost((first, second), None))
+        if not is_negated:
+            return equal(first, second)
+        try:
+            return not equal(first, second)
+        except CelError:
+            return True
+
+    return Plan(run)
+
+
+def plan_optional_or(plans: list[Plan], *, is_value: bool) -> Plan:
+    """
+    Plan ``or`` or ``orValue``: the second part is evaluated only where the first has no value.
+    """
+    first, second = plans[0].run, plans[1].run
+
+    def run(frame: Frame) -> Value:
+        found = first(frame)
+        if not isinstance(found, Optional):
+            raise CelError(NO_SUCH_OVERLOAD)
+        if found.has_value:
+            return demand(found.value) if is_value else found
+        return second(frame)
+
+    return Plan(run)
+
+
+_PRIMITIVES: Final = (bool, int, float, str, Uint)
+
+
+def plan_membership(plans: list[Plan]) -> Plan | None:
+    """
+    Plan ``in`` with a constant list: looking it up costs nothing.
+
+    Returns:
+        The plan; None where the list must be searched.
+    """
+    members: ListValue = plans[1].value
+    if not all(each.__class__ in _PRIMITIVES for each in members.items):
+        return None
+    keys = {key_of(each) for each in members.items}
+    element = plans[0].run
+    if not keys:
+        return constant(value=False)
+    return Plan(lambda frame: key_of(element(frame)) in keys)
+
+
+def plan_call(function: str, overloads: tuple[Overload, ...], plans: list[Plan]) -> Plan:
+    """
+    Plan a call of a function.
+    """
+    invoke = _dispatch(function, overloads)
+    id_ = overloads[0].id if len(overloads) == 1 else ""
+    cost = cost_of(function, id_)
+    runs = [each.run for each in plans]
+    if function == "@not_strictly_false":
+        return Plan(_not_strictly_false(runs[0]))
+    if len(runs) == 2:  # noqa: PLR2004 - a call with two arguments
+        return Plan(_binary(runs[0], runs[1], invoke, cost))
+    return Plan(_other(runs, invoke, cost))
+
+
+def _not_strictly_false(inner: Run) -> Run:
+    def run(frame: Frame) -> Value:
+        try:
+            value = inner(frame)
+        except CelError:
+            value = True
+        frame.charge(1)
+        return value if isinstance(value, bool) else True
+
+    return run
+
+
+def _binary(left: Run, right: Run, invoke: Callable[..., Value], cost: Cost | None) -> Run:
+    def charge(frame: Frame, first: Value, second: Value, result: Value) -> None:
+        frame.charge(1 if cost is None else cost((first, second), result))
+
+    def run(frame: Frame) -> Value:
+        first, second = _both(
+            left, right, frame, lambda one, other: charge(frame, one, other, None)
+        )
+        try:
+            result = invoke(first, second)
+        except CelError:
+            charge(frame, first, second, None)
+            raise
+        charge(frame, first, second, result)
+        return result
+
+    return run
+
+
+def _other(runs: list[Run], invoke: Callable[..., Value], cost: Cost | None) -> Run:
+    is_unary = len(runs) == 1
+
+    def run(frame: Frame) -> Value:
+        try:
+            args = tuple([each(frame) for each in runs])
+        except CelError:
+            if is_unary:
+                frame.charge(1 if cost is None else cost((None,), None))
+            raise
+        try:
+            result = invoke(*args)
+        except CelError:
+            frame.charge(1 if cost is None else cost(args, None))
+            raise
+        frame.charge(1 if cost is None else cost(args, result))
+        return result
+
+    return run
+
+
+def _dispatch(function: str, overloads: tuple[Overload, ...]) -> Callable[..., Value]:
+    if len(overloads) == 1 or not overloads[0].is_guarded:
+        only = overloads[0]
+        if only.implementation is None:
+            return _missing(function)
+        return _guarded(function, only) if only.is_guarded else _demanding(only.implementation)
+
+    def invoke(*args: Value) -> Value:
+        for each in overloads:
+            if each.implementation is not None and each.takes(args):
+                return demand(each.implementation(*args))
+        raise _mismatch(function, args)
+
+    return invoke
+
+
+def _guarded(function: str, only: Overload) -> Callable[..., Value]:
+    implementation = only.implementation
+
+    def invoke(*args: Value) -> Value:
+        if implementation is None or not only.takes(args):
+            raise _mismatch(function, args)
+        return demand(implementation(*args))
+
+    return invoke
+
+
+def _demanding(implementation: Callable[..., Value]) -> Callable[..., Value]:
+    return lambda *args: demand(implementation(*args))
+
+
+def _missing(function: str) -> Callable[..., Value]:
+    def invoke(*_: Value) -> Value:
+        raise CelError(f"{NO_SUCH_OVERLOAD}: {function}")
+
+    return invoke
+
+
+def _mismatch(function: str, args: tuple[Value, ...]) -> CelError:
+    types = ", ".join(type_of(each).name for each in args)
+    return CelError(f"{NO_SUCH_OVERLOAD}: {function}({types})")

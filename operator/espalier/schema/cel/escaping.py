@@ -1,0 +1,70 @@
+"""
+Names of properties as identifiers of CEL, and back.
+"""
+
+import functools
+import re
+
+RESERVED = frozenset(
+    (
+        *("true", "false", "null", "in", "as", "break", "const", "continue", "else", "for"),
+        *("function", "if", "import", "let", "loop", "package", "namespace", "return", "var"),
+        *("void", "while"),
+    )
+)
+"""The words that no identifier may be."""
+
+_PLAIN = re.compile(r"[A-Za-z0-9_]+")
+_ESCAPED = re.compile(r"__|[-./]|[^A-Za-z0-9_]")
+_ESCAPES = {"__": "__underscores__", ".": "__dot__", "-": "__dash__", "/": "__slash__"}
+_NAMES = {name.strip("_"): char for char, name in _ESCAPES.items()}
+_SEQUENCE = re.compile(r"__([^_]+)__")
+
+
+@functools.lru_cache(maxsize=8192)
+def escape(name: str) -> str | None:
+    """
+    Make an identifier of a property's name.
+
+    Returns:
+        The identifier; None where the name cannot be written as one.
+
+    Source:
+        apiserver, ``pkg/cel/escaping.go``, ``Escape``.
+    """
+    if not name or name[0] in "0123456789":
+        return None
+    if name in RESERVED:
+        return f"__{name}__"
+    if "__" not in name and _PLAIN.fullmatch(name):
+        return name
+    parts = [match.group() for match in _ESCAPED.finditer(name)]
+    if any(part not in _ESCAPES for part in parts):
+        return None
+    return _ESCAPED.sub(lambda match: _ESCAPES[match.group()], name)
+
+
+@functools.lru_cache(maxsize=8192)
+def unescape(identifier: str) -> str | None:
+    """
+    Find the name of a property by an identifier.
+
+    Returns:
+        The name; None where the identifier has a sequence that stands for nothing.
+
+    Source:
+        apiserver, ``pkg/cel/escaping.go``, ``Unescape``.
+    """
+    if "__" not in identifier:
+        return identifier
+    parts: list[str] = []
+    end = 0
+    for match in _SEQUENCE.finditer(identifier):
+        word = match.group(1)
+        if word in RESERVED and match.group() == identifier:
+            return word
+        if word not in _NAMES:
+            return None
+        parts += (identifier[end : match.start()], _NAMES[word])
+        end = match.end()
+    return "".join((*parts, identifier[end:]))

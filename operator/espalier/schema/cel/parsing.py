@@ -1,0 +1,93 @@
+"""
+Expressions from their text, by Google's parser; then the macros that it does not know.
+"""
+
+import functools
+import re
+from typing import Final
+
+from cel_expr_python import cel
+from cel_expr_python.ext import ext_optional
+
+from espalier.schema.cel.decoding import decode_parsed
+from espalier.schema.cel.macros import MacroError, expand
+from espalier.schema.cel.syntax import Issue, Node, Source
+
+MAX_CODE_POINTS: Final = 100_000
+"""The longest expression that either parser reads."""
+
+_HEAD = re.compile(r"^ERROR: <input>:(-?[0-9]+):(-?[0-9]+): (.*)$")
+# What is said of a macro's argument, and what API servers say.
+_WORDS: Final = {
+    "has() argument must be a field selection": "invalid argument to has() macro",
+    "all() variable name must be a simple identifier": "argument must be a simple name",
+    "exists() variable name must be a simple identifier": "argument must be a simple name",
+    "exists_one() variable name must be a simple identifier": "argument must be a simple name",
+    "map() variable name must be a simple identifier": "argument is not an identifier",
+    "filter() variable name must be a simple identifier": "argument is not an identifier",
+}
+_TOO_DEEP: Final = "recursion"
+
+
+class ParseError(Exception):
+    """
+    An expression is none.
+
+    Attributes:
+        issues: What is wrong with it, as API servers say it.
+    """
+
+    def __init__(self, issues: list[Issue]) -> None:
+        super().__init__(f"{len(issues)} syntax errors")
+        self.issues = issues
+
+
+class UnreadableError(Exception):
+    """
+    The parser cannot read an expression that API servers may be able to read.
+    """
+
+
+@functools.cache
+def _environment() -> "cel.Env":
+    return cel.NewEnv(extensions=[ext_optional.ExtOptional()])
+
+
+def parse(source: Source) -> Node:
+    """
+    Parse an expression and expand its macros.
+
+    Raises:
+        ParseError: It is no expression.
+        UnreadableError: It nests deeper than the parser goes.
+    """
+    if len(source.text) > MAX_CODE_POINTS:
+        detail = f"expression code point size exceeds limit: size: {len(source.text)}"
+        raise ParseError([Issue(0, f"{detail}, limit {MAX_CODE_POINTS}")])
+    try:
+        parsed = _environment().compile(source.text, disable_check=True).serialize()
+    except RuntimeError as error:
+        raise _translated(str(error), source) from None
+    except UnicodeEncodeError:
+        raise UnreadableError("it contains half a character") from None
+    try:
+        return expand(decode_parsed(parsed))
+    except MacroError as error:
+        raise ParseError([Issue(error.at, error.text)]) from None
+
+
+def _translated(told: str, source: Source) -> Exception:
+    if _TOO_DEEP in told:
+        return UnreadableError("it nests too deep")
+    issues = []
+    for line in told.removeprefix("INVALID_ARGUMENT: ").split("\n"):
+        match = _HEAD.match(line.removesuffix(" [INVALID_ARGUMENT]"))
+        if match:
+            at = _offset(source, int(match.group(1)), int(match.group(2)) - 1)
+            text = match.group(3)
+            issues.append(Issue(at, _WORDS.get(text, text)))
+    return ParseError(issues) if issues else UnreadableError(told.split("\n", maxsplit=1)[0])
+
+
+def _offset(source: Source, line: int, column: int) -> int:
+    return sum(len(each) + 1 for each in source.lines[: line - 1]) + column
