@@ -1,0 +1,216 @@
+"""
+The server and Espalier give the same causes for refusing objects.
+"""
+
+import http.client
+import json
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from espalier import crd as crds
+from espalier import schema
+from espalier.findings import FieldError
+from espalier.paths import render_path
+from espalier.schema import Answer, Profile, Resource, Standing
+from espalier.schema.formats import FORMATS as KNOWN_FORMATS
+from tests.e2e.conftest import MakeCrd
+from tests.e2e.controlplane.api import JSON_TYPE
+from tests.e2e.controlplane.running import ControlPlane
+from tests.e2e.crds import NAMESPACE, Crd, Document, version
+from tests.e2e.refusals import FORMATS, fields, openapi, specs
+from tests.e2e.waiting import eventually
+
+pytestmark = pytest.mark.e2e
+
+DRY_RUN = "?dryRun=All"
+SUBRESOURCES = {
+    "status": {},
+    "scale": {
+        "specReplicasPath": ".spec.scale.replicas",
+        "statusReplicasPath": ".status.replicas",
+    },
+}
+MIXED = 40
+SEED = 7
+
+Cause = tuple[str, str, str]
+
+
+class Client:
+    """
+    Asks a server about writes that are not made, over one connection.
+    """
+
+    def __init__(self, plane: ControlPlane) -> None:
+        self._headers = plane.api.headers | {"Content-Type": JSON_TYPE}
+        self._connection = plane.api.connect()
+
+    def close(self) -> None:
+        self._connection.close()
+
+    def causes(self, method: str, path: str, body: Document) -> list[Cause]:
+        """
+        Tell why a write is refused, in the server's order; not at all, if it is taken.
+        """
+        self._connection.request(method, path + DRY_RUN, json.dumps(body), self._headers)
+        response = self._connection.getresponse()
+        answer = json.loads(response.read())
+        if response.status < http.client.BAD_REQUEST:
+            return []
+        assert response.status == http.client.UNPROCESSABLE_ENTITY, answer
+        return [
+            (cause["field"], cause["reason"], cause["message"])
+            for cause in answer["details"]["causes"]
+        ]
+
+
+@pytest.fixture
+def client(control_plane: ControlPlane) -> Iterator[Client]:
+    made = Client(control_plane)
+    yield made
+    made.close()
+
+
+def served(plots: Crd) -> Resource:
+    definition = crds.read_definition(plots.read())
+    return crds.resource_of(definition, definition.version("v1"))
+
+
+def decoded(obj: Document, resource: Resource) -> Document:
+    normal = schema.normalize(obj, resource.structural, profile=Profile.APISERVER).value
+    assert isinstance(normal, dict)
+    return normal
+
+
+def causes_of(errors: tuple[FieldError, ...]) -> list[Cause]:
+    return [(render_path(one.path), one.reason, one.message) for one in errors]
+
+
+def created(obj: Document, resource: Resource) -> Answer:
+    placed = obj | {"metadata": {"namespace": NAMESPACE, **obj["metadata"]}}
+    placed.pop("status", None)
+    return schema.check_creation(decoded(placed, resource), resource)
+
+
+def compare(theirs: list[Cause], ours: list[Cause], about: Any) -> None:
+    # The server walks its maps in any order.
+    assert Counter(ours) == Counter(theirs), about
+
+
+def test_two_hundred_invalid_objects_are_refused_for_the_same_causes(
+    crd: MakeCrd, client: Client
+) -> None:
+    plots = crd("plots")
+    plots.create([version("v1", openapi(), subresources=SUBRESOURCES)], storage="v1")
+    resource, path = served(plots), plots.objects_path("v1")
+    asked = 0
+    told: Counter[str] = Counter()
+
+    for spec in specs(MIXED, SEED):
+        obj = plots.object("v1", "a", spec=spec)
+        theirs = client.causes("POST", path, obj)
+        assert theirs, spec
+        compare(theirs, causes_of(created(obj, resource).errors), spec)
+        told.update(fields()[name].about for name in spec)
+        asked += 1
+
+    assert asked >= 200
+    assert {name.replace("-", "") for name in FORMATS} | {"password"} == {*KNOWN_FORMATS}
+    assert {about: count for about, count in told.items() if count < 3} == {}
+
+
+METADATA: tuple[Document, ...] = (
+    {"name": "UPPER"},
+    {"name": "a/b"},
+    {"name": "a", "generateName": "UPPER-"},
+    {"name": "a", "generateName": "A-"},
+    {"name": "a", "labels": {"-": "-", "ok": "a b"}},
+    {"name": "a", "annotations": {"a b": "", "": ""}},
+    {"name": "a", "annotations": {"long": "x" * 300_000}},
+    {"name": "a", "finalizers": ["a b", "orphan", "foregroundDeletion"]},
+    {"name": "a", "ownerReferences": [{"apiVersion": "v1", "kind": "Event", "name": "e"}]},
+    {"name": "a", "ownerReferences": [{"apiVersion": "a/b/c", "uid": "u"}]},
+)
+SCALES: tuple[Document, ...] = ({"replicas": -1}, {"replicas": 2**31}, {"replicas": "1"})
+
+
+def test_metadata_and_replicas_are_refused_for_the_same_causes(
+    crd: MakeCrd, client: Client
+) -> None:
+    rows = crd("rows")
+    rows.create([version("v1", openapi(), subresources=SUBRESOURCES)], storage="v1")
+    resource, path = served(rows), rows.objects_path("v1")
+    spec = {"text": 1, "least": 1}
+
+    objects = [rows.object("v1", "a", spec=spec) | {"metadata": each} for each in METADATA]
+    objects += [rows.object("v1", "a", spec={"scale": scale}) for scale in SCALES]
+    for obj in objects:
+        theirs = client.causes("POST", path, obj)
+        assert theirs, obj["metadata"]
+        compare(theirs, causes_of(created(obj, resource).errors), obj["metadata"])
+
+
+KEEP_ALL: Document = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+
+
+def loosely_stored(beds: Crd, client: Client) -> list[Document]:
+    """
+    Store objects that violate the schema that the definition gets afterwards.
+    """
+    loose = {"type": "object", "properties": {"spec": KEEP_ALL, "status": KEEP_ALL}}
+    beds.create([version("v1", loose)], storage="v1")
+    made = [
+        beds.object("v1", f"{name}-{index}", spec={name: value}, status={"replicas": replicas})
+        for name, field in fields().items()
+        for index, (value, replicas) in enumerate(zip(field.values, (1, "x"), strict=False))
+    ]
+    made.append(beds.object("v1", "valid", spec={"text": "x"}, status={"replicas": 1}))
+    beds.add("v1", *made)
+    beds.set_versions([version("v1", openapi(), subresources=SUBRESOURCES)], storage="v1")
+    path = beds.objects_path("v1")
+
+    def in_force() -> None:
+        assert client.causes("POST", path, beds.object("v1", "new", spec={"text": 1}))
+
+    eventually(in_force)
+    beds.wait_until_served("v1")
+    listed: list[Document] = beds.plane.api.get(path)["items"]
+    return listed
+
+
+def test_updates_of_invalid_objects_are_refused_for_the_same_causes(
+    crd: MakeCrd, client: Client
+) -> None:
+    beds = crd("beds")
+    listed = loosely_stored(beds, client)
+    resource, path = served(beds), beds.objects_path("v1")
+    standings: Counter[Standing] = Counter()
+
+    for obj in listed:
+        name, old = obj["metadata"]["name"], decoded(obj, resource)
+        verdict = schema.judge_stored(old, resource)
+        standings[verdict.standing] += 1
+        refused = client.causes("PUT", f"{path}/{name}", obj)
+        assert {*causes_of(verdict.refusals)} == {*refused}, name
+        compare(refused, causes_of(schema.check_update(old, old, resource).errors), name)
+        for changed in (
+            obj | {"spec": obj["spec"] | {"lower": "b", "text": "b"}},
+            obj | {"metadata": obj["metadata"] | {"labels": {"-": "-"}}},
+            obj | {"spec": {"whole": "x"}},
+        ):
+            theirs = client.causes("PUT", f"{path}/{name}", changed)
+            answer = schema.check_update(decoded(changed, resource), old, resource)
+            compare(theirs, causes_of(answer.errors), (name, changed["spec"]))
+        for status in ({"replicas": -1}, {"replicas": "x"}, {"replicas": 1, "a": 1}):
+            changed = obj | {"status": status}
+            theirs = client.causes("PUT", f"{path}/{name}/status", changed)
+            answer = schema.check_status_update(decoded(changed, resource), old, resource)
+            compare(theirs, causes_of(answer.errors), (name, status))
+
+    # There is a rule, which nobody evaluates here.
+    assert standings[Standing.NOT_CHECKED] == 1
+    assert standings[Standing.WRITABLE] > 30
+    assert standings[Standing.BLOCKED] > 30
