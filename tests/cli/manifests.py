@@ -45,6 +45,44 @@ DOUBTFUL = (
 """
 )
 
+WIDGETS = (
+    STRUCTURAL
+    + """\
+              properties:
+                size: {type: integer, minimum: 1, default: 3}
+                mode: {type: string, nullable: true}
+                open:
+                  type: object
+                  x-kubernetes-preserve-unknown-fields: true
+                  properties:
+                    bare: {type: object}
+"""
+)
+OBJECTS = """\
+# a widget
+apiVersion: example.com/v1
+kind: Widget
+metadata:
+  name: blue
+  namespace: default
+spec:
+  mode: "yes"
+  colour: red
+  size: null
+  open: {bare: {x: 1}, "on": 1, y: 'y'}
+---
+apiVersion: v1
+kind: List
+items:
+- apiVersion: example.com/v2
+  kind: Widget
+  metadata: {name: other}
+- apiVersion: apps/v1
+  kind: Deployment
+  metadata: {name: d}
+"""
+
+
 _SCHEMA = Path(cli.__file__).with_name("result.schema.json")
 
 

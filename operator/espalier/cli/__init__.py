@@ -25,6 +25,9 @@ _COMMANDS: Mapping[str, str] = MappingProxyType(
     {
         "demo": "espalier.cli.demo.command",
         "check": "espalier.cli.checking",
+        "prune": "espalier.cli.normalizing",
+        "default": "espalier.cli.normalizing",
+        "normalize": "espalier.cli.normalizing",
         "operator": "espalier.cli.operating",
         "restore": "espalier.cli.restoring",
         "version": "espalier.cli.versioning",

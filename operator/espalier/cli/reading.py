@@ -86,15 +86,24 @@ def read_documents(source: str) -> Iterator[Document]:
     Raises:
         SourceError: The file cannot be read, or holds neither YAML nor JSON.
     """
+    for document in read_whole(source):
+        yield from items_of(document)
+
+
+def read_whole(source: str) -> list[Document]:
+    """
+    Do the same, but leave lists as they are.
+
+    Raises:
+        SourceError: The file cannot be read, or holds neither YAML nor JSON.
+    """
     data = _read(source)
     try:
-        documents = list(_documents(source, data))
+        return list(_documents(source, data))
     except Misfit as error:
         line = None if error.mark is None else error.mark.line
         advice = "; is it a template? render it first" if b"{{" in data else ""
         raise SourceError(source, f"{error.detail}{advice}", line) from error
-    for document in documents:
-        yield from _items(document)
 
 
 def expand(sources: Sequence[str]) -> Iterator[str]:
@@ -207,7 +216,10 @@ def _is_too_deep(value: JSON) -> bool:
     return False
 
 
-def _items(document: Document) -> Iterator[Document]:
+def items_of(document: Document) -> Iterator[Document]:
+    """
+    Take a list apart; what is none comes as it is.
+    """
     match document.value:
         case {"kind": str(kind), "items": list(items), **rest} if kind.endswith("List"):
             version = rest.get("apiVersion")
@@ -223,6 +235,33 @@ def _items(document: Document) -> Iterator[Document]:
             root=document.mark(("items", index)),
             marks=document.marks,
         )
+
+
+def with_items(document: Document, items: Sequence[JSON]) -> JSON:
+    """
+    Put together again what ``items_of`` took apart.
+
+    Args:
+        items: As many as there were, in their order.
+    """
+    value = document.value
+    if not (isinstance(value, dict) and _is_list(value)):
+        return items[0]
+    before = value["items"]
+    pairs = zip(items, before if isinstance(before, list) else [], strict=True)
+    return {**value, "items": [_untyped(new, old) for new, old in pairs]}
+
+
+def _is_list(value: dict[str, JSON]) -> bool:
+    kind = value.get("kind")
+    return isinstance(kind, str) and kind.endswith("List") and isinstance(value.get("items"), list)
+
+
+def _untyped(item: JSON, before: JSON) -> JSON:
+    if isinstance(item, dict) and isinstance(before, dict) and "kind" not in before:
+        added = {"kind", "apiVersion"} - before.keys()
+        return {key: value for key, value in item.items() if key not in added}
+    return item
 
 
 def _typed(item: JSON, kind: str, api_version: JSON) -> JSON:

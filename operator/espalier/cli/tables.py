@@ -40,7 +40,7 @@ def print_result(console: Console, result: Result, *, is_wide: bool, is_quiet: b
         is_wide: With rules, notes, and whatever else is not shown otherwise.
         is_quiet: Errors and warnings only, without notes, hints and the summary.
     """
-    _print_findings(console, result, is_wide=is_wide, is_quiet=is_quiet)
+    print_findings(console, result, is_wide=is_wide, is_quiet=is_quiet)
     for table in result.tables:
         if table.rows and (is_wide or not table.is_wide) and not (is_quiet and result.findings):
             _print_table(console, table, is_wide=is_wide)
@@ -69,7 +69,10 @@ def _left_out(result: Result, repeats: Mapping[tuple[str, str, str], int]) -> It
             yield f"{name}: {times - _REPEATED} more of {rule}; -o wide shows them"
 
 
-def _print_findings(console: Console, result: Result, *, is_wide: bool, is_quiet: bool) -> None:
+def print_findings(console: Console, result: Result, *, is_wide: bool, is_quiet: bool) -> None:
+    """
+    Show the findings of a result alone; the arguments are those of ``print_result``.
+    """
     repeats: Counter[tuple[str, str, str]] = Counter()
     for finding in result.findings:
         if is_quiet and finding.level is Level.NOTE:

@@ -5,7 +5,7 @@ Where a command's output goes: results to standard output, everything else to st
 import logging
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import NoReturn, Protocol
@@ -20,12 +20,14 @@ from rich.progress import (
     TextColumn,
     TimeElapsedColumn,
 )
+from rich.text import Text
 
 from espalier.cli.exits import Exit
 from espalier.cli.formats import TEXTS, Options, render
 from espalier.cli.results import Level, Result
-from espalier.cli.tables import print_result, printable
+from espalier.cli.tables import print_findings, print_result, printable
 
+_DIFF_STYLES: Mapping[str, str] = {"+": "green", "-": "red", "@": "cyan"}
 _LEVELS: Mapping[int, int] = {0: logging.ERROR, 1: logging.INFO, 2: logging.DEBUG}
 
 
@@ -88,6 +90,24 @@ class Terminal:
             click.echo(render(result, self.output, Options(self.fail_on)), nl=False)
         for problem in result.problems:
             click.echo(f"espalier: {printable(str(problem))}", err=True)
+
+    def tell_findings(self, result: Result) -> None:
+        """
+        Say on standard error what is no result itself: findings, and what could not be read.
+        """
+        if not self.is_quiet:
+            print_findings(self._console(stderr=True), result, is_wide=False, is_quiet=False)
+        for problem in result.problems:
+            click.echo(f"espalier: {printable(str(problem))}", err=True)
+
+    def print_diff(self, lines: Sequence[str]) -> None:
+        """
+        Print a unified diff, with colours if that is a terminal.
+        """
+        console = self._console()
+        for line in lines:
+            style = _DIFF_STYLES.get(line[:1], "")
+            console.print(Text(printable(line), style=style), soft_wrap=True)
 
     def finish(self, result: Result) -> NoReturn:
         """
