@@ -11,6 +11,7 @@ from espalier import crd, schema
 from espalier.errors import MalformedValueError, SchemaParseError
 from espalier.paths import JSON, render_path
 from espalier.schema import Profile, Structural
+from espalier.schema.cel.judging import CelJudge
 
 SERVER = Profile.APISERVER
 PATH = "spec"
@@ -172,6 +173,18 @@ def _validate(asked: Question) -> Answer:
     return {"errors": [str(finding) for finding in findings]}
 
 
+def _validate_screened(asked: Question) -> Answer:
+    validation = schema.compile_validation(asked.structural(), SERVER)
+    return {"errors": [str(finding) for finding in validation.validate(asked.value)]}
+
+
+def _validate_update(asked: Question) -> Answer:
+    answer = schema.check_value(asked.value, asked.structural(), old=asked.old, rules=_RULES)
+    return {"errors": [str(finding) for finding in answer.errors]}
+
+
+_RULES = CelJudge()
+
 Ask = Callable[[Question], Answer]
 OPS: Mapping[str, tuple[str, dict[str, JSON], Ask]] = MappingProxyType(
     {
@@ -192,6 +205,8 @@ OPS: Mapping[str, tuple[str, dict[str, JSON], Ask]] = MappingProxyType(
         "defaults-check": ("defaults-check", {"path": PATH}, _defaults_check),
         "crd-check": ("crd-check", {}, _crd_check),
         "validate": ("validate", {}, _validate),
+        "validate-screened": ("validate", {}, _validate_screened),
+        "validate-update": ("validate", {"cel": True}, _validate_update),
     }
 )
 """By name: the oracle's op, its options, and Espalier's answer."""

@@ -136,6 +136,8 @@ _DUMPS = re.compile(
 def _comparable(op: str, answer: Answer) -> Answer:
     comparable: Answer = {}
     for key, value in answer.items():
+        if key == "cost":
+            continue
         comparable[key] = value
         if isinstance(value, list):
             texts = [str(item) for item in value if not _OF_RULES.search(str(item))]

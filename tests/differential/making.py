@@ -10,6 +10,7 @@ from tests.differential.dice import Dice
 from tests.differential.worsening import Node
 
 WITHOUT_VALUE = frozenset({"structural", "unfold", "strip", "publish-v2", "defaults-check"})
+OF_UPDATES = frozenset({"validate-update"})
 _VALUES_OF_A_SCHEMA = 4
 _UPDATES_OF_A_DEFINITION = 2
 
@@ -32,7 +33,10 @@ def _group(op: str, dice: Dice) -> Group:
     raw = schemas.root(dice, sound_one_in=20 if op == "structural" else 2)
     if op in WITHOUT_VALUE:
         return Group(op, raw, [None])
-    return Group(op, raw, [objects.obj(dice, raw) for _ in range(_VALUES_OF_A_SCHEMA)])
+    made = [objects.obj(dice, raw) for _ in range(_VALUES_OF_A_SCHEMA)]
+    if op in OF_UPDATES:
+        return Group(op, raw, [objects.updated(dice, raw, old) for old in made], made)
+    return Group(op, raw, [*made])
 
 
 def _definitions(dice: Dice) -> Group:

@@ -98,7 +98,8 @@ class _Walk:
             return self._list(value, node, path)
         if not isinstance(value, dict):
             return value
-        fields = self._own_fields(value, path) if is_resource or node.embedded_resource else value
+        owns = is_resource or node.embedded_resource
+        fields = self._own_fields(value, path) if owns else value
         changed = fields
         for name, old in fields.items():
             child = node.child(name)
@@ -106,8 +107,10 @@ class _Walk:
                 continue
             # The server writes a map's keys in brackets here, other than in pruning.
             step = name if name in node.properties else Key(name)
-            new = self.coerce(old, child, (*path, step))
-            if new is not old:
+            # Below metadata it goes on with what stood there before: only its errors remain.
+            is_detached = owns and name == "metadata" and isinstance(old, dict)
+            new = self.coerce(value[name] if is_detached else old, child, (*path, step))
+            if new is not old and not is_detached:
                 changed = fields.copy() if changed is fields else changed
                 changed[name] = new
         return changed
