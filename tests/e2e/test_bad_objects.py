@@ -77,20 +77,33 @@ def test_one_refused_object_holds_up_the_trim_and_nothing_else(crd: MakeCrd, pol
     assert cups.stored_versions() == ["v1"]
 
 
-def test_bytes_that_no_server_can_read_are_named_and_left(
+def test_bytes_that_no_server_can_read_are_named_and_left_and_the_others_go_on(
     crd: MakeCrd, control_plane: ControlPlane
 ) -> None:
     jars = crd("jars")
-    flipped(jars, "broken", "whole")
-    key = f"{jars.raw_prefix}default/broken"
-    control_plane.raw_put(key, b'{"apiVersion": "e2e.example.com/v1alpha1", "kind": "Ja')
+    flipped(jars, *(f"j{number:02}" for number in range(30)))
+    broken = {"j03", "j04", "j29"}
+    bytes_left = b'{"apiVersion": "e2e.example.com/v1alpha1", "kind": "Ja'
+    whole = {name: value for name, value in jars.raw().items() if name in broken}
+    for name in broken:
+        control_plane.raw_put(f"{jars.raw_prefix}default/{name}", bytes_left)
 
     jars.label(mode="enforce")
     undecodable = jars.wait_for(CURRENT, "False", "Undecodable")
 
-    assert "default/broken" in undecodable["message"]
+    assert "default/j03, default/j04, default/j29" in undecodable["message"]
+    assert "27 other objects looked at, all in normal form" in undecodable["message"]
     assert jars.stored_versions() == ["v1alpha1", "v1"]
-    assert control_plane.raw_get(key) == b'{"apiVersion": "e2e.example.com/v1alpha1", "kind": "Ja'
+    for name, value in jars.raw().items():
+        assert (value == bytes_left) is (name in broken)
+        moved = value.startswith(b'{"apiVersion":"e2e.example.com/v1",')
+        assert moved is (name not in broken)
+
+    for name, value in whole.items():
+        control_plane.raw_put(f"{jars.raw_prefix}default/{name}", value)
+    jars.wait_until_current(within_seconds=60)
+    assert jars.stored_at() == {"v1": 30}
+    assert jars.stored_versions() == ["v1"]
 
 
 def test_a_deeply_nested_object_is_rewritten_and_pruned_as_any_other(crd: MakeCrd) -> None:

@@ -105,8 +105,11 @@ class Pages:
         self.count = count
         self.failures = list(failures)
         self.asked: list[str | None] = []
+        self.page_size = 1
+        self.namespace = ""
 
-    async def fetch(self, token: str | None) -> MetadataPage:
+    async def fetch(self, token: str | None, *, page_size: int) -> MetadataPage:
+        assert page_size == self.page_size
         self.asked.append(token)
         number = int(token or 0)
         if number == 1 and self.failures:
@@ -120,7 +123,7 @@ class Pages:
 async def walk(source: Pages) -> list[tuple[str, bool, int]]:
     return [
         (page.resource_version, listed.is_consistent, listed.restarts)
-        async for page, listed in pages(source.fetch, FakeClock())
+        async for page, listed in pages(source, FakeClock())
     ]
 
 

@@ -439,7 +439,7 @@ def test_undecodable_objects_stop_and_are_named() -> None:
     )
     outcome = play(run_on(cluster))
     assert outcome.reason == Reason.UNDECODABLE
-    assert keys[0] in outcome.conditions[0].message
+    assert "default/w001" in outcome.conditions[0].message
 
 
 def test_a_server_that_stays_away_fails_the_run_which_is_tried_again() -> None:

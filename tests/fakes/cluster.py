@@ -28,6 +28,7 @@ from espalier.errors import (
     NotFoundError,
     RejectedError,
     TransientError,
+    UndecodableError,
 )
 from espalier.paths import JSON
 from espalier.schema import Profile
@@ -117,6 +118,20 @@ def legacy_widgets(**changes: object) -> Definition:
     return widgets(**(defaults | changes))
 
 
+def written_by(manager: str, fields: JSON, *, version: str = "v1") -> dict[str, JSON]:
+    """
+    Make an entry of managedFields.
+    """
+    return {
+        "manager": manager,
+        "operation": "Update",
+        "apiVersion": f"example.com/{version}",
+        "time": "2026-01-01T00:00:00Z",
+        "fieldsType": "FieldsV1",
+        "fieldsV1": fields,
+    }
+
+
 class Killed(BaseException):
     """
     The process is no more.
@@ -135,6 +150,7 @@ class Stored:
     managed_fields: list[JSON] = field(default_factory=list)
     annotations: dict[str, JSON] = field(default_factory=dict)
     is_terminating: bool = False
+    is_broken: bool = False
 
 
 @dataclass(slots=True)
@@ -164,6 +180,7 @@ class FakeCluster:
         self.hooks: list[Callable[[str, str], None]] = []
         self.missing: tuple[str, ...] = ()
         self.migrations: tuple[str, ...] = ()
+        self.names_broken = True
         self.documents: dict[str, dict[str, JSON]] = {}
         self.archived: list[ArchiveEntry] = []
         self.reports: list[tuple[Condition, ...]] = []
@@ -207,7 +224,7 @@ class FakeCluster:
             uid=uid or f"uid-{name}",
             version=self._next_version(),
             raw={"apiVersion": f"example.com/{version}", "kind": "Widget", **content},
-            managed_fields=[] if managed is None else [{"manager": "kubectl", "fieldsV1": fields}],
+            managed_fields=[] if managed is None else [written_by("kubectl", fields)],
         )
         self._publish("ADDED", key)
         return key
@@ -300,6 +317,12 @@ class FakeCluster:
             remaining=remaining,
             resource_version=str(self._version),
         )
+
+    def token_after(self, key: ObjectKey, *, namespace: str) -> str:
+        return str(key)
+
+    def token_after_namespace(self, name: str) -> str:
+        return f"{name}0"
 
     async def get_object(self, resource: Resource, key: ObjectKey) -> dict[str, JSON]:
         await self._enter("get_object", key.name)
@@ -495,6 +518,9 @@ class FakeCluster:
             if namespace in ("", key.namespace) and (token is None or str(key) > token)
         ]
         page, rest = keys[:page_size], keys[page_size:]
+        broken = [key for key in page if self.etcd[key].is_broken]
+        if broken:
+            raise self._undecodable(broken)
         return page, str(page[-1]) if rest else None, len(rest) if rest else None
 
     def _seen(self, raw: Mapping[str, JSON], at: str = "") -> dict[str, JSON]:
@@ -541,9 +567,17 @@ class FakeCluster:
             metadata["deletionTimestamp"] = "2026-01-01T00:00:00Z"
         return {**self._seen(stored.raw, at), "metadata": metadata}
 
+    def _undecodable(self, broken: Sequence[ObjectKey]) -> UndecodableError:
+        keys = tuple(f"/example.com/widgets/{key}" for key in broken) if self.names_broken else ()
+        return UndecodableError(
+            verb="list", resource=WIDGETS, status=500, reason="StorageReadError", keys=keys
+        )
+
     def _found(self, key: ObjectKey) -> Stored:
         if self.definition is None or key not in self.etcd:
             raise NotFoundError(verb="get", resource=str(key), status=404, reason="NotFound")
+        if self.etcd[key].is_broken:
+            raise self._undecodable([key])
         return self.etcd[key]
 
     def _check(self, key: ObjectKey, uid: str, resource_version: str | None) -> Stored:

@@ -2,6 +2,7 @@
 Stored objects over HTTP. The hot path: pages are not decoded before somebody wants an object.
 """
 
+import base64
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar, overload
@@ -9,7 +10,7 @@ from typing import Any, TypeVar, overload
 import msgspec
 
 from espalier.cluster import answers
-from espalier.cluster.numbers import decode_json
+from espalier.cluster.numbers import decode_json, encode_json
 from espalier.cluster.places import FIELD_MANAGER, collection_path, object_path, segment
 from espalier.cluster.requests import (
     JSON_TYPE,
@@ -139,6 +140,20 @@ class HttpObjects:
             remaining=page.metadata.remaining_item_count,
             resource_version=page.metadata.resource_version,
         )
+
+    def token_after(self, key: ObjectKey, *, namespace: str) -> str:
+        """
+        Make a token by which a list goes on right behind an object, whether it is there or not.
+        """
+        place = key.name if namespace else str(key)
+        return _token(f"{place}\0")
+
+    def token_after_namespace(self, name: str) -> str:
+        """
+        Make a token by which a list of all namespaces goes on behind one of them.
+        """
+        # All keys in it begin with its name and a slash; this is the first text after those.
+        return _token(f"{name}{chr(ord('/') + 1)}")
 
     async def get_object(self, resource: Resource, key: ObjectKey) -> dict[str, JSON]:
         """
@@ -286,6 +301,17 @@ def _stored_metadata(metadata: _Metadata) -> StoredMetadata:
         resource_version=metadata.resource_version,
         managed_fields=tuple(metadata.managed_fields or ()),
     )
+
+
+def _token(start: str) -> str:
+    """
+    Make a continue token as the API server does that goes on at its newest resource version.
+
+    Source:
+        apiserver, ``pkg/storage/continue.go``.
+    """
+    content = encode_json({"v": "meta.k8s.io/v1", "rv": -1, "start": start})
+    return base64.urlsafe_b64encode(content).decode().rstrip("=")
 
 
 def _list_call(resource: Resource, namespace: str, continue_token: str | None, accept: str) -> Call:

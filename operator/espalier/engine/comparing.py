@@ -9,8 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from espalier.engine.counting import Counter, Counts, general
-from espalier.engine.ports import ObjectKey, Objects, Resource
-from espalier.engine.removing import key_of
+from espalier.engine.ports import ObjectKey, Objects, Resource, key_of
 from espalier.engine.rewriting import identity_of
 from espalier.engine.sampling import differences
 from espalier.errors import NotFoundError

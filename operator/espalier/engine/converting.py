@@ -8,6 +8,7 @@ page: by a read of one of its objects in each served version.
 from espalier.crd import Definition
 from espalier.engine.comparing import ConversionLoss
 from espalier.engine.conditions import counted
+from espalier.engine.narrowing import Skipper
 from espalier.engine.paging import pages
 from espalier.engine.planning import Plan, resource_of
 from espalier.engine.ports import ObjectKey, Objects
@@ -48,8 +49,9 @@ async def compare_versions(planned: Plan, ports: Ports, settings: RunSettings) -
     reader = VersionsReader(planned.definition, ports.objects, settings.page_size)
     if not reader.comparisons:
         return ""
+    skipper = Skipper(ports.objects)
     for namespace in planned.policy.namespaces or ("",):
-        async for page, _ in pages(reader.fetcher(namespace), ports.clock):
+        async for page, _ in pages(reader.listing(namespace), ports.clock, skipper=skipper):
             await reader.compare(page)
     told = [_told(comparison.loss()) for comparison in reader.comparisons]
     return ". ".join(sentence for sentence in told if sentence)

@@ -20,6 +20,11 @@ def describe(found: Survey, definition: Definition) -> str:
 
 def _sentences(found: Survey, definition: Definition) -> Iterator[str]:
     yield f"{counted(found.objects, 'stored object')}, read at version {found.version}"
+    if found.undecodable:
+        yield (
+            f"the API server cannot read {counted(len(found.undecodable), 'further object')}:"
+            f" {enumerated(found.undecodable)}"
+        )
     yield from _changes(found)
     for loss in found.conversions:
         yield from _losses(loss, definition)

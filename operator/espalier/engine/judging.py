@@ -1,24 +1,55 @@
 """
-Does an object satisfy its schema? The one place where the engine asks.
+Does an object satisfy its schema, and can it still be updated? The one place where the engine asks.
 """
 
 from collections.abc import Iterable
 
-from espalier import schema
+from espalier import crd, schema
+from espalier.crd import Definition
 from espalier.engine.counting import general
 from espalier.findings import FieldError
 from espalier.paths import JSON
-from espalier.schema import Profile, Structural
+from espalier.schema import NO_JUDGE, Profile, RuleJudge, Verdict
+from espalier.schema.writing import Resource
+
+_VALID = Verdict()
 
 
-def violations_of(value: JSON, structural: Structural | None) -> tuple[FieldError, ...]:
+class Judge:
     """
-    Find what the API server would hold against an object that is sent to it anew.
+    Judges the objects of a definition by its storage version's schema.
 
     Args:
-        value: In its normal form.
+        rules: Evaluates CEL rules.
     """
-    return schema.validate(value, structural, profile=Profile.APISERVER)
+
+    def __init__(self, definition: Definition, *, rules: RuleJudge = NO_JUDGE) -> None:
+        storage = definition.storage
+        structural = crd.structural_of(storage)
+        self._rules = rules
+        self._screen = schema.compile_validation(structural, Profile.APISERVER)
+        self._has_rules = structural is not None and schema.has_rules(structural)
+        self._resource = Resource(
+            api_version=f"{definition.group}/{storage.name}",
+            kind=definition.kind,
+            structural=structural,
+            is_namespaced=definition.namespaced,
+            has_status=storage.has_status,
+        )
+
+    def judge(self, value: JSON) -> Verdict:
+        """
+        Find what the API server would hold against an object, sent anew or updated.
+
+        Args:
+            value: A whole object in its normal form; never changed.
+        """
+        if not isinstance(value, dict):
+            return _VALID
+        # Most objects are valid, and that is found out much faster.
+        if not self._has_rules and self._screen.is_surely_valid(value):
+            return _VALID
+        return schema.judge_stored(value, self._resource, rules=self._rules)
 
 
 def without_values(violations: Iterable[FieldError]) -> tuple[str, ...]:

@@ -263,6 +263,8 @@ class Migration:
             self._what = f"verifying (pass {number})"
             before = await self._sentry.check()
             tally = await work.go(self, start_token=None)
+            if tally.undecodable:
+                raise RunStoppedError(Reason.UNDECODABLE, _undecodable_words(tally))
             if tally.failed:
                 raise RunStoppedError(
                     Reason.FAILED,
@@ -323,3 +325,15 @@ class Migration:
     async def _tell(self, *, done: int, total: int | None) -> None:
         words = conditions.rewriting(self._planned.definition, self._what, done=done, total=total)
         await self._reporter.report(self._planned.definition, words)
+
+
+def _undecodable_words(tally: Tally) -> str:
+    others = counted(tally.seen, "other object")
+    text = (
+        f"the API server cannot read what is stored of {counted(len(tally.undecodable), 'object')}:"
+        f" {enumerated(tally.undecodable)}. Repair or delete it in etcd; storedVersions stays as it"
+        f" is. {others} looked at"
+    )
+    if tally.failed:
+        return f"{text}, of which {tally.failed} failed: {describe_failures(tally.failures)}"
+    return f"{text}, all in normal form" if not tally.rewritten else text

@@ -10,12 +10,18 @@ stores the storage version, and a consistent list would not show it either. Wher
 token the list begins anew, and objects come twice, which does no harm.
 """
 
-from collections.abc import AsyncIterator, Awaitable, Callable
-from typing import NamedTuple, Protocol, TypeVar
+from collections.abc import AsyncIterator
+from typing import Generic, NamedTuple, Protocol, TypeVar
 
-from espalier.engine.ports import Clock
+from espalier.engine.narrowing import SHRINKING, Skipper
+from espalier.engine.ports import Clock, ObjectKey
 from espalier.engine.retrying import call_pause_seconds
-from espalier.errors import ConversionError, ExpiredTokenError, TransientError
+from espalier.errors import (
+    ConversionError,
+    ExpiredTokenError,
+    TransientError,
+    UndecodableError,
+)
 
 MAX_RESTARTS = 3
 MAX_TRANSIENT_FAILURES = 6
@@ -35,8 +41,38 @@ class Page(Protocol):
         Asks for the next page; None after the last one.
         """
 
+    @property
+    def last_key(self) -> ObjectKey | None:
+        """
+        The last object's; None on an empty page.
+        """
+
 
 PageT = TypeVar("PageT", bound=Page)
+PageT_co = TypeVar("PageT_co", bound=Page, covariant=True)
+
+
+class Listing(Protocol[PageT_co]):
+    """
+    One list of objects.
+    """
+
+    @property
+    def page_size(self) -> int:
+        """
+        The most objects in a page.
+        """
+
+    @property
+    def namespace(self) -> str:
+        """
+        The one that is listed; empty for all.
+        """
+
+    async def fetch(self, token: str | None, *, page_size: int) -> PageT_co:
+        """
+        List one page by its token.
+        """
 
 
 class Listed(NamedTuple):
@@ -53,17 +89,18 @@ class Listed(NamedTuple):
 
 
 async def pages(
-    fetch: Callable[[str | None], Awaitable[PageT]],
+    listing: Listing[PageT],
     clock: Clock,
     *,
     start_token: str | None = None,
+    skipper: Skipper | None = None,
 ) -> AsyncIterator[tuple[PageT, Listed]]:
     """
     List every object of a resource.
 
     Args:
-        fetch: Lists one page by its token.
         start_token: Where an earlier list is to go on; it may have expired.
+        skipper: Gets the list past objects that the server cannot read; without it, they end it.
 
     Yields:
         The pages, in the server's order.
@@ -72,31 +109,99 @@ async def pages(
         ExpiredTokenError: Tokens expire faster than pages are worked on, again and again.
         ConversionError: At once: the conversion webhook does not answer as it must.
         TransientError: The server stays busy or away.
+        UndecodableError: There is no skipper.
     """
-    token, listed, fresh_in_a_row, failures = start_token, Listed(start_token is None, 0), 0, 0
+    course = _Course(listing, clock, start_token, skipper)
     while True:
-        try:
-            page = await fetch(token)
-        except ExpiredTokenError as error:
-            listed = Listed(is_consistent=False, restarts=listed.restarts)
-            fresh_in_a_row += 1
-            if error.fresh_token is not None and fresh_in_a_row <= MAX_FRESH_TOKENS_IN_A_ROW:
-                token = error.fresh_token
-                continue
-            if listed.restarts == MAX_RESTARTS:
-                raise
-            token, listed, fresh_in_a_row = None, Listed(True, listed.restarts + 1), 0
-            continue
-        except ConversionError:
-            raise
-        except TransientError as error:
-            failures += 1
-            if failures > MAX_TRANSIENT_FAILURES:
-                raise
-            await clock.sleep(call_pause_seconds(failures, asked_seconds=error.retry_after_seconds))
-            continue
-        fresh_in_a_row, failures = 0, 0
-        yield page, listed
-        token = page.continue_token
-        if not token:
+        page = await course.next_page()
+        if page is None:
             return
+        yield page, course.listed
+        if not course.advance(page):
+            return
+
+
+class _Course(Generic[PageT]):
+    """
+    Where a list is, and what went wrong on its way.
+    """
+
+    def __init__(
+        self,
+        listing: Listing[PageT],
+        clock: Clock,
+        start_token: str | None,
+        skipper: Skipper | None,
+    ) -> None:
+        self._listing = listing
+        self._clock = clock
+        self._skipper = skipper
+        self._token = start_token
+        self._page_size = listing.page_size
+        self._last: ObjectKey | None = None
+        self._fresh_in_a_row = 0
+        self._failures = 0
+        self.listed = Listed(is_consistent=start_token is None, restarts=0)
+
+    async def next_page(self) -> PageT | None:
+        """
+        List the next page; None if nobody knows what comes next.
+        """
+        while True:
+            try:
+                return await self._listing.fetch(self._token, page_size=self._page_size)
+            except ExpiredTokenError as error:
+                self._go_on_from(error)
+            except ConversionError:
+                raise
+            except TransientError as error:
+                self._failures += 1
+                if self._failures > MAX_TRANSIENT_FAILURES:
+                    raise
+                asked_seconds = error.retry_after_seconds
+                await self._clock.sleep(
+                    call_pause_seconds(self._failures, asked_seconds=asked_seconds)
+                )
+            except UndecodableError as error:
+                if not self._narrow(error):
+                    return None
+
+    def advance(self, page: PageT) -> bool:
+        """
+        Go on behind a page; False after the last one.
+        """
+        self._fresh_in_a_row = self._failures = 0
+        self._page_size = min(self._page_size * SHRINKING, self._listing.page_size)
+        if self._skipper is not None:
+            self._last = page.last_key or self._last
+        self._token = page.continue_token
+        return bool(self._token)
+
+    def _go_on_from(self, error: ExpiredTokenError) -> None:
+        self.listed = Listed(is_consistent=False, restarts=self.listed.restarts)
+        self._fresh_in_a_row += 1
+        if error.fresh_token is not None and self._fresh_in_a_row <= MAX_FRESH_TOKENS_IN_A_ROW:
+            self._token = error.fresh_token
+            return
+        if self.listed.restarts == MAX_RESTARTS:
+            raise error
+        self._token, self._last, self._fresh_in_a_row = None, None, 0
+        self.listed = Listed(is_consistent=True, restarts=self.listed.restarts + 1)
+
+    def _narrow(self, error: UndecodableError) -> bool:
+        """
+        Make the page smaller, or get past its one object; False if nobody knows what comes next.
+        """
+        if self._skipper is None:
+            raise error
+        if self._page_size > 1:
+            self._page_size = max(1, self._page_size // SHRINKING)
+            return True
+        self.listed = Listed(is_consistent=False, restarts=self.listed.restarts)
+        token = self._skipper.token_behind(
+            error, namespace=self._listing.namespace, after=self._last
+        )
+        # A server that names the same object again has not got past it.
+        goes_on = token not in (None, self._token)
+        self._token = token
+        return goes_on

@@ -4,16 +4,16 @@ One pass over all stored objects: list a page, work on it, tell how far it came.
 The same for both kinds of definitions; they differ in what a page is and what is done with it.
 """
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import Protocol, TypeVar
 
 from espalier import crd
-from espalier.engine.conditions import Reason, enumerated
 from espalier.engine.converting import ask_webhook, converts_by_webhook
+from espalier.engine.listing import MetadataListing, ObjectListing
+from espalier.engine.narrowing import Skipper
 from espalier.engine.owners import is_owned, names_owner
 from espalier.engine.pacing import Pacer, work_through
-from espalier.engine.paging import pages
+from espalier.engine.paging import Listing, pages
 from espalier.engine.planning import Legacy, Plan, ServerPruned
 from espalier.engine.ports import (
     Clock,
@@ -22,8 +22,9 @@ from espalier.engine.ports import (
     ObjectPage,
     Resource,
     StoredMetadata,
+    key_of,
 )
-from espalier.engine.removing import Removal, Remover, key_of
+from espalier.engine.removing import Removal, Remover
 from espalier.engine.rewriting import (
     Failed,
     Fate,
@@ -37,7 +38,6 @@ from espalier.engine.rewriting import (
 from espalier.engine.sampling import sample
 from espalier.engine.settings import Ports, RunSettings
 from espalier.engine.tallying import Tally
-from espalier.errors import RunStoppedError, UndecodableError
 from espalier.paths import JSON
 from espalier.schema import Structural
 
@@ -62,6 +62,12 @@ class Page(Protocol):
         How many objects follow, if the server said so.
         """
 
+    @property
+    def last_key(self) -> ObjectKey | None:
+        """
+        The last object's; None on an empty page.
+        """
+
 
 PageT = TypeVar("PageT", bound=Page)
 
@@ -83,14 +89,19 @@ class Work(Protocol[PageT]):
         What to list, one after another; an empty text stands for all.
         """
 
-    async def fetch(self, token: str | None, namespace: str) -> PageT:
+    def listing(self, namespace: str) -> Listing[PageT]:
         """
-        List one page.
+        List one namespace, or all of them for an empty text.
         """
 
     def keys_of(self, page: PageT) -> Sequence[ObjectKey]:
         """
         Name the objects of a page.
+        """
+
+    def skipper(self) -> Skipper:
+        """
+        Make what gets a list past objects that the server cannot read.
         """
 
     async def before_writing(self, key: ObjectKey) -> None:
@@ -126,14 +137,14 @@ class Rewriting:
         self._settings = settings
         self._pacer = pacer
 
-    async def fetch(self, token: str | None, namespace: str) -> MetadataPage:
+    def listing(self, namespace: str) -> MetadataListing:
         """
-        List one page of metadata.
+        List one namespace, or all of them for an empty text.
         """
-        return await self._ports.objects.list_metadata(
-            self.resource,
+        return MetadataListing(
+            objects=self._ports.objects,
+            resource=self.resource,
             page_size=self._settings.page_size,
-            continue_token=token,
             namespace=namespace,
         )
 
@@ -142,6 +153,12 @@ class Rewriting:
         Name the objects of a page.
         """
         return [metadata.key for metadata in page.objects if not self._is_skipped(metadata)]
+
+    def skipper(self) -> Skipper:
+        """
+        Make what gets a list past objects that the server cannot read.
+        """
+        return Skipper(self._ports.objects)
 
     async def before_writing(self, key: ObjectKey) -> None:
         """
@@ -213,14 +230,14 @@ class Removing:
             policy=planned.policy,
         )
 
-    async def fetch(self, token: str | None, namespace: str) -> ObjectPage:
+    def listing(self, namespace: str) -> ObjectListing:
         """
-        List one page of whole objects.
+        List one namespace, or all of them for an empty text.
         """
-        return await self._ports.objects.list_objects(
-            self.resource,
+        return ObjectListing(
+            objects=self._ports.objects,
+            resource=self.resource,
             page_size=self._settings.page_size,
-            continue_token=token,
             namespace=namespace,
         )
 
@@ -229,6 +246,12 @@ class Removing:
         Name the objects of a page.
         """
         return [key_of(obj) for obj in page.objects if not self.is_skipped(obj)]
+
+    def skipper(self) -> Skipper:
+        """
+        Make what gets a list past objects that the server cannot read.
+        """
+        return Skipper(self._ports.objects)
 
     async def before_writing(self, key: ObjectKey) -> None:
         """
@@ -324,9 +347,9 @@ class Listener(Protocol):
 
 
 async def pages_of(
-    fetch: Callable[[str | None, str], Awaitable[PageT]],
-    namespaces: Sequence[str],
+    work: Work[PageT],
     clock: Clock,
+    skipper: Skipper,
     *,
     start_token: str | None = None,
 ) -> AsyncIterator[PageT]:
@@ -336,12 +359,9 @@ async def pages_of(
     Args:
         start_token: Where an earlier list is to go on; only if there is one list.
     """
-    for namespace in namespaces:
-
-        async def fetch_here(token: str | None, namespace: str = namespace) -> PageT:
-            return await fetch(token, namespace)
-
-        async for page, _ in pages(fetch_here, clock, start_token=start_token):
+    for namespace in work.namespaces:
+        listing = work.listing(namespace)
+        async for page, _ in pages(listing, clock, start_token=start_token, skipper=skipper):
             yield page
 
 
@@ -357,10 +377,9 @@ async def read_all(
     Raises:
         RunStoppedError: What is stored cannot be read, or ``look_at`` says so.
     """
-    with undecodable_stops():
-        async for page in pages_of(work.fetch, work.namespaces, clock):
-            await listener.before_page()
-            look_at(page)
+    async for page in pages_of(work, clock, work.skipper()):
+        await listener.before_page()
+        look_at(page)
 
 
 async def go_through(
@@ -386,34 +405,17 @@ async def go_through(
         ArchiveFullError: What would be removed cannot be archived.
     """
     tally = Tally()
+    skipper = work.skipper()
     is_sampled = False
-    with undecodable_stops():
-        async for page in pages_of(
-            work.fetch, work.namespaces, ports.clock, start_token=start_token
-        ):
-            await listener.before_page()
-            keys = work.keys_of(page)
-            if keys:
-                await work.before_writing(keys[0])
-            if not is_sampled:
-                await sample(ports.objects, work.resource, keys, pacer, structural=structural)
-                is_sampled = True
-            await work.work_on(page, tally)
-            await listener.after_page(tally, token=page.continue_token, remaining=page.remaining)
+    async for page in pages_of(work, ports.clock, skipper, start_token=start_token):
+        await listener.before_page()
+        keys = work.keys_of(page)
+        if keys:
+            await work.before_writing(keys[0])
+        if not is_sampled:
+            await sample(ports.objects, work.resource, keys, pacer, structural=structural)
+            is_sampled = True
+        await work.work_on(page, tally)
+        await listener.after_page(tally, token=page.continue_token, remaining=page.remaining)
+    tally.undecodable = skipper.names
     return tally
-
-
-@contextmanager
-def undecodable_stops() -> Iterator[None]:
-    """
-    Turn stored bytes that the server cannot read into the reason to stop.
-    """
-    try:
-        yield
-    except UndecodableError as error:
-        where = f": {enumerated(error.keys)}" if error.keys else ""
-        raise RunStoppedError(
-            Reason.UNDECODABLE,
-            f"the API server cannot read what is stored{where}; no list of the objects is"
-            " possible until that is repaired or deleted in etcd",
-        ) from error

@@ -7,111 +7,38 @@ coroutines that time out by themselves; what they raise is listed a protocol.
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from espalier.crd import Condition, Definition
+from espalier.engine.stored import (
+    MetadataPage,
+    ObjectKey,
+    ObjectPage,
+    Resource,
+    StoredMetadata,
+    WatchEvent,
+    key_of,
+)
 from espalier.paths import JSON
 
-
-class ObjectKey(NamedTuple):
-    """
-    The name of one stored object within its resource; the namespace is empty if it has none.
-    """
-
-    namespace: str
-    name: str
-
-    def __str__(self) -> str:
-        return f"{self.namespace}/{self.name}" if self.namespace else self.name
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Resource:
-    """
-    One endpoint of custom objects: a resource at one version.
-
-    Attributes:
-        plural: As in URLs and RBAC.
-    """
-
-    group: str
-    version: str
-    plural: str
-    kind: str
-    namespaced: bool
-
-    @property
-    def api_version(self) -> str:
-        """
-        As objects say it: ``example.com/v1``.
-        """
-        return f"{self.group}/{self.version}"
-
-    def __str__(self) -> str:
-        return f"{self.plural}.{self.group}"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoredMetadata:
-    """
-    What a metadata-only page says of one stored object.
-
-    Attributes:
-        managed_fields: The decoded entries of ``metadata.managedFields``; may be empty.
-    """
-
-    key: ObjectKey
-    uid: str
-    resource_version: str
-    managed_fields: tuple[JSON, ...] = field(default=(), hash=False)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MetadataPage:
-    """
-    One page of a metadata-only list.
-
-    Attributes:
-        continue_token: Asks for the next page; None after the last one.
-        remaining: How many objects follow, if the server said so.
-        resource_version: That of the list.
-    """
-
-    objects: tuple[StoredMetadata, ...]
-    continue_token: str | None
-    remaining: int | None
-    resource_version: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ObjectPage:
-    """
-    One page of whole objects, decoded one at a time by whoever iterates.
-
-    Attributes:
-        objects: Decoded JSON objects with apiVersion and kind set.
-    """
-
-    objects: Sequence[dict[str, JSON]]
-    continue_token: str | None
-    remaining: int | None
-    resource_version: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WatchEvent:
-    """
-    One change of an object.
-
-    Attributes:
-        type: ``ADDED``, ``MODIFIED``, ``DELETED`` or ``BOOKMARK``.
-        object: The whole object; for a bookmark only its resource version is set.
-        resource_version: Where a later watch may start.
-    """
-
-    type: str
-    object: dict[str, JSON]
-    resource_version: str
+__all__ = [
+    "Archive",
+    "ArchiveEntry",
+    "Checkpoints",
+    "Clock",
+    "Definitions",
+    "Leases",
+    "MetadataPage",
+    "ObjectKey",
+    "ObjectPage",
+    "Objects",
+    "Reporter",
+    "Resource",
+    "Rights",
+    "StoredMetadata",
+    "WatchEvent",
+    "key_of",
+]
 
 
 class Objects(Protocol):
@@ -152,6 +79,19 @@ class Objects(Protocol):
     ) -> ObjectPage:
         """
         List a page of whole objects, of one namespace or of all.
+        """
+
+    def token_after(self, key: ObjectKey, *, namespace: str) -> str:
+        """
+        Make a token by which a list goes on right behind an object, whether it is there or not.
+
+        Args:
+            namespace: That is listed; empty for all.
+        """
+
+    def token_after_namespace(self, name: str) -> str:
+        """
+        Make a token by which a list of all namespaces goes on behind one of them.
         """
 
     async def get_object(self, resource: Resource, key: ObjectKey) -> dict[str, JSON]:

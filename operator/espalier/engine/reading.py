@@ -9,7 +9,7 @@ from typing import NamedTuple
 from espalier.crd import Definition
 from espalier.engine.comparing import Comparison
 from espalier.engine.planning import resource_of
-from espalier.engine.ports import ObjectPage, Objects
+from espalier.engine.ports import ObjectKey, ObjectPage, Objects
 from espalier.errors import NothingServedError
 
 
@@ -28,6 +28,13 @@ class Pages(NamedTuple):
         """
         return self.first.continue_token
 
+    @property
+    def last_key(self) -> ObjectKey | None:
+        """
+        The last object's; None on an empty page.
+        """
+        return self.first.last_key
+
 
 class VersionsReader:
     """
@@ -36,6 +43,7 @@ class VersionsReader:
     Attributes:
         resource: At the storage version, or, where that is not served, the first one that is.
         comparisons: One for each further stored version that is served.
+        page_size: The most objects in a page.
         unread_versions: Stored versions that nobody can read through.
 
     Raises:
@@ -49,7 +57,7 @@ class VersionsReader:
         if not served:
             raise NothingServedError(definition.name, storage.name)
         self._objects = objects
-        self._page_size = page_size
+        self.page_size = page_size
         self.resource = resource_of(definition, storage if storage.served else served[0])
         further = [name for name in definition.stored_versions if name != self.resource.version]
         self.comparisons = [
@@ -60,13 +68,13 @@ class VersionsReader:
         compared = {comparison.resource.version for comparison in self.comparisons}
         self.unread_versions = tuple(name for name in further if name not in compared)
 
-    def fetcher(self, namespace: str) -> "Fetcher":
+    def listing(self, namespace: str) -> "VersionsListing":
         """
-        Make what lists one namespace, or all of them for an empty text.
+        List one namespace, or all of them for an empty text.
         """
-        return Fetcher(self, namespace)
+        return VersionsListing(self, namespace)
 
-    async def fetch(self, token: str | None, namespace: str) -> Pages:
+    async def fetch(self, token: str | None, namespace: str, page_size: int) -> Pages:
         """
         List a page at each version.
         """
@@ -74,7 +82,7 @@ class VersionsReader:
         listed = [
             await self._objects.list_objects(
                 resource,
-                page_size=self._page_size,
+                page_size=page_size,
                 continue_token=token,
                 namespace=namespace,
             )
@@ -91,7 +99,7 @@ class VersionsReader:
 
 
 @dataclass(frozen=True, slots=True)
-class Fetcher:
+class VersionsListing:
     """
     Lists the pages of one namespace.
     """
@@ -99,8 +107,15 @@ class Fetcher:
     reader: VersionsReader
     namespace: str
 
-    async def __call__(self, token: str | None) -> Pages:
+    @property
+    def page_size(self) -> int:
+        """
+        The most objects in a page.
+        """
+        return self.reader.page_size
+
+    async def fetch(self, token: str | None, *, page_size: int) -> Pages:
         """
         List one page at each version.
         """
-        return await self.reader.fetch(token, self.namespace)
+        return await self.reader.fetch(token, self.namespace, page_size)

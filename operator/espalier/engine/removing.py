@@ -13,7 +13,13 @@ from espalier.crd import Definition
 from espalier.engine.conditions import Reason
 from espalier.engine.inverting import invert
 from espalier.engine.policies import Policy
-from espalier.engine.ports import Archive, ArchiveEntry, ObjectKey, Objects, Resource
+from espalier.engine.ports import (
+    Archive,
+    ArchiveEntry,
+    Objects,
+    Resource,
+    key_of,
+)
 from espalier.engine.pruning import Careful, Pruner
 from espalier.engine.rewriting import (
     UNGUARDED,
@@ -195,12 +201,3 @@ class Removal:
             resource_version=seen.resource_version,
             patch=invert(self._obj, careful.value, careful.removed),
         )
-
-
-def key_of(obj: dict[str, JSON]) -> ObjectKey:
-    """
-    Read the namespace and the name of a whole object.
-    """
-    metadata = obj.get("metadata")
-    held = metadata if isinstance(metadata, dict) else {}
-    return ObjectKey(str(held.get("namespace") or ""), str(held.get("name", "")))

@@ -13,13 +13,13 @@ from espalier import crd, schema
 from espalier.crd import Definition
 from espalier.engine.comparing import ConversionLoss
 from espalier.engine.counting import Counter, Counts, general
-from espalier.engine.judging import violations_of, without_values
+from espalier.engine.judging import Judge, without_values
 from espalier.engine.losing import Historian, Loss, Record, judge
+from espalier.engine.narrowing import Skipper
 from espalier.engine.paging import pages
-from espalier.engine.ports import Clock, ObjectKey, Objects, StoredMetadata
+from espalier.engine.ports import Clock, ObjectKey, Objects, StoredMetadata, key_of
 from espalier.engine.pruning import Pruner
 from espalier.engine.reading import VersionsReader
-from espalier.engine.removing import key_of
 from espalier.engine.rewriting import identity_of
 from espalier.errors import MalformedValueError
 from espalier.findings import FieldError
@@ -71,8 +71,10 @@ class Survey:
         normalising: What bringing them into their normal form would change.
         violations: Paths and kinds of violations of the schema.
         unwritable: Objects that cannot be updated any more, whatever the update is about.
+        unchecked: Objects with rules of which it is not known whether they hold.
         conversions: What each further stored version shows and the storage version does not.
         unread_versions: Stored versions that are not served, so that nobody can read through them.
+        undecodable: Objects that the server itself cannot read; the others were surveyed.
         history: What a rewrite would remove, as far as schemas and managedFields tell; None for
             legacy definitions, whose objects are not pruned by a rewrite.
     """
@@ -86,8 +88,10 @@ class Survey:
     normalising: Normalising
     violations: Counts
     unwritable: Counts
+    unchecked: Counts
     conversions: tuple[ConversionLoss, ...] = ()
     unread_versions: tuple[str, ...] = ()
+    undecodable: tuple[str, ...] = ()
     history: Loss | None = None
 
 
@@ -152,9 +156,10 @@ async def survey(
     """
     reader = VersionsReader(definition, objects, scope.page_size)
     surveyor = Surveyor(definition, candidate=scope.candidate)
+    skipper = Skipper(objects)
     for namespace in dict.fromkeys(scope.namespaces) or ("",):
-        fetch = reader.fetcher(namespace)
-        async for page, _ in pages(fetch, clock):
+        listing = reader.listing(namespace)
+        async for page, _ in pages(listing, clock, skipper=skipper):
             for obj in page.first.objects:
                 surveyor.look_at(obj)
             await reader.compare(page)
@@ -165,6 +170,7 @@ async def survey(
         version=reader.resource.version,
         conversions=tuple(comparison.loss() for comparison in reader.comparisons),
         unread_versions=reader.unread_versions,
+        undecodable=skipper.names,
     )
 
 
@@ -203,6 +209,8 @@ class Surveyor:
         self._counters = {name: Counter() for name in Normalising.__dataclass_fields__}
         self._violations = Counter()
         self._unwritable = Counter()
+        self._unchecked = Counter()
+        self._judge = Judge(effective)
         self.objects = 0
 
     def look_at(self, obj: dict[str, JSON]) -> Looked:
@@ -239,6 +247,7 @@ class Surveyor:
             ),
             violations=self._violations.counts(),
             unwritable=self._unwritable.counts(),
+            unchecked=self._unchecked.counts(),
             history=history,
         )
 
@@ -260,9 +269,12 @@ class Surveyor:
         except MalformedValueError:
             self._count("malformed", key, ["metadata"])
             return ()
-        violations = violations_of(value, self._structural)
-        self._violations.add(key, without_values(violations))
-        return violations
+        verdict = self._judge.judge(value)
+        self._violations.add(key, without_values(verdict.errors))
+        blocking = (*verdict.refusals, *verdict.status_refusals)
+        self._unwritable.add(key, without_values(blocking))
+        self._unchecked.add(key, without_values(verdict.unchecked))
+        return verdict.errors
 
     def _count(self, kind: str, key: ObjectKey, paths: Iterable[str]) -> None:
         self._counters[kind].add(key, paths)

@@ -59,6 +59,7 @@ class Tally:
         forbidden: How many of those that failed were refused by a 403.
         failures: By cause.
         mistyped: Objects with values of the wrong type, which own pruning leaves alone.
+        undecodable: Objects that the server itself cannot read, or where they are.
         skipped: Objects that were left alone since a GitOps controller manages them.
     """
 
@@ -71,6 +72,7 @@ class Tally:
     failures: dict[str, Offenders] = field(default_factory=dict)
     mistyped: Offenders = field(default_factory=Offenders)
     skipped: Offenders = field(default_factory=Offenders)
+    undecodable: tuple[str, ...] = ()
 
     @property
     def failed(self) -> int:

@@ -16,13 +16,15 @@ from espalier.engine import conditions
 from espalier.engine.calling import accompanied
 from espalier.engine.conditions import Reason, counted, enumerated
 from espalier.engine.guarding import Sentry
+from espalier.engine.listing import ObjectListing
+from espalier.engine.narrowing import Skipper
 from espalier.engine.owners import is_owned
 from espalier.engine.pacing import Pacer, work_through
 from espalier.engine.paging import Listed, pages
 from espalier.engine.planning import Legacy, plan
 from espalier.engine.policies import read_policy
-from espalier.engine.ports import ObjectKey, ObjectPage, Reporter
-from espalier.engine.removing import Removal, Remover, key_of
+from espalier.engine.ports import ObjectKey, Reporter, key_of
+from espalier.engine.removing import Removal, Remover
 from espalier.engine.restricting import closing, restrictions_of
 from espalier.engine.retrying import call_pause_seconds
 from espalier.engine.rewriting import Failed, Fate, Gone, Rewritten, Unchanged, persist
@@ -200,18 +202,17 @@ class _Tender:
             await self._reporter.report(self._planned.definition, (*self._told, valid))
 
     async def _list(self) -> str:
-        async def fetch(token: str | None) -> ObjectPage:
-            return await self._ports.objects.list_objects(
-                self._planned.resource,
-                page_size=self._settings.page_size,
-                continue_token=token,
-            )
-
+        listing = ObjectListing(
+            objects=self._ports.objects,
+            resource=self._planned.resource,
+            page_size=self._settings.page_size,
+        )
         # The first page's resource version: later pages may be of newer ones, and a watch from
         # those would miss what happened to the first ones meanwhile.
         resource_version, restarts = "", -1
         listed: Listed
-        async for page, listed in pages(fetch, self._clock):
+        skipper = Skipper(self._ports.objects)
+        async for page, listed in pages(listing, self._clock, skipper=skipper):
             if listed.restarts != restarts:
                 resource_version, restarts = page.resource_version, listed.restarts
             for obj in page.objects:

@@ -7,6 +7,8 @@ from collections.abc import AsyncIterator
 from espalier.crd import Condition
 from espalier.engine.annotating import Annotator, Note, note_for
 from espalier.engine.conditions import counted
+from espalier.engine.listing import ObjectListing
+from espalier.engine.narrowing import Skipper
 from espalier.engine.owners import is_owned
 from espalier.engine.pacing import Pacer
 from espalier.engine.paging import pages
@@ -36,7 +38,8 @@ async def validate_all(planned: Plan, ports: Ports, settings: RunSettings) -> Co
         writes_per_second=settings.writes_per_second,
     )
     annotator = Annotator(ports.objects, planned.resource, pacer)
-    async for page in _pages(planned, ports, settings):
+    skipper = Skipper(ports.objects)
+    async for page in _pages(planned, ports, settings, skipper):
         notes: list[Note] = []
         for obj in page.objects:
             looked = surveyor.look_at(obj)
@@ -57,16 +60,15 @@ async def validate_all(planned: Plan, ports: Ports, settings: RunSettings) -> Co
     return validity_of(surveyor.survey(), within=within_words(policy.namespaces), note=note_text)
 
 
-async def _pages(planned: Plan, ports: Ports, settings: RunSettings) -> AsyncIterator[ObjectPage]:
+async def _pages(
+    planned: Plan, ports: Ports, settings: RunSettings, skipper: Skipper
+) -> AsyncIterator[ObjectPage]:
     for namespace in planned.policy.namespaces or ("",):
-
-        async def fetch(token: str | None, namespace: str = namespace) -> ObjectPage:
-            return await ports.objects.list_objects(
-                planned.resource,
-                page_size=settings.page_size,
-                continue_token=token,
-                namespace=namespace,
-            )
-
-        async for page, _ in pages(fetch, ports.clock):
+        listing = ObjectListing(
+            objects=ports.objects,
+            resource=planned.resource,
+            page_size=settings.page_size,
+            namespace=namespace,
+        )
+        async for page, _ in pages(listing, ports.clock, skipper=skipper):
             yield page

@@ -4,6 +4,8 @@ What ``espalier.dev/StoredObjectsValid`` says.
 Paths, names and counts only: no field's value ever stands in a message.
 """
 
+from collections.abc import Iterator
+
 from espalier.crd import Condition
 from espalier.engine.conditions import (
     STORED_OBJECTS_VALID,
@@ -15,7 +17,7 @@ from espalier.engine.counting import Counts
 from espalier.engine.policies import PREFIX
 from espalier.engine.surveying import Survey
 
-VALID, INVALID, NOT_ASKED = "Valid", "Invalid", "NotAsked"
+VALID, INVALID, INCOMPLETE, NOT_ASKED = "Valid", "Invalid", "Incomplete", "NotAsked"
 
 LEFT_OUT = Condition(
     type=STORED_OBJECTS_VALID,
@@ -33,40 +35,52 @@ def validity_of(found: Survey, *, within: str = "", note: str = "") -> Condition
         within: Says of which objects only this is told: `` in namespaces a, b``.
         note: A sentence to add.
     """
-    what = f"the schema of version {found.candidate_version} (generation {found.generation})"
-    invalid, undecodable = found.violations, found.normalising.malformed
-    if not invalid.objects and not undecodable.objects:
-        return _condition(
-            "True",
-            VALID,
-            f"none of {counted(found.objects, 'stored object')}{within} violates {what}",
-        )
-    sentences = []
+    gaps = tuple(_gaps(found))
+    notes = (*gaps, note) if note else gaps
+    schema = f"the schema of version {found.candidate_version} (generation {found.generation})"
+    if found.violations.objects or found.normalising.malformed.objects:
+        return _condition("False", INVALID, *_faults(found, within, schema), *notes)
+    objects = counted(found.objects, "stored object")
+    told = f"none of {objects}{within} is seen to violate {schema}"
+    if gaps:
+        return _condition("Unknown", INCOMPLETE, told, *notes)
+    return _condition("True", VALID, told.replace("is seen to violate", "violates"), *notes)
+
+
+def _faults(found: Survey, within: str, schema: str) -> Iterator[str]:
+    invalid, malformed = found.violations, found.normalising.malformed
     if invalid.objects:
-        sentences.append(
-            f"{counted(invalid.objects, 'object')} of {found.objects}{within} violate {what}:"
+        yield (
+            f"{counted(invalid.objects, 'object')} of {found.objects}{within} violate {schema}:"
             f" {invalid.describe()}"
         )
-    if undecodable.objects:
-        sentences.append(
-            f"the metadata of {counted(undecodable.objects, 'object')} is malformed:"
-            f" {_named(undecodable)}"
+    if malformed.objects:
+        yield (
+            f"the metadata of {counted(malformed.objects, 'object')} is malformed:"
+            f" {_named(malformed)}"
         )
     if found.unwritable.objects:
-        sentences.append(
+        yield (
             f"{counted(found.unwritable.objects, 'object')} cannot be updated any more until that"
             f" is mended: {_named(found.unwritable)}"
         )
-    if note:
-        sentences.append(note)
-    return _condition("False", INVALID, ". ".join(sentences))
+
+
+def _gaps(found: Survey) -> Iterator[str]:
+    if found.undecodable:
+        yield f"the API server itself cannot read {enumerated(found.undecodable)}"
+    if found.unchecked.objects:
+        yield f"CEL rules were not evaluated in {counted(found.unchecked.objects, 'object')}"
 
 
 def _named(counts: Counts) -> str:
     return enumerated((str(key) for key in counts.first), total=counts.objects)
 
 
-def _condition(status: str, reason: str, message: str) -> Condition:
+def _condition(status: str, reason: str, *sentences: str) -> Condition:
     return Condition(
-        type=STORED_OBJECTS_VALID, status=status, reason=reason, message=bounded(message)
+        type=STORED_OBJECTS_VALID,
+        status=status,
+        reason=reason,
+        message=bounded(". ".join(sentences)),
     )

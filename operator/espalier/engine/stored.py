@@ -1,0 +1,133 @@
+"""
+Stored objects, and pages of them, as the ports speak of them.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from espalier.paths import JSON
+
+
+class ObjectKey(NamedTuple):
+    """
+    The name of one stored object within its resource; the namespace is empty if it has none.
+    """
+
+    namespace: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.namespace}/{self.name}" if self.namespace else self.name
+
+
+def key_of(obj: Mapping[str, JSON]) -> ObjectKey:
+    """
+    Read the namespace and the name of a whole object.
+    """
+    metadata = obj.get("metadata")
+    held = metadata if isinstance(metadata, dict) else {}
+    return ObjectKey(str(held.get("namespace") or ""), str(held.get("name", "")))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resource:
+    """
+    One endpoint of custom objects: a resource at one version.
+
+    Attributes:
+        plural: As in URLs and RBAC.
+    """
+
+    group: str
+    version: str
+    plural: str
+    kind: str
+    namespaced: bool
+
+    @property
+    def api_version(self) -> str:
+        """
+        As objects say it: ``example.com/v1``.
+        """
+        return f"{self.group}/{self.version}"
+
+    def __str__(self) -> str:
+        return f"{self.plural}.{self.group}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredMetadata:
+    """
+    What a metadata-only page says of one stored object.
+
+    Attributes:
+        managed_fields: The decoded entries of ``metadata.managedFields``; may be empty.
+    """
+
+    key: ObjectKey
+    uid: str
+    resource_version: str
+    managed_fields: tuple[JSON, ...] = field(default=(), hash=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetadataPage:
+    """
+    One page of a metadata-only list.
+
+    Attributes:
+        continue_token: Asks for the next page; None after the last one.
+        remaining: How many objects follow, if the server said so.
+        resource_version: That of the list.
+    """
+
+    objects: tuple[StoredMetadata, ...]
+    continue_token: str | None
+    remaining: int | None
+    resource_version: str
+
+    @property
+    def last_key(self) -> ObjectKey | None:
+        """
+        The last object's; None on an empty page.
+        """
+        return self.objects[-1].key if self.objects else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ObjectPage:
+    """
+    One page of whole objects, decoded one at a time by whoever iterates.
+
+    Attributes:
+        objects: Decoded JSON objects with apiVersion and kind set.
+    """
+
+    objects: Sequence[dict[str, JSON]]
+    continue_token: str | None
+    remaining: int | None
+    resource_version: str
+
+    @property
+    def last_key(self) -> ObjectKey | None:
+        """
+        The last object's; None on an empty page.
+        """
+        return key_of(self.objects[-1]) if self.objects else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WatchEvent:
+    """
+    One change of an object.
+
+    Attributes:
+        type: ``ADDED``, ``MODIFIED``, ``DELETED`` or ``BOOKMARK``.
+        object: The whole object; for a bookmark only its resource version is set.
+        resource_version: Where a later watch may start.
+    """
+
+    type: str
+    object: dict[str, JSON]
+    resource_version: str
