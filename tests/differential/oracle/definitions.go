@@ -41,10 +41,13 @@ func checkDefinition(asked question) answer {
 			break
 		}
 	}
-	found := validation.ValidateCustomResourceDefinitionUpdate(context.Background(), created, old)
-	return texts(found.Filter(func(err error) bool {
-		return strings.HasSuffix(err.Error(), "must not be decremented")
-	}))
+	kept := field.ErrorList{}
+	for _, found := range validation.ValidateCustomResourceDefinitionUpdate(context.Background(), created, old) {
+		if !strings.HasSuffix(found.Error(), "must not be decremented") {
+			kept = append(kept, found)
+		}
+	}
+	return texts(kept)
 }
 
 func definition(raw json.RawMessage) (*apiextensions.CustomResourceDefinition, error) {
