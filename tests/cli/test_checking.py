@@ -171,7 +171,7 @@ def test_lists_and_documents_of_other_kinds_may_stand_around_it(folder: Path) ->
     assert result.exit_code == 3
 
 
-def test_json_from_standard_input_is_found_by_its_document(folder: Path) -> None:
+def test_json_from_standard_input_knows_lines_and_columns(folder: Path) -> None:
     del folder
     definition = {
         "apiVersion": "apiextensions.k8s.io/v1",
@@ -181,13 +181,13 @@ def test_json_from_standard_input_is_found_by_its_document(folder: Path) -> None
             "group": "example.com",
             "names": {"plural": "widgets", "kind": "Widget"},
             "scope": "Cluster",
-            "versions": [{"name": "v1", "schema": {"openAPIV3Schema": {}}}],
+            "versions": [{"name": "v1", "storage": True, "schema": {"openAPIV3Schema": {}}}],
         },
     }
 
-    result = check("-", stdin=json.dumps(definition))
+    result = check("-", stdin=json.dumps(definition, indent=1))
 
-    assert result.output.startswith("-: document 1: error: widgets.example.com: spec.versions[0]")
+    assert result.output.startswith("-:19:6: error: widgets.example.com: spec.versions[0]")
     assert result.exit_code == 1
 
 

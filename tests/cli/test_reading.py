@@ -4,12 +4,16 @@ Reading of files: YAML as kubectl reads it, JSON, lists, and everything that is 
 
 import io
 import json
+import re
 import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from espalier.cli.documents import Mark
+from espalier.cli.jsonmarks import JsonMarks, JsonText
 from espalier.cli.reading import Document, expand, read_documents
 from espalier.errors import SourceError
 from espalier.paths import JSON, Key
@@ -165,11 +169,40 @@ def test_values_are_found_by_line_and_column(tmp_path: Path) -> None:
     assert document.where(("a", 1)).endswith("file.yaml:2:1")
 
 
-def test_json_is_found_by_the_number_of_its_document(tmp_path: Path) -> None:
-    documents = read(tmp_path, '{"a": 1}\n{"b": 1.0, "c": 18446744073709551616}')
+def test_json_knows_lines_and_columns(tmp_path: Path) -> None:
+    text = ' {"a": [1, {"é": "}]:,\\"", "b": {}}],\n  "c": -1e3}\n{"d": 18446744073709551616}'
 
-    assert documents[1].where().endswith("file.yaml: document 2")
-    assert documents[1].value == {"b": 1.0, "c": 18446744073709551616.0}
+    first, second = read(tmp_path, text)
+
+    assert first.value == {"a": [1, {"é": '}]:,"', "b": {}}], "c": -1e3}
+    assert first.mark(()) == Mark(1, 2)
+    assert first.mark(("a",)) == Mark(1, 3)
+    assert first.mark(("a", 0)) == Mark(1, 9)
+    assert first.mark(("a", 1)) == Mark(1, 12)
+    assert first.mark(("a", 1, Key("é"))) == Mark(1, 13)
+    assert first.mark(("a", 1, "b", "missing")) == Mark(1, 28)
+    assert first.mark(("c",)) == Mark(2, 3)
+    assert second.where(("d",)).endswith("file.yaml:3:2")
+    assert second.value == {"d": 18446744073709551616.0}
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers(-9, 9) | st.text(),
+        lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    ).filter(lambda value: isinstance(value, (dict, list))),
+    st.sampled_from([None, 1]),
+)
+def test_everything_in_json_stands_where_it_begins(value: JSON, indent: int | None) -> None:
+    text = json.dumps(value, indent=indent, ensure_ascii=False)
+    lines = text.split("\n")
+
+    for (_, step), mark in JsonMarks(JsonText(text), value, 0).items():
+        at = lines[mark.line - 1][mark.column - 1 :]
+        if isinstance(step, str):
+            assert at.startswith(f"{json.dumps(step, ensure_ascii=False)}:")
+        else:
+            assert re.match(r'["\[{\w-]', at)
 
 
 def test_yaml_in_flow_style_may_start_with_a_brace(tmp_path: Path) -> None:

@@ -36,8 +36,7 @@ class _Whole:
 
     @property
     def is_json(self) -> bool:
-        # Of what was read as JSON no places are known.
-        return self.document.root is None
+        return self.document.is_json
 
     @property
     def is_changed(self) -> bool:

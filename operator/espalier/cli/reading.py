@@ -6,6 +6,7 @@ What starts with a brace is JSON, if it is; everything else is YAML in kubectl's
 
 import glob
 import json
+import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,12 +14,14 @@ from pathlib import Path as FilePath
 
 from espalier.cli.dialect import bounded
 from espalier.cli.documents import MAX_DEPTH, Mark, Misfit, build_documents
+from espalier.cli.jsonmarks import JsonMarks, JsonText
 from espalier.cli.results import Subject
 from espalier.errors import SourceError
 from espalier.paths import JSON, Path, Step
 
 _SUFFIXES = frozenset({".yaml", ".yml", ".json"})
 _DIGITS_OF_64_BITS = 20
+_NO_SPACE = re.compile(r"\S")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +33,7 @@ class Document:
         source: The file as the user named it, ``-`` for standard input.
         number: One-based, among the documents of the source.
         root: Where it begins; None where that is not known.
+        is_json: Whether it was written as JSON, not as YAML.
     """
 
     source: str
@@ -37,6 +41,8 @@ class Document:
     value: JSON
     root: Mark | None = None
     marks: Mapping[tuple[int, Step], Mark] = field(default_factory=dict, repr=False)
+    is_json: bool = False
+    is_json: bool = False
 
     def mark(self, path: Path) -> Mark | None:
         """
@@ -152,8 +158,16 @@ def _read(source: str) -> bytes:
 def _documents(source: str, data: bytes) -> Iterator[Document]:
     values = _json_values(data) if data.lstrip().startswith((b"{", b"[")) else None
     if values is not None:
-        for number, value in enumerate(values, 1):
-            yield Document(source=source, number=number, value=value)
+        text = JsonText(data.decode())
+        for number, (value, start) in enumerate(values, 1):
+            yield Document(
+                source=source,
+                number=number,
+                value=value,
+                root=text.mark(start),
+                marks=JsonMarks(text, value, start),
+                is_json=True,
+            )
         return
     for number, built in enumerate(build_documents(data), 1):
         if built.value is not None:
@@ -162,25 +176,32 @@ def _documents(source: str, data: bytes) -> Iterator[Document]:
             )
 
 
-def _json_values(data: bytes) -> list[JSON] | None:
-    # None stands for "no JSON": flow style YAML starts with a brace too, and its errors have lines.
+def _json_values(data: bytes) -> list[tuple[JSON, int]] | None:
+    # With the offset of each. None stands for "no JSON": flow style YAML starts with a brace too,
+    # and its errors have lines.
     decoder = json.JSONDecoder(
         object_pairs_hook=_object, parse_int=_integer, parse_constant=_refuse_constant
     )
-    values, position = [], 0
+    values: list[tuple[JSON, int]] = []
     try:
-        text = data.decode().strip()
+        text = data.decode()
+        position = _skip_space(text, 0)
         while position < len(text):
             value, end = decoder.raw_decode(text, position)
-            values.append(value)
-            position = end + len(text[end:]) - len(text[end:].lstrip())
+            values.append((value, position))
+            position = _skip_space(text, end)
     except (json.JSONDecodeError, UnicodeDecodeError):
         return None
     except RecursionError as error:
         raise Misfit(f"nested deeper than {MAX_DEPTH} levels", None) from error
-    if any(_is_too_deep(value) for value in values):
+    if any(_is_too_deep(value) for value, _ in values):
         raise Misfit(f"nested deeper than {MAX_DEPTH} levels", None)
     return values
+
+
+def _skip_space(text: str, position: int) -> int:
+    found = _NO_SPACE.search(text, position)
+    return len(text) if found is None else found.start()
 
 
 def _object(pairs: list[tuple[str, JSON]]) -> dict[str, JSON]:
@@ -234,6 +255,7 @@ def items_of(document: Document) -> Iterator[Document]:
             value=_typed(item, kind.removesuffix("List"), api_version),
             root=document.mark(("items", index)),
             marks=document.marks,
+            is_json=document.is_json,
         )
 
 
