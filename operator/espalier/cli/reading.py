@@ -42,7 +42,6 @@ class Document:
     root: Mark | None = None
     marks: Mapping[tuple[int, Step], Mark] = field(default_factory=dict, repr=False)
     is_json: bool = False
-    is_json: bool = False
 
     def mark(self, path: Path) -> Mark | None:
         """
