@@ -58,6 +58,31 @@ WIDGETS = (
                     bare: {type: object}
 """
 )
+RULED = (
+    WIDGETS
+    + """\
+              x-kubernetes-validations:
+                - rule: "self.size < 9 || has(self.mode)"
+                  message: large ones need a mode
+"""
+)
+INVALID = """\
+apiVersion: example.com/v1
+kind: Widget
+metadata: {name: Blue_}
+spec:
+  size: 0
+  mode: 7
+  colour: red
+---
+apiVersion: example.com/v1
+kind: Widget
+metadata: {generateName: ok-}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: d}
+"""
 OBJECTS = """\
 # a widget
 apiVersion: example.com/v1

@@ -25,6 +25,7 @@ _COMMANDS: Mapping[str, str] = MappingProxyType(
     {
         "demo": "espalier.cli.demo.command",
         "check": "espalier.cli.checking",
+        "validate": "espalier.cli.validating",
         "prune": "espalier.cli.normalizing",
         "default": "espalier.cli.normalizing",
         "normalize": "espalier.cli.normalizing",

@@ -29,7 +29,7 @@ from espalier.schema import Profile
 )
 @click.option("--cluster", "in_cluster", is_flag=True, help="Those of a cluster: all, or by NAME.")
 @targeting(keeps=False)
-@profiled
+@profiled()
 @reporting()
 def check(
     *,

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Sequence
 
 from espalier import cluster
+from espalier.cli.catalogue import Catalogue
 from espalier.cli.judging import Judged, problem_of
 from espalier.cli.options import Target
 from espalier.cli.reading import Document
@@ -40,6 +41,19 @@ def judge_cluster(
         ClusterError: They could not be read.
     """
     return asyncio.run(_judge(target, names, profile, advance))
+
+
+async def add_definitions(target: Target, catalogue: Catalogue) -> None:
+    """
+    Take all definitions of a cluster into a catalogue.
+
+    Raises:
+        ConfigurationError: There is no usable kubeconfig.
+        ClusterError: They could not be read.
+    """
+    async with cluster.connect(target.kubeconfig, context=target.context) as connected:
+        async for manifest in manifests_of(connected, ()):
+            catalogue.add(manifest, where="the cluster")
 
 
 async def manifests_of(connected: Cluster, names: Sequence[str]) -> AsyncIterator[JSON]:

@@ -81,7 +81,7 @@ def _transforming(command: Command) -> Command:
         click.option("--diff", "diffs", is_flag=True, help="Show what changes, not the result."),
         click.option("--in-place", is_flag=True, help="Write the files; asks before."),
         click.option("--yes", "is_confirmed", is_flag=True, help="Do not ask."),
-        profiled,
+        profiled(),
         reporting(formats=("yaml", "json")),
     )
     for option in reversed(options):

@@ -128,24 +128,27 @@ def targeting(*, keeps: bool = True) -> Decorator:
     return decorate
 
 
-def profiled(command: Command) -> Command:
+def profiled(*, default: Profile = Profile.KEP) -> Decorator:
     """
     Add ``--profile``; hand on a ``profile``.
     """
 
-    @functools.wraps(command)
-    def wrapped(**given: object) -> None:
-        profile = Profile(given.pop("profile"))
-        command(profile=profile, **given)
+    def decorate(command: Command) -> Command:
+        @functools.wraps(command)
+        def wrapped(**given: object) -> None:
+            profile = Profile(given.pop("profile"))
+            command(profile=profile, **given)
 
-    option = click.option(
-        "--profile",
-        type=click.Choice([profile.value for profile in Profile]),
-        default=Profile.KEP.value,
-        show_default=True,
-        help="Whose rules: the enhancement proposals', or those that API servers follow.",
-    )
-    return _with_options(wrapped, [option])
+        option = click.option(
+            "--profile",
+            type=click.Choice([profile.value for profile in Profile]),
+            default=default.value,
+            show_default=True,
+            help="Whose rules: the enhancement proposals', or those that API servers follow.",
+        )
+        return _with_options(wrapped, [option])
+
+    return decorate
 
 
 def _with_options(command: Command, options: Sequence[Decorator]) -> Command:

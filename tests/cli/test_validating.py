@@ -1,0 +1,159 @@
+"""
+``espalier validate``: violations with places, and what is not known is never valid.
+"""
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from espalier.cli import main, validity
+from espalier.cli.exits import Exit
+from espalier.cli.formats import ALL
+from espalier.cli.validity import Status
+from espalier.schema import NO_JUDGE
+from tests.cli.clusters import site
+from tests.cli.golden import check_golden
+from tests.cli.manifests import INVALID, NOT_STRUCTURAL, RULED, STRUCTURAL, WIDGETS, document_in
+
+GOOD = "apiVersion: example.com/v1\nkind: Widget\nmetadata: {name: good}\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "crd.yaml").write_text(WIDGETS)
+    (tmp_path / "ruled.yaml").write_text(RULED)
+    (tmp_path / "invalid.yaml").write_text(INVALID)
+    (tmp_path / "good.yaml").write_text(GOOD)
+    return tmp_path
+
+
+def run(*arguments: str, stdin: str | None = None) -> Result:
+    return CliRunner().invoke(main, ["validate", *arguments], input=stdin)
+
+
+def statuses(result: Result) -> list[str]:
+    items = document_in(result.stdout)["items"]
+    assert isinstance(items, list)
+    return [str(item["status"]) for item in items if isinstance(item, dict)]
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("name", ALL)
+def test_each_format_is_as_it_was_looked_at(name: str) -> None:
+    result = run("--crd", "crd.yaml", "-o", name, "invalid.yaml", "good.yaml")
+
+    check_golden(f"validate.{name}.txt", result.stdout)
+    assert result.exit_code == Exit.INCOMPLETE
+
+
+@pytest.mark.usefixtures("folder")
+def test_the_proposals_words_are_to_be_had() -> None:
+    result = run("--crd", "crd.yaml", "--profile", "kep", "invalid.yaml")
+
+    text = "Widget Blue_: spec.size in body should be greater than or equal to 1\n"
+    assert f"invalid.yaml:5:3: error: {text}" in result.stdout
+
+
+@pytest.mark.usefixtures("folder")
+def test_valid_objects_are_clean() -> None:
+    result = run("--crd", "crd.yaml", "good.yaml")
+
+    assert result.stdout == "1 object: 1 valid\n"
+    assert result.exit_code == Exit.CLEAN
+
+
+@pytest.mark.usefixtures("folder")
+def test_violations_alone_are_findings() -> None:
+    text = GOOD + "spec: {size: 0}\n"
+
+    assert run("--crd", "crd.yaml", "-", stdin=text).exit_code == Exit.FINDINGS
+
+
+@pytest.mark.usefixtures("folder")
+def test_an_unknown_field_fails_only_if_warnings_do() -> None:
+    text = GOOD + "colour: red\n"
+
+    assert run("--crd", "crd.yaml", "-", stdin=text).exit_code == Exit.CLEAN
+    assert run("--crd", "crd.yaml", "--fail-on", "warning", "-", stdin=text).exit_code == (
+        Exit.FINDINGS
+    )
+
+
+@pytest.mark.usefixtures("folder")
+def test_rules_are_evaluated() -> None:
+    text = GOOD + "spec: {size: 9}\n"
+
+    result = run("--crd", "ruled.yaml", "-", stdin=text)
+
+    assert "-:4:1: error: Widget good: spec: Invalid value: " in result.stdout
+    assert result.stdout.splitlines()[0].endswith(": large ones need a mode")
+    assert result.exit_code == Exit.FINDINGS
+
+
+@pytest.mark.usefixtures("folder")
+def test_rules_that_nobody_evaluates_leave_an_object_unchecked(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(validity, "_RULES", NO_JUDGE)
+
+    strict = run("--crd", "ruled.yaml", "-o", "json", "good.yaml")
+    lenient = run("--crd", "ruled.yaml", "--allow-unchecked", "good.yaml")
+
+    assert statuses(strict) == [Status.NOT_CHECKED]
+    assert strict.exit_code == Exit.INCOMPLETE
+    assert "1 object: 1 not fully checked\n" in lenient.stdout
+    assert lenient.exit_code == Exit.CLEAN
+
+
+def test_a_missing_schema_is_a_status_of_its_own(folder: Path) -> None:
+    (folder / "bare.yaml").write_text(STRUCTURAL.partition("      schema:")[0])
+    (folder / "bad.yaml").write_text(NOT_STRUCTURAL)
+    other = GOOD.replace("v1", "v3")
+
+    without = run("--crd", "bare.yaml", "-o", "json", "good.yaml")
+    unfit = run("--crd", "bad.yaml", "-o", "json", "good.yaml")
+    unknown = run("--crd", "crd.yaml", "-", stdin=other)
+    lenient = run("--crd", "crd.yaml", "--allow-unchecked", "-", stdin=other)
+
+    assert statuses(without) == statuses(unfit) == [Status.NO_SCHEMA]
+    assert without.exit_code == unfit.exit_code == unknown.exit_code == Exit.INCOMPLETE
+    assert "there is no schema for it; there are only v1\n" in unknown.stdout
+    assert lenient.exit_code == Exit.CLEAN
+
+
+def test_an_update_is_forgiven_what_was_wrong_before(folder: Path) -> None:
+    (folder / "before.yaml").write_text(GOOD + "spec: {size: 0}\n")
+    (folder / "after.yaml").write_text(GOOD + "spec: {size: 0, mode: fast}\n")
+
+    assert run("--crd", "crd.yaml", "after.yaml").exit_code == Exit.FINDINGS
+    result = run("--crd", "crd.yaml", "--update-of", "before.yaml", "after.yaml")
+    assert result.stdout == "1 object: 1 valid\n"
+
+
+@pytest.mark.usefixtures("folder")
+def test_what_cannot_be_decoded_is_invalid() -> None:
+    text = "apiVersion: example.com/v1\nkind: Widget\nmetadata: {name: 7}\n"
+
+    result = run("--crd", "crd.yaml", "-o", "json", "-", stdin=text)
+
+    assert statuses(result) == [Status.INVALID]
+
+
+@pytest.mark.usefixtures("folder")
+async def test_the_definitions_of_a_cluster_will_do() -> None:
+    async with site(WIDGETS) as cluster:
+        result = await cluster.run("validate", "--cluster", "good.yaml", "invalid.yaml")
+
+    assert result.stdout.endswith("4 objects: 2 valid, 1 invalid, 1 without a schema\n")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["good.yaml"], ["--crd", "-", "-"], ["--crd", "crd.yaml", "--update-of", "-", "-"]],
+    ids=" ".join,
+)
+@pytest.mark.usefixtures("folder")
+def test_senseless_command_lines_are_usage_errors(arguments: list[str]) -> None:
+    assert run(*arguments).exit_code == Exit.USAGE
