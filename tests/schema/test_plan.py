@@ -6,14 +6,10 @@ These items are tested elsewhere, or there is nothing to test:
 =============  ====================================================================================
 T4, T5, T6     Defaults in requests, after webhooks, from storage: ``tests/contract`` holds the
                sandbox and a real server to the same answers, ``tests/e2e`` uses them.
-T7             No server has the feature gate any more.
 T25            Conversion webhooks are called by servers alone.
-T28            The values of defaults are judged behind a port, to which
-               ``tests/schema/test_defaultchecking.py`` holds the check.
 T47, T48, T49  Pruning in requests, from storage, after webhooks: as T4 to T6.
 T55            How servers show a definition: ``tests/contract/test_definitions.py``.
-T59            Nothing is published without a server.
-T73 to T82     Value validation: ``tests/schema/test_validation.py``.
+T73 to T82     Value validation: ``tests/schema/test_plan_of_validation.py``.
 =============  ====================================================================================
 """
 
@@ -37,7 +33,7 @@ from tests.vectors import Vector
 VECTORS = {
     vector.id: vector
     for vector in vectors.read_vectors(vectors.DEFAULT_FILE)
-    if isinstance(vector, Vector) and not vector.is_for_later()
+    if isinstance(vector, Vector)
 }
 
 BY_VECTORS: Mapping[str, str] = MappingProxyType(
@@ -55,6 +51,7 @@ BY_VECTORS: Mapping[str, str] = MappingProxyType(
         "T23": r"default-seed000-ex4-top-down/",
         "T24": r"default-zero-values-are-not-undefined/",
         "T26": r"(defaults-check-root-metadata|crd-metadata-default|crd-kind-default)/",
+        "T28": r"defaults-check-(enum|required-not-filled|null-inside|inside-items)",
         "T29": r"(default|normalize)-seed001-nonptr-",
         "T30": r"(default|normalize)-seed001-ptr-",
         "T31": r"(default|normalize)-seed001-scalar-",
@@ -175,6 +172,29 @@ def test_t3_without_defaults_nothing_is_filled_in() -> None:
     for profile in Profile:
         filled = schema.default(value, parsed(SOUND), profile=profile, nulls=Nulls.KEEP)
         assert filled.value is value
+
+
+DEFAULTED: JSON = {"type": "object", "properties": {"a": {"type": "string", "default": "x"}}}
+
+
+def test_t7_while_the_gate_is_closed_defaults_may_stay_and_not_be_new() -> None:
+    def refusals(new: JSON, old: JSON = None) -> list[str]:
+        return [str(found) for found in crd.check_definition(new, old, allow_defaults=False)]
+
+    with_default, without = definition(DEFAULTED), definition(SOUND)
+    [refused] = refusals(with_default)
+
+    assert refused.endswith("properties[a].default: Forbidden: must not be set")
+    assert refusals(with_default, without) == [refused]
+    assert refusals(with_default, with_default) == []
+    assert refusals(without) == refusals(without, with_default) == []
+
+
+def test_t18_v1beta1_may_keep_defaults_and_not_begin_with_them() -> None:
+    beta = definition(DEFAULTED) | {"apiVersion": "apiextensions.k8s.io/v1beta1"}
+
+    assert crd.check_definition(beta, allow_defaults=False) != ()
+    assert crd.check_definition(beta, definition(DEFAULTED), allow_defaults=False) == ()
 
 
 def test_t9_unknown_metadata_in_a_default_may_stay_when_a_definition_is_updated() -> None:
@@ -315,6 +335,54 @@ def webhook(raw: JSON, *, preserve: bool = False) -> dict[str, JSON]:
         },
     }
     return definition(raw, preserve=preserve, conversion=conversion)
+
+
+def published(raw: JSON, openapi: crd.OpenAPI, profile: Profile) -> dict[str, JSON]:
+    found = crd.publish(definition(raw), "v1", openapi=openapi, profile=profile)
+    written = found["com.example.v1.Foo"]
+    assert isinstance(written, dict)
+    return written
+
+
+@pytest.mark.parametrize("profile", Profile)
+@pytest.mark.parametrize("openapi", crd.OpenAPI)
+def test_t59_what_is_not_structural_is_not_published(
+    openapi: crd.OpenAPI, profile: Profile
+) -> None:
+    assert "properties" not in published(BROKEN, openapi, profile)
+    assert "a" in str(published(SOUND, openapi, profile)["properties"])
+
+
+@pytest.mark.parametrize("profile", Profile)
+@pytest.mark.parametrize("openapi", crd.OpenAPI)
+@pytest.mark.parametrize(
+    "extended",
+    [
+        {"type": "object", "x-kubernetes-preserve-unknown-fields": True},
+        {"x-kubernetes-int-or-string": True},
+        {
+            "type": "object",
+            "x-kubernetes-embedded-resource": True,
+            "x-kubernetes-preserve-unknown-fields": True,
+        },
+        {"type": "object", "x-kubernetes-map-type": "atomic"},
+        {"type": "array", "items": {"type": "string"}, "x-kubernetes-list-type": "set"},
+        {"type": "string", "x-kubernetes-validations": [{"rule": "self != ''"}]},
+    ],
+    ids=lambda extended: str([*extended][-1]),
+)
+def test_t60_extensions_are_published_as_they_are(
+    extended: dict[str, JSON], openapi: crd.OpenAPI, profile: Profile
+) -> None:
+    raw: JSON = {"type": "object", "properties": {"a": extended}}
+    properties = published(raw, openapi, profile)["properties"]
+    assert isinstance(properties, dict)
+    shown = properties["a"]
+    assert isinstance(shown, dict)
+
+    for keyword, value in extended.items():
+        if keyword.startswith("x-kubernetes-"):
+            assert shown[keyword] == value
 
 
 def test_t61_a_conversion_webhook_needs_structural_schemas() -> None:

@@ -1,11 +1,11 @@
 """
 Would an API server accept this definition, or this update of a definition?
 
-Rules are compiled by nobody here; the values of defaults may be judged by whoever is handed in.
+Rules are compiled by nobody here, but those of defaults are evaluated.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from espalier import schema
 from espalier.crd import faults
@@ -48,7 +48,7 @@ class Rejection:
 
 
 def check_definition(
-    manifest: JSON, old: JSON = None, *, judge: Judge = _JUDGE
+    manifest: JSON, old: JSON = None, *, judge: Judge = _JUDGE, allow_defaults: bool = True
 ) -> tuple[Rejection, ...]:
     """
     Find every reason for which an API server would refuse a definition.
@@ -61,7 +61,9 @@ def check_definition(
             counts as it stands, or as the server would make it if there is none.
         old: The one that it replaces; None if it is new. Its status counts, not that of the
             manifest.
-        judge: Judges the values of defaults; one that evaluates no rules, if none is given.
+        judge: Judges the values of defaults, and that they keep the rules of their schemas.
+        allow_defaults: Whether defaults may be new. Servers have always allowed it since 1.17; the
+            proposals have a gate, and let only those stay whose old definition has some.
 
     Returns:
         The reasons, in the order of the manifest; none if the server would accept it. Validation
@@ -79,6 +81,9 @@ def check_definition(
     before = None if old is None else read_internal(old)
     found: list[FieldError] = [*_metadata(new, before)]
     requirements = requirements_for(new, before)
+    if not allow_defaults:
+        had_some = before is not None and has_defaults(before)
+        requirements = replace(requirements, defaults=had_some)
     found += _spec(new, requirements, judge)
     if before is not None:
         found += _immutable(new, before, requirements)
@@ -126,7 +131,7 @@ def _name_errors(name: str, shown: str, definition: Internal) -> list[str]:
 def _spec(new: Internal, requirements: Requirements, judge: Judge) -> Iterator[FieldError]:
     yield from _group_and_scope(new)
     yield from _schemas_present(new, requirements)
-    if new.preserve_unknown_fields and has_defaults(new):
+    if requirements.defaults and new.preserve_unknown_fields and has_defaults(new):
         detail = "must be false in order to use defaults in the schema"
         yield faults.invalid((*_SPEC, "preserveUnknownFields"), value=True, detail=detail)
     for index, version in enumerate(new.versions):

@@ -37,6 +37,7 @@ class Requirements:
     The checks that apply; what is not named here always applies.
 
     Attributes:
+        defaults: Whether there may be any.
         may_have_many_fields: The versions whose selectable fields may be too many.
         readable_ca_bundle: Whether the webhook's certificates must be some. They need not be
             until the definition is established.
@@ -44,6 +45,7 @@ class Requirements:
     """
 
     schemas: bool = True
+    defaults: bool = True
     valid_types: bool = True
     structural: bool = True
     pruned_defaults: bool = True

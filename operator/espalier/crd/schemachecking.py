@@ -155,8 +155,9 @@ def _keywords(node: Keywords, path: Path, place: _Place) -> Iterator[FieldError]
     type_ = text(node, "type")
     if place.requirements.valid_types and type_ and type_ not in TYPES:
         yield faults.unsupported((*path, "type"), type_, TYPES)
-    if "default" in node and place.no_defaults:
-        yield faults.forbidden((*path, "default"), f"must not be set {place.no_defaults}")
+    if "default" in node and (place.no_defaults or not place.requirements.defaults):
+        detail = f"must not be set {place.no_defaults}".rstrip()
+        yield faults.forbidden((*path, "default"), detail)
     for keyword in (
         *("id", "additionalItems", "patternProperties", "definitions", "dependencies", "$ref"),
     ):
