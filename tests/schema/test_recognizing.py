@@ -70,7 +70,7 @@ def test_trials_become_rare_where_they_fail_and_frequent_where_they_do_not() -> 
         (Shape({}, IDLE, frozenset(), IDLE), {"b": None}),
         (Shape({"a": IDLE, "b": IDLE}, PRUNING, frozenset({"a"}), IDLE), {"a": None}),
     ],
-    ids=str,
+    ids=["anything", "unknown", "a map", "needed"],
 )
 def test_what_a_shape_leaves_alone_is_recognised(shape: Shape, value: dict[str, JSON]) -> None:
     assert Walks(shape).of(value, 3) == 0
@@ -87,7 +87,7 @@ def test_what_a_shape_leaves_alone_is_recognised(shape: Shape, value: dict[str, 
         (Shape({"\ud800": IDLE}, PRUNING, frozenset(), IDLE), {}),
         (SHAPE, {"\ud800": 1}),
     ],
-    ids=repr,
+    ids=["unknown", "lacking", "unlike a type", "a surrogate", "a surrogate unknown"],
 )
 def test_nothing_else_is_recognised(shape: Shape, value: dict[str, JSON]) -> None:
     assert Walks(shape).of(value, 3) == 3

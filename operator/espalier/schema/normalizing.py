@@ -36,6 +36,7 @@ class Decoding(NamedTuple):
 
 
 _NOTHING_DROPPED = Decoding((), ())
+_NOTHING_DONE: Note = []
 _ABSENT: Any = object()
 
 
@@ -197,16 +198,19 @@ class _Server:
         first = filling.but(prune=prunes, drop_nulls=prunes) if self._in_one_pass else cleaning
         # Their nulls matter to nobody but to resources embedded in them.
         leaves = not _own_fields_have(structural, lambda node: node.embedded_resource)
-        self._first = Compiler(first, defaults).root(
+        change = Compiler(first, defaults).root(
             structural, is_resource=True, leaves_own_fields=leaves
         )
+        # The value is an object by then, and small ones take but a few calls altogether.
+        self._on_object = change.on_object
         self._filling = IDLE
         if not self._in_one_pass:
             self._filling = Compiler(filling, defaults).root(structural, is_resource=True)
 
     def __call__(self, value: JSON, *, drop_malformed_metadata: bool = False) -> Normalized:
         metadata = _decode_own_fields(value, drop_malformed=drop_malformed_metadata)
-        changed, note = self._first.within(value)
+        done = None if self._on_object is None else self._on_object(value)
+        changed, note = (value, _NOTHING_DONE) if done is None else done
         if not self._in_one_pass:
             coerced = self._resources.coerce(changed, drop_malformed=drop_malformed_metadata)
             whole = _with_metadata(coerced.value, metadata or _metadata_as_is(value))
