@@ -126,6 +126,37 @@ KEYWORDS: Mapping[str, Field] = {
         {"type": "object", "x-kubernetes-preserve-unknown-fields": True, "required": ["z"]},
         ({}, {"unknown": 1}, {"a": {"z": 1}}),
     ),
+    "ruled": Field(
+        "x-kubernetes-validations",
+        {"type": "integer", "x-kubernetes-validations": [{"rule": "self > 5"}]},
+        (1, 5, -3),
+    ),
+    "told": Field(
+        "x-kubernetes-validations",
+        TEXT
+        | {
+            "x-kubernetes-validations": [
+                {
+                    "rule": "self.startsWith('a')",
+                    "messageExpression": "'not ' + self",
+                    "reason": "FieldValueForbidden",
+                }
+            ]
+        },
+        ("b", "", "\u20ac"),
+    ),
+    "ordered": Field(
+        "x-kubernetes-validations",
+        {
+            "type": "object",
+            "properties": {"x": {"type": "integer"}, "y": {"type": "integer"}},
+            "x-kubernetes-validations": [
+                {"rule": "self.x < self.y", "fieldPath": ".x", "message": "too large"},
+                {"rule": "!has(oldSelf.x) || self.x >= oldSelf.x", "message": "must not shrink"},
+            ],
+        },
+        ({"x": 2, "y": 1}, {"x": 0, "y": 0}, {"x": 1}),
+    ),
     "resource": Field(
         "embedded",
         _EMBEDDED,
@@ -195,12 +226,11 @@ def fields() -> dict[str, Field]:
 
 def openapi() -> Document:
     """
-    Write the schema of all fields; one more has a rule, which no object here comes to.
+    Write the schema of all fields, and of the replicas.
     """
-    ruled = {"type": "integer", "x-kubernetes-validations": [{"rule": "self > 5"}]}
     replicas = {"type": "object", "properties": {"replicas": {"type": "integer"}}}
     spec = {name: field.schema for name, field in fields().items()}
-    return schema({**spec, "ruled": ruled, "scale": replicas}, status=replicas)
+    return schema({**spec, "scale": replicas}, status=replicas)
 
 
 def specs(count: int, seed: int) -> Iterator[Document]:

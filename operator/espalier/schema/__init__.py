@@ -5,6 +5,7 @@ Call through the package: ``from espalier import schema``, then ``schema.parse(.
 """
 
 from espalier.schema.careful import Carefully, prune_carefully
+from espalier.schema.cel.judging import CelJudge
 from espalier.schema.defaultchecking import Judge, accept_any_value, check_defaults
 from espalier.schema.defaulting import Defaulted, NullsDropped, default, drop_nulls
 from espalier.schema.defaultjudging import default_judge
@@ -31,7 +32,7 @@ from espalier.schema.scaling import Scale
 from espalier.schema.screening import Validation, compile_validation
 from espalier.schema.standing import Standing, Verdict, judge_stored
 from espalier.schema.structural import check_structural, render_structural
-from espalier.schema.validation import check_value, render_validation, validate
+from espalier.schema.validation import RULES, check_value, render_validation, validate
 from espalier.schema.values import copy_json, equal_json, is_of_type, type_of
 from espalier.schema.writing import (
     Resource,
@@ -42,8 +43,10 @@ from espalier.schema.writing import (
 
 __all__ = [
     "NO_JUDGE",
+    "RULES",
     "Answer",
     "Carefully",
+    "CelJudge",
     "Decoded",
     "Defaulted",
     "Judge",

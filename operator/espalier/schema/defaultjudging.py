@@ -13,16 +13,16 @@ from espalier.paths import JSON, Path
 from espalier.schema.defaultchecking import Judge
 from espalier.schema.model import Profile, Structural, ValueValidation
 from espalier.schema.ruling import Outcome, RuleJudge
-from espalier.schema.validation import check_keywords, validate
+from espalier.schema.validation import RULES, check_keywords, validate
 
 
-def default_judge(*, profile: Profile, rules: RuleJudge | None = None) -> Judge:
+def default_judge(*, profile: Profile, rules: RuleJudge = RULES) -> Judge:
     """
     Make the judge of the values of defaults.
 
     Args:
-        rules: Judges the rules of a node on its default; without it they count as kept, and so
-            they do where they cannot be checked.
+        rules: Judges the rules of a node on its default, in the server's profile. Those that
+            cannot be checked count as kept.
 
     Source:
         apiextensions-apiserver, ``pkg/apiserver/schema/defaulting/validation.go``, ``validate``,
@@ -41,10 +41,10 @@ def default_judge(*, profile: Profile, rules: RuleJudge | None = None) -> Judge:
 
 
 def _broken_rules(
-    value: JSON, structural: Structural, path: Path, rules: RuleJudge | None
+    value: JSON, structural: Structural, path: Path, rules: RuleJudge
 ) -> tuple[FieldError, ...]:
     is_resource = structural.embedded_resource
-    if rules is None or not rules.governs(structural, is_resource=is_resource):
+    if not rules.governs(structural, is_resource=is_resource):
         return ()
     # A default comes into new objects, and into those that had it before.
     for old in (value, None):

@@ -11,8 +11,8 @@ import enum
 from dataclasses import dataclass
 
 from espalier.findings import FieldError
-from espalier.schema.ruling import NO_JUDGE, Answer, RuleJudge
-from espalier.schema.validation import distinct
+from espalier.schema.ruling import Answer, RuleJudge
+from espalier.schema.validation import RULES, distinct
 from espalier.schema.writing import (
     Object,
     Resource,
@@ -71,7 +71,7 @@ class Verdict:
         return Standing.NOT_CHECKED if self.unchecked else Standing.VALID
 
 
-def judge_stored(obj: Object, resource: Resource, *, rules: RuleJudge = NO_JUDGE) -> Verdict:
+def judge_stored(obj: Object, resource: Resource, *, rules: RuleJudge = RULES) -> Verdict:
     """
     Find how a stored object stands.
 

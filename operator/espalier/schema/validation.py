@@ -6,17 +6,23 @@ Validation rules are for a judge that is handed in.
 
 import functools
 from collections.abc import Callable, Iterable
+from typing import Final
 
 from espalier.findings import FieldError
 from espalier.paths import JSON, Path
+from espalier.schema.cel.judging import CelJudge
 from espalier.schema.formats import format_of
-from espalier.schema.keywords import CHECKS, CHECKS_OF_NULL, JUNCTOR_TEXTS
+from espalier.schema.keywords import CHECKS_OF_NULL, JUNCTOR_TEXTS
 from espalier.schema.listtypes import new_list_errors
 from espalier.schema.metachecking import check_embedded
 from espalier.schema.model import Profile, Structural
+from espalier.schema.planning import plans_of
 from espalier.schema.ratcheting import TYPE_FIELDS, Correlation, Tolerance
-from espalier.schema.ruling import NO_JUDGE, Answer, RuleJudge, answer_with_rules
+from espalier.schema.ruling import Answer, RuleJudge, answer_with_rules
 from espalier.schema.violations import At, Result, Violation
+
+RULES: Final[RuleJudge] = CelJudge()
+"""Evaluates rules within the server's budget of costs; whoever has a clock limits time, too."""
 
 
 def validate(
@@ -50,7 +56,7 @@ def validate(
         return ()
     if profile is Profile.APISERVER:
         return _errors(value, structural, None, path)
-    found = _Walk(root).node(value, structural, ()).violations.values()
+    found = _Walk(structural, root).node(value, structural, ()).violations.values()
     return tuple(
         _as_proposed(violation, (*path, *((root,) if root else ()))) for violation in found
     )
@@ -62,7 +68,7 @@ def check_value(
     *,
     old: JSON = None,
     path: Path = (),
-    rules: RuleJudge = NO_JUDGE,
+    rules: RuleJudge = RULES,
 ) -> Answer:
     """
     Find what a server has against a value, if it takes the place of another one, too.
@@ -71,7 +77,7 @@ def check_value(
         value: As for ``validate``; a whole object whose own metadata is not looked at.
         old: What was there before: where the new value is equal to it, errors are forgiven.
             None if there was nothing.
-        rules: Judges the validation rules of the schema.
+        rules: Judges the validation rules of the schema; ``NO_JUDGE`` leaves them unchecked.
 
     Source:
         apiextensions-apiserver, ``pkg/registry/customresource/strategy.go``.
@@ -114,7 +120,7 @@ def check_keywords(
         apiextensions-apiserver, ``pkg/apiserver/validation/validation.go``,
         ``ValidateCustomResource``, and ``ratcheting.go``.
     """
-    walk = _Walk(format_of=format_of)
+    walk = _Walk(structural, format_of=format_of)
     found = walk.node(value, structural, (), before).violations
     return tuple(_as_field_error(violation, path) for violation in found.values())
 
@@ -138,22 +144,30 @@ class _Walk:
     Goes down a value; holds what is the same for all of its nodes.
     """
 
-    def __init__(self, root: str = "", format_of: Callable[[Structural], str] = format_of) -> None:
+    def __init__(
+        self,
+        structural: Structural,
+        root: str = "",
+        format_of: Callable[[Structural], str] = format_of,
+    ) -> None:
         self._root = root
         self._format_of = format_of
+        self._plans = plans_of(structural, format_of)
 
     def node(
         self, value: JSON, node: Structural, path: Path, before: Correlation | None = None
     ) -> Result:
         result = Result()
+        checks = CHECKS_OF_NULL
+        if value is not None:
+            result.matches, checks = self._plans.of(node, value.__class__)
+        if not checks:
+            return result
         # Members of junctors know nothing of old values.
         member = self.node if before is None else functools.partial(self._member, before)
         at = At(path, self._root, self.node, member, self._format_of)
-        if value is None:
-            for check in CHECKS_OF_NULL:
-                check(value, node, at, result)
-        else:
-            _check(value, node, at, result)
+        for check in checks:
+            check(value, node, at, result)
         if result.violations and before is not None and before.is_unchanged():
             result.violations.clear()
         return result
@@ -164,19 +178,6 @@ class _Walk:
             return self.node(value, node, path, around.index(step))
         is_own = len(path) == 1 and step in TYPE_FIELDS
         return self.node(value, node, path, None if is_own else around.key(step))
-
-
-def _check(value: JSON, node: Structural, at: At, result: Result) -> None:
-    for checks in CHECKS:
-        if checks.of is not None and value.__class__ not in checks.of:
-            continue
-        result.matches += checks.matches
-        before = len(result.violations)
-        for check in checks.checks:
-            check(value, node, at, result)
-            if checks.only_first and len(result.violations) > before:
-                break
-    result.matches += 1
 
 
 def _as_field_error(violation: Violation, base: Path) -> FieldError:

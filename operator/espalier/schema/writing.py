@@ -18,10 +18,10 @@ from espalier.schema.model import Profile, Structural
 from espalier.schema.objectmeta import decode_metadata
 from espalier.schema.ratcheting import Correlation, Tolerance
 from espalier.schema.rootchecking import check_own_metadata, check_updated_metadata
-from espalier.schema.ruling import NO_JUDGE, Answer, RuleJudge, answer_with_rules
+from espalier.schema.ruling import Answer, RuleJudge, answer_with_rules
 from espalier.schema.scaling import Scale, check_scale
 from espalier.schema.screening import compile_validation
-from espalier.schema.validation import check_keywords, distinct
+from espalier.schema.validation import RULES, check_keywords, distinct
 
 Object: TypeAlias = dict[str, JSON]
 
@@ -46,7 +46,7 @@ class Resource:
     scale: Scale | None = None
 
 
-def check_creation(obj: Object, resource: Resource, *, rules: RuleJudge = NO_JUDGE) -> Answer:
+def check_creation(obj: Object, resource: Resource, *, rules: RuleJudge = RULES) -> Answer:
     """
     Find what an API server has against a new object, its status left as it stands.
 
@@ -71,7 +71,7 @@ def check_creation(obj: Object, resource: Resource, *, rules: RuleJudge = NO_JUD
 
 
 def check_update(
-    obj: Object, old: Object, resource: Resource, *, rules: RuleJudge = NO_JUDGE
+    obj: Object, old: Object, resource: Resource, *, rules: RuleJudge = RULES
 ) -> Answer:
     """
     Find what an API server has against an update of an object; what was wrong may stay.
@@ -109,7 +109,7 @@ def check_update(
 
 
 def check_status_update(
-    obj: Object, old: Object, resource: Resource, *, rules: RuleJudge = NO_JUDGE
+    obj: Object, old: Object, resource: Resource, *, rules: RuleJudge = RULES
 ) -> Answer:
     """
     Find what an API server has against an update through the ``status`` subresource.
