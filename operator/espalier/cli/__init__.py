@@ -29,6 +29,8 @@ _COMMANDS: Mapping[str, str] = MappingProxyType(
         "prune": "espalier.cli.normalizing",
         "default": "espalier.cli.normalizing",
         "normalize": "espalier.cli.normalizing",
+        "survey": "espalier.cli.surveying",
+        "plan": "espalier.cli.surveying",
         "operator": "espalier.cli.operating",
         "restore": "espalier.cli.restoring",
         "version": "espalier.cli.versioning",
