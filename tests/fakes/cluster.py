@@ -367,6 +367,21 @@ class FakeCluster:
         await self._leave("annotate", key.name)
         return str(stored.version)
 
+    async def replace_managed_fields(
+        self,
+        resource: Resource,
+        key: ObjectKey,
+        *,
+        uid: str,
+        resource_version: str,
+        managed_fields: Sequence[JSON],
+    ) -> None:
+        await self._enter("replace_managed_fields", key.name)
+        stored = self._check(key, uid, resource_version)
+        stored.managed_fields = [*managed_fields]
+        stored.version = self._next_version()
+        self._publish("MODIFIED", key)
+
     async def replace(
         self, resource: Resource, obj: dict[str, JSON], *, subresource: str | None
     ) -> dict[str, JSON]:

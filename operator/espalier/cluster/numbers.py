@@ -3,7 +3,7 @@ JSON decoded as the API server decodes it, and encoded for it.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import msgspec
 import orjson
@@ -32,7 +32,7 @@ def decode_json(text: bytes | memoryview) -> JSON:
     return _narrowed(value)
 
 
-def encode_json(value: Mapping[str, JSON]) -> bytes:
+def encode_json(value: Mapping[str, JSON] | Sequence[JSON]) -> bytes:
     """
     Encode an object.
 

@@ -13,6 +13,7 @@ from espalier.cluster import answers
 from espalier.cluster.numbers import decode_json, encode_json
 from espalier.cluster.places import FIELD_MANAGER, collection_path, object_path, segment
 from espalier.cluster.requests import (
+    JSON_PATCH_TYPE,
     JSON_TYPE,
     MERGE_PATCH_TYPE,
     PARTIAL_LIST_TYPE,
@@ -205,6 +206,35 @@ class HttpObjects:
         call = _patch_call(resource, key, metadata)
         call = replace(call, query={"fieldManager": FIELD_MANAGER}, accept=PARTIAL_TYPE)
         return (await self._client.fetch(call, _written)).metadata.resource_version
+
+    async def replace_managed_fields(
+        self,
+        resource: Resource,
+        key: ObjectKey,
+        *,
+        uid: str,
+        resource_version: str,
+        managed_fields: Sequence[JSON],
+    ) -> None:
+        """
+        Replace ``metadata.managedFields`` by a JSON Patch that tests uid and resource version.
+        """
+        # An empty list would count as none given; a list of one empty entry takes all away.
+        tests: list[JSON] = [
+            {"op": "test", "path": "/metadata/uid", "value": uid},
+            {"op": "test", "path": "/metadata/resourceVersion", "value": resource_version},
+        ]
+        value: list[JSON] = [*managed_fields] or [{}]
+        change: JSON = {"op": "replace", "path": "/metadata/managedFields", "value": value}
+        call = _object_call(resource, key, verb="patch", method="PATCH")
+        call = replace(
+            call,
+            query={"fieldManager": FIELD_MANAGER},
+            body=[*tests, change],
+            content_type=JSON_PATCH_TYPE,
+            accept=PARTIAL_TYPE,
+        )
+        await self._client.send(call)
 
     async def replace(
         self, resource: Resource, obj: dict[str, JSON], *, subresource: str | None

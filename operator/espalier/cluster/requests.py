@@ -7,7 +7,7 @@ still makes sense.
 
 import asyncio
 import random
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -30,6 +30,7 @@ from espalier.errors import RejectedError, TransientError
 from espalier.paths import JSON
 
 JSON_TYPE = "application/json"
+JSON_PATCH_TYPE = "application/json-patch+json"
 MERGE_PATCH_TYPE = "application/merge-patch+json"
 APPLY_PATCH_TYPE = "application/apply-patch+yaml"
 """JSON is YAML, so an apply's body may be JSON."""
@@ -69,7 +70,7 @@ class Call:
     method: str
     path: str
     query: Mapping[str, str] = field(default_factory=lambda: _NOTHING, hash=False)
-    body: Mapping[str, JSON] | None = field(default=None, hash=False)
+    body: Mapping[str, JSON] | Sequence[JSON] | None = field(default=None, hash=False)
     content_type: str = JSON_TYPE
     accept: str = JSON_TYPE
     is_read: bool = False
@@ -282,7 +283,7 @@ def _decoded(body: bytes, decoder: "msgspec.json.Decoder[_Result]") -> _Result:
         return with_room(lambda: decoder.decode(body))
 
 
-def _encoded(call: Call, body: Mapping[str, JSON]) -> bytes:
+def _encoded(call: Call, body: Mapping[str, JSON] | Sequence[JSON]) -> bytes:
     try:
         return encode_json(body)
     except ValueError as error:

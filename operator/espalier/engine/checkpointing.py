@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from espalier.crd import Definition
 from espalier.engine.calling import patiently
 from espalier.engine.losing import Record
-from espalier.engine.ports import Checkpoints, Clock
+from espalier.engine.ports import Checkpoints, Clock, ObjectKey
 from espalier.paths import JSON
 
 FORMAT = 1
@@ -32,6 +32,7 @@ class Progress:
         phase: ``rewrite`` or ``verify``; empty before the first write and after the proof.
         token: Where the rewrite pass goes on; empty at its start. A verify pass starts anew.
         seen: How many objects the rewrite pass has seen up to the token.
+        failed: The objects that failed in the last pass, or the first of them.
         proved_generation: For which generation the run for this key was proved; 0 if for none.
         proved_objects: How many objects its last pass has seen.
         record: What was known at the last proof, and since; without one, what is known since the
@@ -44,6 +45,7 @@ class Progress:
     phase: str = ""
     token: str = ""
     seen: int = 0
+    failed: tuple[ObjectKey, ...] = ()
     proved_generation: int = 0
     proved_objects: int = 0
     record: Record | None = None
@@ -142,6 +144,7 @@ def read_progress(document: Mapping[str, JSON] | None) -> Progress | None:
         phase=phase,
         token=token,
         seen=seen,
+        failed=_read_keys(document.get("failed")),
         proved_generation=proved_generation,
         proved_objects=proved_objects,
         record=_read_record(document.get("record")),
@@ -166,10 +169,23 @@ def render_progress(progress: Progress) -> dict[str, JSON]:
         "phase": progress.phase,
         "token": progress.token,
         "seen": progress.seen,
+        "failed": [[key.namespace, key.name] for key in progress.failed],
         "provedGeneration": progress.proved_generation,
         "provedObjects": progress.proved_objects,
         "record": record,
     }
+
+
+def _read_keys(value: JSON) -> tuple[ObjectKey, ...]:
+    # Earlier versions kept none.
+    keys = []
+    for item in value if isinstance(value, list) else []:
+        match item:
+            case [str(namespace), str(name)]:
+                keys.append(ObjectKey(namespace, name))
+            case _:
+                continue
+    return tuple(keys)
 
 
 def _read_record(value: JSON) -> Record | None:

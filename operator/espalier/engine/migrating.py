@@ -21,16 +21,15 @@ from espalier.engine.conditions import Reason, counted, enumerated
 from espalier.engine.converting import compare_versions, converts_by_webhook
 from espalier.engine.guarding import Sentry
 from espalier.engine.losing import History, Record, record_of_proof
-from espalier.engine.pacing import Pacer
-from espalier.engine.passing import Removing, Rewriting
 from espalier.engine.planning import Plan, ServerPruned
 from espalier.engine.ports import Reporter
 from espalier.engine.proving import examine_all, prove_harmless
 from espalier.engine.restricting import restrictions_of
 from espalier.engine.retrying import call_pause_seconds
 from espalier.engine.rights import check_rights
-from espalier.engine.settings import Ports, RunSettings
+from espalier.engine.settings import Ports, RunSettings, pacer_of
 from espalier.engine.tallying import Tally, describe_failures
+from espalier.engine.workloads import Removing, Rewriting
 from espalier.errors import (
     ConflictError,
     DefinitionChangedError,
@@ -84,12 +83,7 @@ class Migration:
         self._ledger = ledger
         self._reporter = reporter
         self._sentry = sentry
-        self._pacer = Pacer(
-            ports.clock,
-            max_in_flight=settings.max_in_flight,
-            bytes_per_second=settings.bytes_per_second,
-            writes_per_second=settings.writes_per_second,
-        )
+        self._pacer = pacer_of(settings, ports.clock)
         self._what = ""
         self._note = ""
         self._seen_before = 0
@@ -108,6 +102,8 @@ class Migration:
         await check_rights(self._planned, self._ports)
         await self._see_no_other_migration()
         work, history = await self._prepare()
+        if self._settings.only_failed:
+            return await self._try_failed(work)
         if self._ledger.progress.phase != VERIFY:
             await self._rewrite_all(work)
         await self._settle(settles_at_seconds)
@@ -204,6 +200,17 @@ class Migration:
     def _record_of(self, history: History) -> Record:
         return record_of_proof(self._planned.definition, history)
 
+    async def _try_failed(self, work: Rewriting | Removing) -> Migrated:
+        """
+        Work on the objects that failed in the last pass alone.
+        """
+        failed = self._ledger.progress.failed
+        tally = await work.try_again(failed)
+        await self._ledger.save(replace(self._ledger.progress, failed=tuple(tally.failed_keys)))
+        if tally.failed:
+            raise RunStoppedError(Reason.FAILED, _failure_words(tally))
+        return Migrated(self._planned.definition, tally, is_proved=False, note=self._note)
+
     async def _rewrite_all(self, work: Rewriting | Removing) -> None:
         progress = self._ledger.progress
         if progress.phase != REWRITE:
@@ -265,13 +272,11 @@ class Migration:
             tally = await work.go(self, start_token=None)
             if tally.undecodable:
                 raise RunStoppedError(Reason.UNDECODABLE, _undecodable_words(tally))
+            if tally.failed or self._ledger.progress.failed:
+                failed = tuple(tally.failed_keys)
+                await self._ledger.save(replace(self._ledger.progress, failed=failed))
             if tally.failed:
-                raise RunStoppedError(
-                    Reason.FAILED,
-                    f"{counted(tally.failed, 'object')} of {tally.seen} could not be rewritten:"
-                    f" {describe_failures(tally.failures)}. storedVersions stays as it is;"
-                    " the run is tried again",
-                )
+                raise RunStoppedError(Reason.FAILED, _failure_words(tally))
             rewritten = tally.rewritten
             if rewritten:
                 continue
@@ -325,6 +330,14 @@ class Migration:
     async def _tell(self, *, done: int, total: int | None) -> None:
         words = conditions.rewriting(self._planned.definition, self._what, done=done, total=total)
         await self._reporter.report(self._planned.definition, words)
+
+
+def _failure_words(tally: Tally) -> str:
+    return (
+        f"{counted(tally.failed, 'object')} of {tally.seen} could not be rewritten:"
+        f" {describe_failures(tally.failures)}. storedVersions stays as it is;"
+        " the run is tried again"
+    )
 
 
 def _undecodable_words(tally: Tally) -> str:

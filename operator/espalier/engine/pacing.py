@@ -1,7 +1,8 @@
 """
 How many writes are under way at a time, and how fast they may come.
 
-The number grows by one for each full round of successes and is halved when the server struggles.
+The number grows by one for each full round of successes and is halved when the server struggles:
+when it says so, when it does not answer, or when it answers much more slowly than it did.
 The rates bound what etcd must keep: it holds every revision until it compacts, five minutes' worth.
 Only writes that changed something count towards them, once they are done; what the writes under
 way add is bounded by their number.
@@ -21,6 +22,10 @@ FIRST_IN_FLIGHT = 16
 
 # One overload fails many requests at once; it is one reason to slow down, not many.
 HALVE_AT_MOST_EVERY_SECONDS = 1.0
+
+# A round of answers so slow, and so much slower than the best one, means that the server is behind.
+SLOW_SECONDS = 2.0
+SLOWER_THAN_BEST = 4.0
 
 # Stands for an object's size until some were sampled.
 ASSUMED_OBJECT_BYTES = 4 * 1024
@@ -48,6 +53,8 @@ class Pacer:
         self._limit = min(FIRST_IN_FLIGHT, max_in_flight)
         self._in_flight = 0
         self._successes = 0
+        self._round_seconds = 0.0
+        self._best_seconds = float("inf")
         self._halved_at_seconds = float("-inf")
         self._not_before_seconds = float("-inf")
         self._object_bytes: float = ASSUMED_OBJECT_BYTES
@@ -78,7 +85,9 @@ class Pacer:
         try:
             while (pause := self._not_before_seconds - self._clock.monotonic_seconds()) > 0:
                 await self._clock.sleep(pause)
+            begun_seconds = self._clock.monotonic_seconds()
             yield
+            self._round_seconds += self._clock.monotonic_seconds() - begun_seconds
         finally:
             self._in_flight -= 1
             await self._wake()
@@ -89,8 +98,7 @@ class Pacer:
         """
         self._successes += 1
         if self._successes >= self._limit:
-            self._successes = 0
-            self._limit = min(self._limit + 1, self._max_in_flight)
+            self._end_round()
         if written:
             self._charge()
 
@@ -100,9 +108,7 @@ class Pacer:
         """
         now = self._clock.monotonic_seconds()
         if now - self._halved_at_seconds >= HALVE_AT_MOST_EVERY_SECONDS:
-            self._halved_at_seconds = now
-            self._successes = 0
-            self._limit = max(self._limit // 2, 1)
+            self._halve(now)
         if error.retry_after_seconds is not None:
             asked = min(error.retry_after_seconds, LONGEST_CALL_PAUSE_SECONDS)
             self._not_before_seconds = max(self._not_before_seconds, now + asked)
@@ -114,6 +120,20 @@ class Pacer:
         sizes = list(sizes_bytes)
         if sizes:
             self._object_bytes = sum(sizes) / len(sizes)
+
+    def _end_round(self) -> None:
+        mean_seconds = self._round_seconds / self._successes
+        self._successes, self._round_seconds = 0, 0.0
+        if mean_seconds > max(SLOW_SECONDS, SLOWER_THAN_BEST * self._best_seconds):
+            self._halve(self._clock.monotonic_seconds())
+            return
+        self._best_seconds = min(self._best_seconds, mean_seconds)
+        self._limit = min(self._limit + 1, self._max_in_flight)
+
+    def _halve(self, now_seconds: float) -> None:
+        self._halved_at_seconds = now_seconds
+        self._successes, self._round_seconds = 0, 0.0
+        self._limit = max(self._limit // 2, 1)
 
     def _charge(self) -> None:
         cost_seconds = self._object_bytes / self._bytes_per_second

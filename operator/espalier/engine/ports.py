@@ -139,6 +139,19 @@ class Objects(Protocol):
             The resource version afterwards.
         """
 
+    async def replace_managed_fields(
+        self,
+        resource: Resource,
+        key: ObjectKey,
+        *,
+        uid: str,
+        resource_version: str,
+        managed_fields: Sequence[JSON],
+    ) -> None:
+        """
+        Replace ``metadata.managedFields`` by a JSON Patch that tests uid and resource version.
+        """
+
     async def replace(
         self, resource: Resource, obj: dict[str, JSON], *, subresource: str | None
     ) -> dict[str, JSON]:

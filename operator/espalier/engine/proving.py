@@ -5,10 +5,11 @@ That nothing would be lost: found out before the first write, by reading alone.
 from espalier import crd
 from espalier.engine.conditions import Reason
 from espalier.engine.losing import Historian, History, Record, judge
-from espalier.engine.passing import Listener, Removing, Rewriting, read_all
+from espalier.engine.passing import Listener, read_all
 from espalier.engine.planning import Legacy, ServerPruned
 from espalier.engine.ports import MetadataPage, ObjectPage
 from espalier.engine.settings import Ports
+from espalier.engine.workloads import Removing, Rewriting
 from espalier.errors import RunStoppedError
 
 

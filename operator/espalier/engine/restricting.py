@@ -17,15 +17,19 @@ from espalier.engine.windows import Window, until_closed
 from espalier.errors import RunStoppedError
 
 
-def restrictions_of(planned: Plan, tally: Tally | None) -> tuple[str, ...]:
+def restrictions_of(
+    planned: Plan, tally: Tally | None, *, only_failed: bool = False
+) -> tuple[str, ...]:
     """
     Tell why a run must not trim, whatever its passes have shown.
     """
-    return tuple(_restrictions(planned, tally))
+    return tuple(_restrictions(planned, tally, only_failed=only_failed))
 
 
-def _restrictions(planned: Plan, tally: Tally | None) -> Iterator[str]:
+def _restrictions(planned: Plan, tally: Tally | None, *, only_failed: bool) -> Iterator[str]:
     policy = planned.policy
+    if only_failed:
+        yield "only the objects that had failed; a whole run proves and trims"
     if not policy.does("migrate"):
         yield f"label {PREFIX}migrate=false"
     if policy.namespaces:
@@ -38,7 +42,9 @@ def _restrictions(planned: Plan, tally: Tally | None) -> Iterator[str]:
         )
 
 
-def words_of(planned: Plan, tally: Tally | None, *, note: str = "") -> tuple[Condition, ...]:
+def words_of(
+    planned: Plan, tally: Tally | None, *, note: str = "", only_failed: bool = False
+) -> tuple[Condition, ...]:
     """
     Make the condition of a run that has come to its end.
 
@@ -46,7 +52,10 @@ def words_of(planned: Plan, tally: Tally | None, *, note: str = "") -> tuple[Con
         tally: Of the last pass; None if there was nothing to pass over.
         note: A sentence to add.
     """
-    definition, restrictions = planned.definition, restrictions_of(planned, tally)
+    definition, restrictions = (
+        planned.definition,
+        restrictions_of(planned, tally, only_failed=only_failed),
+    )
     notes = ". ".join(filter(None, (*_notes(planned, tally), note)))
     if tally is not None and not restrictions:
         return conditions.current(definition, objects=tally.seen, note=notes)

@@ -2,6 +2,8 @@
 How long to wait before trying again: pure functions.
 """
 
+import zlib
+
 FIRST_CALL_PAUSE_SECONDS = 0.5
 LONGEST_CALL_PAUSE_SECONDS = 30.0
 
@@ -26,6 +28,13 @@ def call_pause_seconds(attempt: int, *, asked_seconds: float | None = None) -> f
     grown = _grown(FIRST_CALL_PAUSE_SECONDS, attempt)
     wanted = grown if asked_seconds is None else max(asked_seconds, 0.0)
     return min(wanted, LONGEST_CALL_PAUSE_SECONDS)
+
+
+def jittered_seconds(seconds: float, name: str) -> float:
+    """
+    Stretch a pause by up to a half, differently for each name, so that not all come at once.
+    """
+    return seconds * (1.0 + zlib.crc32(name.encode("utf-8", "surrogatepass")) / 2**33)
 
 
 def run_pause_seconds(attempt: int) -> float:

@@ -9,7 +9,7 @@ from typing import NamedTuple, Protocol, TypeAlias
 
 from espalier.engine.pacing import Pacer
 from espalier.engine.ports import Clock, ObjectKey, Objects, Resource
-from espalier.engine.retrying import call_pause_seconds
+from espalier.engine.retrying import call_pause_seconds, jittered_seconds
 from espalier.engine.tallying import cause_of
 from espalier.errors import (
     ClusterError,
@@ -137,6 +137,12 @@ class Attempt(Protocol):
     What may have to be done several times for one object.
     """
 
+    @property
+    def key(self) -> ObjectKey:
+        """
+        Which object.
+        """
+
     async def attempt(self) -> Fate:
         """
         Try once.
@@ -175,7 +181,7 @@ async def persist(what: Attempt, clock: Clock, pacer: Pacer) -> Fate:
                     return decision
                 case Wait(seconds):
                     what.note(error, reads_again=False)
-                    await clock.sleep(seconds)
+                    await clock.sleep(jittered_seconds(seconds, str(what.key)))
                 case ReadAgain():
                     what.note(error, reads_again=True)
         else:
@@ -186,18 +192,20 @@ async def persist(what: Attempt, clock: Clock, pacer: Pacer) -> Fate:
 class Rewrite:
     """
     One object on its way: the patch that changes nothing.
+
+    Args:
+        seen: The state of it that was listed; None if it has to be read first.
     """
 
     def __init__(
-        self, objects: Objects, resource: Resource, key: ObjectKey, seen: Identity
+        self, objects: Objects, resource: Resource, key: ObjectKey, seen: Identity | None
     ) -> None:
         self._objects = objects
         self._resource = resource
-        self._key = key
-        self._first = seen
-        self._seen = seen
+        self.key = key
+        self._first = self._seen = seen or Identity("", "")
         self._conflicts = 0
-        self._is_stale = False
+        self._is_stale = seen is None
         self._may_be_written = False
 
     async def attempt(self) -> Fate:
@@ -205,14 +213,14 @@ class Rewrite:
         Patch once, after reading anew if what was seen is old.
         """
         if self._is_stale:
-            self._seen = identity_of(await self._objects.get_object(self._resource, self._key))
+            self._seen = identity_of(await self._objects.get_object(self._resource, self.key))
             self._is_stale = False
         if not self._seen.is_whole:
             return Failed(UNGUARDED)
         is_guarded = self._conflicts < MAX_GUARDED_ATTEMPTS
         after = await self._objects.rewrite(
             self._resource,
-            self._key,
+            self.key,
             uid=self._seen.uid,
             resource_version=self._seen.resource_version if is_guarded else None,
         )

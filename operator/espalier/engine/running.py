@@ -9,6 +9,7 @@ from espalier.crd import Condition, Definition
 from espalier.engine import conditions
 from espalier.engine.calling import accompanied, patiently
 from espalier.engine.checkpointing import Ledger, open_ledger, read_progress
+from espalier.engine.cleaning import clean_histories
 from espalier.engine.conditions import Reason
 from espalier.engine.guarding import Holder, Sentry
 from espalier.engine.migrating import Migration
@@ -204,6 +205,8 @@ async def _run_alone(
         planned, ports, settings, reporter, ledger=ledger, sentry=sentry
     )
     await reporter.report(definition, words)
+    if is_proved:
+        await clean_histories(planned, ports, settings)
     valid = await validate_all(planned, ports, settings)
     return await end(
         definition,
@@ -238,7 +241,7 @@ async def _bring_into_form(
         return definition, words_of(planned, None), False
     migration = Migration(planned, ports, settings, ledger=ledger, reporter=reporter, sentry=sentry)
     migrated = await migration.migrate()
-    words = words_of(planned, migrated.tally, note=migrated.note)
+    words = words_of(planned, migrated.tally, note=migrated.note, only_failed=settings.only_failed)
     return migrated.definition, words, migrated.is_proved
 
 

@@ -4,7 +4,7 @@ What a run is given: its ports and its settings.
 
 from dataclasses import dataclass
 
-from espalier.engine.pacing import DEFAULT_BYTES_PER_SECOND
+from espalier.engine.pacing import DEFAULT_BYTES_PER_SECOND, Pacer
 from espalier.engine.ports import (
     Archive,
     Checkpoints,
@@ -43,6 +43,8 @@ class RunSettings:
         bytes_per_second: The most bytes that are written to etcd, from sampled sizes.
         writes_per_second: The most writes; None for no bound.
         resurvey_seconds: Between two surveys of objects that nothing is known to have changed.
+        only_failed: Try the objects again that failed in the last pass, and no others; it proves
+            nothing, and trims nothing.
         is_read_only: Write neither objects nor stored versions.
     """
 
@@ -52,4 +54,17 @@ class RunSettings:
     bytes_per_second: float = DEFAULT_BYTES_PER_SECOND
     writes_per_second: float | None = None
     resurvey_seconds: float = 3600.0
+    only_failed: bool = False
     is_read_only: bool = False
+
+
+def pacer_of(settings: RunSettings, clock: Clock) -> Pacer:
+    """
+    Make what bounds the writes of a run.
+    """
+    return Pacer(
+        clock,
+        max_in_flight=settings.max_in_flight,
+        bytes_per_second=settings.bytes_per_second,
+        writes_per_second=settings.writes_per_second,
+    )

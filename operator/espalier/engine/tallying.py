@@ -14,6 +14,9 @@ from espalier.errors import ClusterError, RejectedError
 from espalier.findings import ErrorType
 
 MAX_CAUSES = 20
+MAX_FAILED = 1000
+"""How many of the objects that failed are kept by name, so that they can be tried by themselves."""
+
 OTHER_CAUSES = "other causes"
 
 _KINDS = "|".join(re.escape(kind.value.strip()) for kind in ErrorType)
@@ -58,6 +61,7 @@ class Tally:
         gone: Those that were deleted meanwhile.
         forbidden: How many of those that failed were refused by a 403.
         failures: By cause.
+        failed_keys: The first objects that failed.
         mistyped: Objects with values of the wrong type, which own pruning leaves alone.
         undecodable: Objects that the server itself cannot read, or where they are.
         skipped: Objects that were left alone since a GitOps controller manages them.
@@ -70,6 +74,7 @@ class Tally:
     gone: int = 0
     forbidden: int = 0
     failures: dict[str, Offenders] = field(default_factory=dict)
+    failed_keys: list[ObjectKey] = field(default_factory=list)
     mistyped: Offenders = field(default_factory=Offenders)
     skipped: Offenders = field(default_factory=Offenders)
     undecodable: tuple[str, ...] = ()
@@ -85,6 +90,8 @@ class Tally:
         """
         Count an object that could not be brought into form.
         """
+        if len(self.failed_keys) < MAX_FAILED:
+            self.failed_keys.append(key)
         if cause not in self.failures and len(self.failures) >= MAX_CAUSES:
             cause = OTHER_CAUSES
         self.failures.setdefault(cause, Offenders()).add(key)

@@ -10,12 +10,11 @@ from espalier.engine.conditions import counted
 from espalier.engine.listing import ObjectListing
 from espalier.engine.narrowing import Skipper
 from espalier.engine.owners import is_owned
-from espalier.engine.pacing import Pacer
 from espalier.engine.paging import pages
 from espalier.engine.planning import Plan
 from espalier.engine.ports import ObjectPage
 from espalier.engine.restricting import within_words
-from espalier.engine.settings import Ports, RunSettings
+from espalier.engine.settings import Ports, RunSettings, pacer_of
 from espalier.engine.surveying import Surveyor
 from espalier.engine.validity import LEFT_OUT, validity_of
 
@@ -31,13 +30,7 @@ async def validate_all(planned: Plan, ports: Ports, settings: RunSettings) -> Co
     if not policy.does("validate"):
         return LEFT_OUT
     surveyor = Surveyor(planned.definition)
-    pacer = Pacer(
-        ports.clock,
-        max_in_flight=settings.max_in_flight,
-        bytes_per_second=settings.bytes_per_second,
-        writes_per_second=settings.writes_per_second,
-    )
-    annotator = Annotator(ports.objects, planned.resource, pacer)
+    annotator = Annotator(ports.objects, planned.resource, pacer_of(settings, ports.clock))
     skipper = Skipper(ports.objects)
     async for page in _pages(planned, ports, settings, skipper):
         notes: list[Note] = []

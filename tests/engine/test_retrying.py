@@ -1,0 +1,146 @@
+"""
+Stories of objects that failed, and of servers that are slow.
+"""
+
+from dataclasses import replace
+
+import pytest
+
+from espalier.engine import Outcome, Reason, RunSettings, retrying, run
+from espalier.engine.checkpointing import read_progress
+from espalier.engine.pacing import SLOW_SECONDS, Pacer
+from espalier.engine.ports import ObjectKey
+from tests.fakes.clock import FakeClock, play
+from tests.fakes.cluster import FakeCluster, busy, legacy_widgets, rejected, widgets
+
+SETTINGS = RunSettings(settle_seconds=1, page_size=4, max_in_flight=2)
+ONLY_FAILED = replace(SETTINGS, only_failed=True)
+DENIED = rejected(
+    'admission webhook "no.example.com" denied the request: not on a Tuesday', status=400
+)
+
+
+async def run_on(cluster: FakeCluster, settings: RunSettings = SETTINGS) -> Outcome:
+    assert cluster.definition is not None
+    return await run(cluster.definition, cluster.ports, settings, cluster)
+
+
+def failing(*names: str) -> FakeCluster:
+    cluster = FakeCluster(widgets())
+    cluster.fill(10)
+    for name in names:
+        cluster.fail("rewrite", DENIED, name=name, times=99)
+    return cluster
+
+
+def stop_failing(cluster: FakeCluster) -> None:
+    cluster.faults.clear()
+    cluster.calls.clear()
+
+
+def failed_keys(cluster: FakeCluster) -> tuple[ObjectKey, ...]:
+    progress = read_progress(cluster.documents["crd-1"])
+    assert progress is not None
+    return progress.failed
+
+
+def test_what_failed_is_kept_by_name_and_tried_with_the_next_run() -> None:
+    async def story() -> Outcome:
+        cluster = failing("w003", "w007")
+        first = await run_on(cluster)
+        assert first.reason == Reason.FAILED
+        assert 'denied by admission webhook "no.example.com"' in first.conditions[0].message
+        assert failed_keys(cluster) == (
+            ObjectKey("default", "w003"),
+            ObjectKey("default", "w007"),
+        )
+        assert cluster.count("set_stored_versions") == 0
+        stop_failing(cluster)
+        outcome = await run_on(cluster)
+        assert failed_keys(cluster) == ()
+        return outcome
+
+    assert play(story()).is_proved
+
+
+@pytest.mark.parametrize("make", [widgets, legacy_widgets])
+def test_only_what_failed_is_tried_again_if_asked_for(make: object) -> None:
+    async def story() -> tuple[Outcome, set[str]]:
+        cluster = failing("w003", "w007")
+        assert callable(make)
+        cluster.definition = make()
+        await run_on(cluster)
+        stop_failing(cluster)
+        cluster.delete("w007")
+        outcome = await run_on(cluster, ONLY_FAILED)
+        assert failed_keys(cluster) == ()
+        assert cluster.count("set_stored_versions") == 0
+        return outcome, {name for call, name in cluster.calls if call == "rewrite"}
+
+    outcome, rewritten = play(story())
+    assert outcome.reason == Reason.PARTIAL
+    assert not outcome.is_proved
+    assert rewritten == {"w003"}
+    assert "only the objects that had failed; a whole run proves" in outcome.conditions[0].message
+
+
+def test_what_fails_again_is_told_again() -> None:
+    async def story() -> Outcome:
+        cluster = failing("w003", "w007")
+        await run_on(cluster)
+        cluster.faults = [fault for fault in cluster.faults if fault.name == "w003"]
+        outcome = await run_on(cluster, ONLY_FAILED)
+        assert failed_keys(cluster) == (ObjectKey("default", "w003"),)
+        return outcome
+
+    outcome = play(story())
+    assert outcome.reason == Reason.FAILED
+    assert "1 object of 2 could not be rewritten" in outcome.conditions[0].message
+
+
+def test_pauses_differ_from_object_to_object_and_are_never_shorter() -> None:
+    pauses = {retrying.jittered_seconds(2.0, f"default/w{number}") for number in range(100)}
+    assert len(pauses) > 90
+    assert min(pauses) >= 2.0
+    assert max(pauses) <= 3.0
+
+
+def test_a_server_that_answers_ever_more_slowly_gets_fewer_calls_at_a_time() -> None:
+    async def story() -> list[int]:
+        clock = FakeClock()
+        pacer = Pacer(clock, max_in_flight=16)
+        limits = []
+        for seconds in (0.1, 0.3, SLOW_SECONDS + 1.0, SLOW_SECONDS + 1.0, 0.1):
+            for _ in range(pacer.limit):
+                async with pacer.turn():
+                    await clock.sleep(seconds)
+                pacer.succeeded(written=False)
+            limits.append(pacer.limit)
+        return limits
+
+    assert play(story()) == [16, 16, 8, 4, 5]
+
+
+def test_a_server_that_has_always_been_slow_is_not_held_to_be_overloaded() -> None:
+    async def story() -> int:
+        clock = FakeClock()
+        pacer = Pacer(clock, max_in_flight=16)
+        for _ in range(3 * pacer.limit):
+            async with pacer.turn():
+                await clock.sleep(SLOW_SECONDS * 0.9)
+            pacer.succeeded(written=False)
+        return pacer.limit
+
+    assert play(story()) == 16
+
+
+def test_the_most_writes_a_second_are_kept_to_by_a_whole_run() -> None:
+    async def story() -> float:
+        cluster = FakeCluster(widgets())
+        cluster.fill(20)
+        cluster.fail("rewrite", busy(retry_after_seconds=2))
+        await run_on(cluster, replace(SETTINGS, writes_per_second=2, settle_seconds=0))
+        return cluster.clock.monotonic_seconds()
+
+    # 20 objects at two a second, and the pause that the server asked for.
+    assert 10 <= play(story()) <= 16
