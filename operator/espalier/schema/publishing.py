@@ -42,16 +42,32 @@ def unfold(structural: Structural, *, profile: Profile) -> Structural:
     )
 
 
-def strip(structural: Structural) -> Structural:
+def strip(structural: Structural, *, profile: Profile = Profile.APISERVER) -> Structural:
     """
     Remove all value validation; whatever was valid stays valid.
 
     Types, defaults, nullability, texts, extensions, validation rules and unions stay.
 
+    Args:
+        profile: That of the proposals tells the types of an embedded resource's own fields, which
+            are implied until then.
+
     Source:
-        apiextensions-apiserver, ``pkg/apiserver/schema/skeleton.go``, ``StripValueValidations``.
+        KEP-2335, "Litmus Test Examples"; apiextensions-apiserver,
+        ``pkg/apiserver/schema/skeleton.go``, ``StripValueValidations``.
     """
-    return _mapped(structural, lambda node: replace(node, value_validation=NO_VALIDATION))
+    stripped = _mapped(structural, lambda node: replace(node, value_validation=NO_VALIDATION))
+    return stripped if profile is Profile.APISERVER else _mapped(stripped, _tell_own_types)
+
+
+def _tell_own_types(node: Structural) -> Structural:
+    if not node.embedded_resource:
+        return node
+    own = {
+        name: replace(node.properties.get(name, Structural()), type=implied.type)
+        for name, implied in _IMPLIED.items()
+    }
+    return replace(node, properties=MappingProxyType({**node.properties, **own}))
 
 
 def strip_defaults(structural: Structural) -> Structural:
