@@ -5,6 +5,7 @@ The texts, their order and the oddities are those of API servers.
 """
 
 import functools
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -49,7 +50,10 @@ def _types(node: Structural) -> tuple[str, ...]:
     return (node.type,) if node.type else ()
 
 
-def _type(value: JSON, node: Structural, at: At, result: Result) -> None:
+def check_type(value: JSON, node: Structural, at: At, result: Result) -> None:
+    """
+    ``type`` and ``nullable``, and the formats of numbers.
+    """
     types, format_ = _types(node), at.format_of(node)
     if value is None:
         if types and not node.nullable and "null" not in types:
@@ -319,7 +323,7 @@ class Checks(NamedTuple):
 
 
 CHECKS: tuple[Checks, ...] = (
-    Checks(None, 0, (_type,)),
+    Checks(None, 0, (check_type,)),
     Checks(None, 2, (_any_of, _one_of, _all_of, _not)),
     Checks(frozenset({str}), 1, (_max_length, _min_length, _pattern), only_first=True),
     Checks(frozenset({str}), 0, (_format,)),
@@ -336,5 +340,33 @@ CHECKS: tuple[Checks, ...] = (
 )
 """All keywords, in the order of the server."""
 
-CHECKS_OF_NULL: tuple[Check, ...] = (_type, _enum)
+CHECKS_OF_NULL: tuple[Check, ...] = (check_type, _enum)
 """The keywords that say something about a null."""
+
+SPEAKING: Mapping[Check, Callable[[Structural], object]] = MappingProxyType(
+    {
+        _any_of: lambda node: node.value_validation.any_of,
+        _one_of: lambda node: node.value_validation.one_of,
+        _all_of: lambda node: node.value_validation.all_of,
+        _not: lambda node: node.value_validation.not_ is not None,
+        _max_length: lambda node: node.value_validation.max_length is not None,
+        _min_length: lambda node: node.value_validation.min_length is not None,
+        _pattern: lambda node: node.value_validation.pattern,
+        _format: lambda node: node.value_validation.format,
+        check_range: lambda node: node.type == "integer" or node.value_validation.format,
+        check_multiple_of: lambda node: node.value_validation.multiple_of is not None,
+        check_minimum: lambda node: node.value_validation.minimum is not None,
+        check_maximum: lambda node: node.value_validation.maximum is not None,
+        _items: lambda node: node.items is not None,
+        _min_items: lambda node: node.value_validation.min_items is not None,
+        _max_items: lambda node: node.value_validation.max_items is not None,
+        _unique_items: lambda node: node.value_validation.unique_items,
+        _enum: lambda node: node.value_validation.enum,
+        _min_properties: lambda node: node.value_validation.min_properties is not None,
+        _max_properties: lambda node: node.value_validation.max_properties is not None,
+        _additional_properties: lambda node: node.additional_properties not in (None, True),
+        _properties: lambda node: node.properties,
+        _required: lambda node: node.value_validation.required,
+    }
+)
+"""Whether a check, but that of the type, may find or count anything at a node."""
