@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from espalier import schema
-from espalier.schema.cel.bounds import bound
 from espalier.schema.cel.compiling import compile_rules
 from espalier.schema.cel.estimating import estimate
+from espalier.schema.cel.objects import declare
 from espalier.schema.cel.ranges import MAX_UINT64, Range, ceil_of_quotient, wrapped
 from espalier.schema.model import Profile, Structural
 
@@ -26,14 +26,14 @@ def _estimated(rules: list[str]) -> list[int]:
     structural = schema.parse(written, profile=Profile.APISERVER)
     assert structural is not None
     compiled = compile_rules(structural)
-    bounds = bound(structural, is_resource=True)
+    declared = declare(structural, is_resource=True)
     assert compiled is not None
-    assert bounds is not None
+    assert declared is not None
     found = []
     for each in compiled.rules:
         assert each.rule is not None
         assert each.rule.checked is not None, each.rule.error
-        found.append(estimate(each.rule.checked, bounds).max)
+        found.append(estimate(each.rule.checked, declared).max)
     return found
 
 
@@ -71,25 +71,14 @@ def test_costs_are_the_servers(row: dict[str, Any]) -> None:
 def test_smallest_values_tell_how_many_fit(written: dict[str, Any], cardinality: int) -> None:
     structural = schema.parse(written, profile=Profile.APISERVER)
     assert structural is not None
-    bounds = bound(structural, is_resource=False)
-    assert bounds is not None
-    assert bounds.max_cardinality == cardinality
-
-
-def test_deep_schemas_are_bounded_without_recursion() -> None:
-    node = Structural(type="string")
-    for _ in range(20_000):
-        node = Structural(type="array", items=node)
-    bounds = bound(node, is_resource=False)
-    assert bounds is not None
-    lowest = bounds.at(("@items",) * 20_000)
-    assert lowest is not None
-    assert lowest.min_bytes == len('""')
+    declared = declare(structural, is_resource=False)
+    assert declared is not None
+    assert declared.max_cardinality == cardinality
 
 
 def test_lists_of_what_has_no_type_are_not_seen() -> None:
     node = Structural(type="array", items=Structural(preserve_unknown_fields=True))
-    assert bound(node, is_resource=False) is None
+    assert declare(node, is_resource=False) is None
 
 
 def test_numbers_stop_where_the_servers_do() -> None:

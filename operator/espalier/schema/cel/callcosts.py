@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from espalier.schema.cel.bounds import Bounds
+from espalier.schema.cel.objects import Declaration
 from espalier.schema.cel.ranges import (
     ANY,
     MAX_UINT64,
@@ -52,14 +52,14 @@ class Operand:
         type: Its type.
         node: The expression; None for the elements of a list.
         size: Its size, where the expression tells it.
-        bounds: Of what variables are.
+        declared: Of what variables are.
     """
 
     path: tuple[str, ...]
     type: CelType
     node: Node | None
     size: Range | None
-    bounds: Bounds
+    declared: Declaration
 
     @property
     def known_size(self) -> Range:
@@ -75,7 +75,7 @@ class Operand:
         """
         if self.size is not None:
             return self.size
-        found = self.bounds.at(self.path[1:]) if self.path else None
+        found = self.declared.at(self.path[1:]) if self.path else None
         return ANY if found is None else Range(0, found.max_elements)
 
     def element(self) -> "Operand | None":
@@ -85,7 +85,7 @@ class Operand:
         if not self.type.params:
             return None
         path = (*self.path, "@items") if self.path else ()
-        return Operand(path, self.type.params[0], None, None, self.bounds)
+        return Operand(path, self.type.params[0], None, None, self.declared)
 
     def integer(self, otherwise: int) -> int:
         """

@@ -1,5 +1,5 @@
 """
-What an expression costs at most, told from its types and from the bounds of a schema.
+What an expression costs at most, told from its types and from the declaration of a schema.
 
 Source:
     cel-go, ``checker/cost.go``.
@@ -9,10 +9,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from espalier.schema.cel.bounds import Bounds
 from espalier.schema.cel.callcosts import Estimate, Operand, estimate_call
 from espalier.schema.cel.checking import Checked
 from espalier.schema.cel.macros import ACCUMULATOR
+from espalier.schema.cel.objects import Declaration
 from espalier.schema.cel.ranges import ANY, NONE_YET, Range, exactly
 from espalier.schema.cel.signatures import Overload, overload
 from espalier.schema.cel.syntax import (
@@ -65,18 +65,18 @@ class _Local:
     entries: _Entries | None
 
 
-def estimate(checked: Checked, bounds: Bounds) -> Range:
+def estimate(checked: Checked, declared: Declaration) -> Range:
     """
     Estimate the cost of an expression.
 
     Args:
         checked: The expression with its types.
-        bounds: Of what ``self`` and ``oldSelf`` are.
+        declared: Of what ``self`` and ``oldSelf`` are.
 
     Returns:
         The least and the most, in the server's units.
     """
-    return _Estimator(checked, bounds).cost(checked.root)
+    return _Estimator(checked, declared).cost(checked.root)
 
 
 @dataclass
@@ -86,7 +86,7 @@ class _Estimator:
     """
 
     checked: Checked
-    bounds: Bounds
+    declared: Declaration
     paths: dict[int, _Path] = field(default_factory=dict)
     sizes: dict[int, Range] = field(default_factory=dict)
     entries: dict[int, _Entries] = field(default_factory=dict)
@@ -254,13 +254,13 @@ class _Estimator:
         if path[:1] == (ACCUMULATOR,):
             path = ()
         size = self.size(node)
-        return Operand(path, self.type_of(node), node, size, self.bounds)
+        return Operand(path, self.type_of(node), node, size, self.declared)
 
     def size(self, node: Node) -> Range | None:
         found = self.sizes.get(node.id) or _literal_size(node)
         if found is not None:
             return found
-        found = bounded_size(self.bounds, self.path(node))
+        found = bounded_size(self.declared, self.path(node))
         if found is not None:
             self.sizes[node.id] = found
             return found
@@ -340,13 +340,13 @@ _COSTS: Final[Mapping[type[Node], Callable[[_Estimator, Any], Range]]] = {
 _PARTS_BY_INDEX: Final = {"index_list": "@items", "index_map": "@values"}
 
 
-def bounded_size(bounds: Bounds, path: _Path) -> Range | None:
+def bounded_size(declared: Declaration, path: _Path) -> Range | None:
     """
     Look the size of what lies at a path up; the first of it names a variable.
     """
     if not path:
         return None
-    found = bounds.at(path[1:])
+    found = declared.at(path[1:])
     return None if found is None else Range(0, found.max_elements)
 
 

@@ -5,7 +5,7 @@ Source:
     apiserver, ``pkg/cel/common/schemas.go`` and ``pkg/cel/types.go``.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -62,8 +62,35 @@ class Declaration:
     max_elements: int = UNBOUNDED
     min_bytes: int = 2
 
+    @property
+    def max_cardinality(self) -> int:
+        """
+        How many such values fit into a request, each with a comma.
+        """
+        return MAX_REQUEST_BYTES // (self.min_bytes + 1)
+
+    def at(self, path: Iterable[str]) -> "Declaration | None":
+        """
+        Go down to a part.
+
+        Args:
+            path: Names of fields, ``@items``, ``@values`` and ``@keys``.
+        """
+        found: Declaration | None = self
+        for name in path:
+            if found is None:
+                return None
+            if name in ("@items", "@values"):
+                found = found.element
+            elif name == "@keys":
+                found = _KEY if found.type.kind == "map" else None
+            else:
+                found = found.fields.get(name)
+        return found
+
 
 _OBJECT = CelType("struct", "object")
+_KEY = Declaration(STRING)
 
 
 def declare(node: Structural, *, is_resource: bool, depth: int = 0) -> Declaration | None:
