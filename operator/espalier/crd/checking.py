@@ -5,7 +5,7 @@ Rules are compiled by nobody here, but those of defaults are evaluated.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from espalier import schema
 from espalier.crd import faults
@@ -80,10 +80,7 @@ def check_definition(
     new = read_internal(manifest)
     before = None if old is None else read_internal(old)
     found: list[FieldError] = [*_metadata(new, before)]
-    requirements = requirements_for(new, before)
-    if not allow_defaults:
-        had_some = before is not None and has_defaults(before)
-        requirements = replace(requirements, defaults=had_some)
+    requirements = requirements_for(new, before, allow_defaults=allow_defaults)
     found += _spec(new, requirements, judge)
     if before is not None:
         found += _immutable(new, before, requirements)
@@ -91,13 +88,17 @@ def check_definition(
     found += _names(status.accepted_names, ("status", "acceptedNames"))
     found += _stored_versions(new, before)
     found += _approval(new, before)
-    if new.preserve_unknown_fields and not (before and before.preserve_unknown_fields):
+    found += _preserving(new, before)
+    return tuple(Rejection(error, v1_path(error.path)) for error in found)
+
+
+def _preserving(new: Internal, old: Internal | None) -> Iterator[FieldError]:
+    if new.preserve_unknown_fields and not (old and old.preserve_unknown_fields):
         detail = (
             "cannot set to true, set x-kubernetes-preserve-unknown-fields to true"
             " in spec.versions[*].schema instead"
         )
-        found.append(faults.invalid((*_SPEC, "preserveUnknownFields"), value=True, detail=detail))
-    return tuple(Rejection(error, v1_path(error.path)) for error in found)
+        yield faults.invalid((*_SPEC, "preserveUnknownFields"), value=True, detail=detail)
 
 
 def _metadata(new: Internal, old: Internal | None) -> Iterator[FieldError]:

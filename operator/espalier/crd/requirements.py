@@ -59,7 +59,9 @@ class Requirements:
     )
 
 
-def requirements_for(new: Internal, old: Internal | None) -> Requirements:
+def requirements_for(
+    new: Internal, old: Internal | None, *, allow_defaults: bool = True
+) -> Requirements:
     """
     Choose what a new definition, or an update of an old one, must meet.
 
@@ -68,10 +70,12 @@ def requirements_for(new: Internal, old: Internal | None) -> Requirements:
         ``ValidateCustomResourceDefinitionUpdate``.
     """
     chosen = Requirements() if old is None else _after(new, old)
+    defaults = allow_defaults or (old is not None and has_defaults(old))
     must_be_structural = (
         not new.preserve_unknown_fields or has_defaults(new) or _has_extensions(new)
     )
-    return replace(chosen, structural=chosen.structural or must_be_structural)
+    structural = chosen.structural or must_be_structural
+    return replace(chosen, structural=structural, defaults=defaults)
 
 
 def has_defaults(definition: Internal) -> bool:
