@@ -87,7 +87,9 @@ def test_an_object_is_normal_exactly_if_it_comes_back_itself(
 
     found = normalized(normalizer, value)
 
-    assert normalizer.is_normal(value) == (found is not None and found.value is value)
+    same = found is not None and found.value is value
+    assert normalizer.is_normal(value) == same
+    assert same == (found is not None and schema.equal_json(found.value, value))
 
 
 @thorough

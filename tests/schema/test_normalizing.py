@@ -47,6 +47,15 @@ def test_malformed_metadata_is_salvaged_only_if_one_says_so() -> None:
     assert salvaged.value == {"metadata": {"uid": "u"}, "a": "x"}
 
 
+def test_unknown_fields_of_metadata_are_told_first() -> None:
+    value: JSON = {"a": "x", "b": 1, "metadata": {"odd": 1, "name": "n"}}
+
+    found = normalizer(PLAIN, Profile.APISERVER)(value)
+
+    assert found.value == {"a": "x", "metadata": {"name": "n"}}
+    assert found.removed == (("metadata", "odd"), ("b",))
+
+
 def test_unknown_fields_are_pruned_unless_the_definition_preserves_them() -> None:
     structural = schema.parse(PLAIN, profile=Profile.APISERVER)
     value: JSON = {"z": {"y": 1}, "a": None}
@@ -185,7 +194,7 @@ def test_what_was_done_is_told_in_order() -> None:
     value: JSON = {
         "list": [{"c": None, "z": 1, "d": "x"}, {"y": 1}, None, {"c": "x", "d": "x"}],
         "map": {"k": {"c": {"deep": 1}, "d": None}, "n": None},
-        "bare": [{"x": 1}, [{"y": 1}], 5],
+        "bare": [{"x": 1}, [{"y": 1}], 5, [[[{"w": 1}]]]],
     }
 
     found = normalizer(raw, Profile.KEP)(value)
@@ -193,7 +202,7 @@ def test_what_was_done_is_told_in_order() -> None:
     assert found.value == {
         "list": [{"d": "x"}, {"d": "d"}, None, {"c": "x", "d": "x"}],
         "map": {"k": {"c": {}, "d": "d"}},
-        "bare": [{}, [{}], 5],
+        "bare": [{}, [{}], 5, [[[{}]]]],
     }
     assert found.removed == (
         ("list", 0, "z"),
@@ -201,6 +210,7 @@ def test_what_was_done_is_told_in_order() -> None:
         ("map", "k", "c", "deep"),
         ("bare", 0, "x"),
         ("bare", 1, 0, "y"),
+        ("bare", 3, 0, 0, 0, "w"),
     )
     assert found.dropped == (("list", 0, "c"), ("map", "n"))
     assert found.filled == (("list", 1, "d"), ("map", "k", "d"))

@@ -11,6 +11,16 @@ NORMAL: dict[str, JSON] = {"a": 1}
 SPOILT: dict[str, JSON] = {"z": 1}
 
 
+INNER = Shape({"x": IDLE}, PRUNING, frozenset(), IDLE)
+ITEM = Change(on_object=lambda _: None, shape=INNER)
+NESTED = Change(
+    on_object=lambda _: None,
+    on_list=lambda _: None,
+    shape=Shape({"x": IDLE}, PRUNING, frozenset(), ITEM),
+)
+HOLDING = Shape({"a": NESTED}, PRUNING, frozenset(), IDLE)
+
+
 class Walks:
     """
     A change of objects that counts how many it walked over.
@@ -68,9 +78,12 @@ def test_trials_become_rare_where_they_fail_and_frequent_where_they_do_not() -> 
         (SHAPE, {"a": [{"deep": None}]}),
         (Shape({"a": IDLE}, IDLE, frozenset(), IDLE), {"a": 1, "b": 2}),
         (Shape({}, IDLE, frozenset(), IDLE), {"b": None}),
-        (Shape({"a": IDLE, "b": IDLE}, PRUNING, frozenset({"a"}), IDLE), {"a": None}),
+        (Shape({"a": IDLE, "b": IDLE}, PRUNING, frozenset({"b"}), IDLE), {"b": None}),
+        (HOLDING, {"a": {"x": []}}),
+        (HOLDING, {"a": [{"x": {}}, None, 1]}),
+        (Shape({}, ITEM, frozenset(), IDLE), {"k": {"x": 1}, "l": {}}),
     ],
-    ids=["anything", "unknown", "a map", "needed"],
+    ids=["anything", "unknown", "a map", "needed", "an object", "a list", "a map of objects"],
 )
 def test_what_a_shape_leaves_alone_is_recognised(shape: Shape, value: dict[str, JSON]) -> None:
     assert Walks(shape).of(value, 3) == 0
@@ -82,12 +95,24 @@ def test_what_a_shape_leaves_alone_is_recognised(shape: Shape, value: dict[str, 
     [
         (SHAPE, SPOILT),
         (Shape({"a": IDLE, "b": IDLE}, PRUNING, frozenset({"a"}), IDLE), {"b": 1}),
+        (HOLDING, {"a": {"z": 1}}),
+        (HOLDING, {"a": [{"z": 1}]}),
+        (Shape({}, ITEM, frozenset(), IDLE), {"k": {"z": 1}}),
         # Neither can be written as a type.
         (Shape({"a": IDLE}, Change(on_list=lambda _: None), frozenset(), IDLE), {"a": 1}),
         (Shape({"\ud800": IDLE}, PRUNING, frozenset(), IDLE), {}),
         (SHAPE, {"\ud800": 1}),
     ],
-    ids=["unknown", "lacking", "unlike a type", "a surrogate", "a surrogate unknown"],
+    ids=[
+        "unknown",
+        "lacking",
+        "an object",
+        "a list",
+        "a map of objects",
+        "unlike a type",
+        "a surrogate",
+        "a surrogate unknown",
+    ],
 )
 def test_nothing_else_is_recognised(shape: Shape, value: dict[str, JSON]) -> None:
     assert Walks(shape).of(value, 3) == 3

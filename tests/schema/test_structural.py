@@ -361,6 +361,7 @@ def test_the_proposals_tell_what_is_wrong_in_these_words(raw: JSON, expected: li
             "properties",
         ),
         ({"type": "object", "not": {"title": "t"}}, Profile.KEP, "INVALID", "title"),
+        (with_field({}), Profile.KEP, "INVALID", "type"),
         (
             {"type": "object", "properties": {"metadata": {"type": "object", "nullable": True}}},
             Profile.KEP,
