@@ -63,9 +63,12 @@ class Group:
                 yield {"parse_error": str(error)}
             except MalformedValueError as error:
                 yield {"error": str(error)}
-            except Exception as error:
-                error.add_note(f"{self.op} of {value!r} for {old!r} with {self.raw!r}")
-                raise
+            except _CRASHES as error:
+                yield {"crash": repr(error)}
+
+
+_CRASHES = (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError)
+"""What must not happen; to tell of the question it is taken for an answer."""
 
 
 @dataclass(frozen=True)
@@ -180,6 +183,8 @@ def _validate_screened(asked: Question) -> Answer:
 
 def _validate_update(asked: Question) -> Answer:
     answer = schema.check_value(asked.value, asked.structural(), old=asked.old, rules=_RULES)
+    if answer.unchecked:
+        return {"unchecked": [str(finding) for finding in answer.unchecked]}
     return {"errors": [str(finding) for finding in answer.errors]}
 
 
@@ -207,6 +212,7 @@ OPS: Mapping[str, tuple[str, dict[str, JSON], Ask]] = MappingProxyType(
         "validate": ("validate", {}, _validate),
         "validate-screened": ("validate", {}, _validate_screened),
         "validate-update": ("validate", {"cel": True}, _validate_update),
+        "rules": ("validate", {"cel": True}, _validate_update),
     }
 )
 """By name: the oracle's op, its options, and Espalier's answer."""

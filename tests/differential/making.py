@@ -4,9 +4,11 @@ Questions from a seed.
 
 from random import Random
 
+from espalier.paths import JSON
 from tests.differential import definitions, objects, schemas
 from tests.differential.answering import Group
 from tests.differential.dice import Dice
+from tests.differential.rules import Ruled
 from tests.differential.worsening import Node
 
 WITHOUT_VALUE = frozenset({"structural", "unfold", "strip", "publish-v2", "defaults-check"})
@@ -30,6 +32,8 @@ def groups(op: str, pairs: int, seed: str) -> list[Group]:
 def _group(op: str, dice: Dice) -> Group:
     if op == "crd-check":
         return _definitions(dice)
+    if op == "rules":
+        return _ruled(dice)
     raw = schemas.root(dice, sound_one_in=20 if op == "structural" else 2)
     if op in WITHOUT_VALUE:
         return Group(op, raw, [None])
@@ -45,3 +49,10 @@ def _definitions(dice: Dice) -> Group:
         definitions.updated(dice, first) for _ in range(_UPDATES_OF_A_DEFINITION)
     ]
     return Group("crd-check", None, [first, *updates], [None, *(first for _ in updates)])
+
+
+def _ruled(dice: Dice) -> Group:
+    ruled = Ruled(dice)
+    olds: list[JSON] = [None if dice.seldom(3) else ruled.obj() for _ in range(_VALUES_OF_A_SCHEMA)]
+    values = [ruled.obj() if dice.seldom(2) or old is None else old for old in olds]
+    return Group("rules", ruled.schema, values, olds)
