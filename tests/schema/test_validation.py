@@ -92,8 +92,16 @@ GOOD_AND_BAD: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         ("", "rel", ":a", "/%2", "http://h:8a/", "http://[1.2.3.4]/", "http://a:1,b:2", "/\n"),
     ),
     "email": (
-        ("a@b", "A B <a@b.c>", '"q w"@x.y', "a@[1.2.3.4]", "a@b (c (d))", "g: a@b;"),
-        ("", "a", "a..b@c", "a@[x]", "a@b (c", "g: a@b, c@d;", "g:;", "<a@b", '""@b', "a@b,c@d"),
+        (
+            *("a@b", "A B <a@b.c>", '"q w"@x.y', "a@[1.2.3.4]", "a@b (c (d))", "g: a@b;"),
+            *("=?utf-8?q?a?= <a@b>", "=?x?b?YQ?= <a@b>", "a =?x?q?b?= <a@b>", "a (c) <a@b>"),
+            *("a@b (=?ISO-8859-1?B?YQ==?=)", "a@b (\\=?x?q?a?=c)", "=?x?q?a?=@b"),
+        ),
+        (
+            *("", "a", "a..b@c", "a@[x]", "a@b (c", "g: a@b, c@d;", "g:;", "<a@b", '""@b'),
+            *("a@b,c@d", "=?x?q?a?= <a@b>", "a =?x?q?b?= c <a@b>", "a@b (c =?x?b?YQ==?=)"),
+            *("=?utf-8?q?a?= (c) <a@b>", "=?utf-8?q??= <a@b>"),
+        ),
     ),
     "hostname": (
         ("a", "a.bc", "1a", "m\u00fcnchen.de", "a-b.cd", "a" * 63),

@@ -143,6 +143,13 @@ def _is_ip_literal(literal: str) -> bool:
 
 _ATOM = re.compile('[^\x00-\x20()<>\\[\\]:;@\\\\,"\x7f]+')
 _QUOTED = re.compile('"((?:[ \t!#-\\[\\]-~\x80-\U0010ffff]|\\\\[ \t!-~\x80-\U0010ffff])*)"')
+_CHARSETS = frozenset({"utf-8", "iso-8859-1", "us-ascii"})
+_BASE64 = "[A-Za-z0-9+/]"
+_ENCODED_WORD = re.compile(
+    r"=\?([^?]+)\?"
+    rf"(?:[bB]\?(?:{_BASE64}{{4}})*(?:{_BASE64}{{2}}==|{_BASE64}{{3}}=)?"
+    r"|[qQ]\?(?:[\n\r -<>@-~]|=[0-9A-Fa-f]{2})*)\?="
+)
 _DOMAIN_LITERAL = re.compile("\\[([!-Z^-~\x80-\U0010ffff]*)\\]")
 
 
@@ -150,8 +157,8 @@ def is_email(text: str) -> bool:
     """
     Tell whether a text is one address of RFC 5322, with or without a name to it.
 
-    A name may also be a group's, if one address is in it. The character sets of RFC 2047's
-    encoded words are not looked at.
+    A name may also be a group's, if one address is in it. Encoded words in names may be encoded
+    wrongly, but their character sets must be known.
 
     Source:
         Go, ``net/mail/message.go``, ``ParseAddress``.
@@ -171,8 +178,7 @@ def _address(text: str, *, may_be_group: bool) -> tuple[int, str] | None:
     after = _addr_spec(rest)
     if after is not None:
         after = after.lstrip(" \t")
-        comment = _comment(after) if after.startswith("(") else after
-        return None if comment is None else (1, comment)
+        return _named_by_comment(after) if after.startswith("(") else (1, after)
     named = rest if rest.startswith("<") else _phrase(rest)
     if named is None:
         return None
@@ -181,6 +187,15 @@ def _address(text: str, *, may_be_group: bool) -> tuple[int, str] | None:
         return _group(named[1:])
     after = _addr_spec(named[1:]) if named.startswith("<") else None
     return (1, after[1:]) if after is not None and after.startswith(">") else None
+
+
+def _named_by_comment(text: str) -> tuple[int, str] | None:
+    rest = _comment(text)
+    if rest is None:
+        return None
+    # A backslash is no part of a word, unless it follows another one.
+    name = re.sub(r"\\(.)", r"\1", text[1 : len(text) - len(rest) - 1], flags=re.DOTALL)
+    return None if any(map(_has_unknown_charset, re.split("[ \t]+", name))) else (1, rest)
 
 
 def _group(text: str) -> tuple[int, str] | None:
@@ -225,9 +240,10 @@ def _dot_atom(text: str) -> str | None:
 
 
 def _phrase(text: str) -> str | None:
-    rest, words = text, 0
+    # Comments may follow ordinary words; encoded words alone are not counted yet.
+    rest, words, ordinary = text, 0, False
     while True:
-        after = _skip_comments(rest) if words else rest
+        after = _skip_comments(rest) if ordinary else rest
         if after is None:
             return None
         rest = after.lstrip(" \t")
@@ -235,7 +251,19 @@ def _phrase(text: str) -> str | None:
         if word is None:
             return rest if words else None
         rest = rest[word.end() :]
-        words += 1
+        if word.re is _ATOM and _has_unknown_charset(word[0]):
+            # What was read until then is the phrase, but this word is gone.
+            return rest if words else None
+        is_encoded = word.re is _ATOM and _ENCODED_WORD.fullmatch(word[0]) is not None
+        ordinary = ordinary or not is_encoded
+        # An encoded word may be empty.
+        words += not (is_encoded and word[0].endswith("??="))
+
+
+def _has_unknown_charset(word: str) -> bool:
+    # An encoded word of RFC 2047 that is none is an ordinary word.
+    encoded = _ENCODED_WORD.fullmatch(word)
+    return encoded is not None and encoded[1].casefold() not in _CHARSETS
 
 
 def _skip_comments(text: str) -> str | None:
