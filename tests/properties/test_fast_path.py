@@ -83,6 +83,7 @@ CONTAINERS: tuple[Any, ...] = (
     {"apiVersion": "v1", "kind": "Pod", "metadata": {"labels": {"-": "b"}}},
     {"kind": 1, "apiVersion": "", "metadata": []},
 )
+VALUES: tuple[JSON, ...] = (*SCALARS, *CONTAINERS)
 LIMITS = (0, 1, 2, 3, -1, 2**31, 2**63)
 BOUNDS = (*(0, 1, -1, 10, 1.5, -1.5, 0.1, 1.0), *LARGE, *(2**63, -(2**63), 1e300, 5e-324))
 PATTERNS = (
@@ -168,11 +169,13 @@ PLACES: tuple[tuple[Callable[[Node], Node], Callable[[JSON], JSON]], ...] = (
 
 
 def disagreements_of(keyword: str, places: int, profile: Profile) -> Iterator[tuple[Node, JSON]]:
-    for node, (around, put) in product(nodes_with(keyword), PLACES[:places]):
+    for turn, (node, place) in enumerate(product(nodes_with(keyword), range(places))):
+        around, put = PLACES[place]
         raw = around(node)
         structural = parsed(raw, profile)
         validation = Validation(structural, profile)
-        for inner in (*SCALARS, *CONTAINERS):
+        # All values at the root, and a third of them, by turns, elsewhere.
+        for inner in VALUES[turn % 3 :: 3] if place else VALUES:
             value = put(inner)
             # The exact engine is asked only where there may be a disagreement.
             if validation.is_surely_valid(value) and schema.validate(
@@ -252,7 +255,7 @@ def near(raw: Any, chance: random.Random) -> Any:
     Make a value that mostly satisfies a schema.
     """
     if not isinstance(raw, dict) or chance.random() < 0.02:
-        return chance.choice((*SCALARS, *CONTAINERS))
+        return chance.choice(VALUES)
     if chance.random() < (0.2 if raw.get("nullable") else 0.02):
         return None
     if raw.get("enum") and chance.random() < 0.9:
