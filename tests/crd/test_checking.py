@@ -17,9 +17,6 @@ from tests.differential.definitions import definitions
 
 CASES = cases.DEFAULT_FOLDER
 
-NEED_VALUE_VALIDATION = {"13-bad-defaults"}
-"""Cases with defaults whose values are wrong, which is not judged yet."""
-
 STRUCTURAL: JSON = {"type": "object"}
 AT = "spec.validation.openAPIV3Schema"
 
@@ -57,7 +54,7 @@ def rejected(new: JSON, old: JSON = None) -> list[str]:
 
 @pytest.mark.parametrize(
     "case",
-    [case for case in sorted(CASES.iterdir()) if case.name not in NEED_VALUE_VALIDATION],
+    sorted(CASES.iterdir()),
     ids=lambda path: path.name,
 )
 def test_a_case_is_refused_as_the_server_refuses_it(case: Path) -> None:
@@ -650,3 +647,44 @@ def test_an_update_that_changes_nothing_is_refused_for_nothing_new(data: st.Data
     known = {r.error.path for r in first} | {r.error.path for r in unreadable if first}
     assert {r.error.path for r in again} <= known
     assert go_json(made) == go_json(before)
+
+
+@pytest.mark.parametrize(
+    ("path", "spec", "expected"),
+    [
+        (("schema", "openAPIV3Schema"), {"validation": {}}, ("validation", "openAPIV3Schema")),
+        (("name",), {"version": "v1"}, ("version",)),
+        (
+            ("additionalPrinterColumns", 0, "jsonPath"),
+            {"additionalPrinterColumns": []},
+            ("additionalPrinterColumns", 0, "JSONPath"),
+        ),
+        (("schema",), {"versions": [{"schema": {}}], "validation": {}}, None),
+        (("subresources",), {"versions": [{}]}, None),
+        (
+            ("additionalPrinterColumns", 1, "jsonPath"),
+            {"versions": [{"additionalPrinterColumns": []}]},
+            ("versions", 0, "additionalPrinterColumns", 1, "JSONPath"),
+        ),
+    ],
+)
+def test_a_path_leads_to_what_a_v1beta1_manifest_has_above_its_versions(
+    path: tuple[str | int, ...], spec: JSON, expected: tuple[str | int, ...] | None
+) -> None:
+    beta: JSON = {"apiVersion": "apiextensions.k8s.io/v1beta1", "spec": spec}
+    whole = ("spec", "versions", 0, *path)
+
+    assert crd.path_in_manifest(whole, beta) == (whole if expected is None else ("spec", *expected))
+    assert crd.path_in_manifest(whole, {"apiVersion": "x", "spec": spec}) == whole
+
+
+def test_a_path_leads_into_the_flat_conversion_of_v1beta1() -> None:
+    beta: JSON = {"apiVersion": "apiextensions.k8s.io/v1beta1", "spec": {}}
+    webhook = ("spec", "conversion", "webhook")
+
+    assert crd.path_in_manifest((*webhook, "clientConfig", "url"), beta) == (
+        *("spec", "conversion", "webhookClientConfig", "url"),
+    )
+    assert crd.path_in_manifest((*webhook, "conversionReviewVersions"), beta) == (
+        *("spec", "conversion", "conversionReviewVersions"),
+    )

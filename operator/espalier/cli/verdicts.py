@@ -202,7 +202,7 @@ class _Judge:
         level: Level = Level.ERROR,
         version: str = "",
     ) -> Finding:
-        written = _path_in(self.document.value, path)
+        written = crd.path_in_manifest(path, self.document.value)
         return Finding(
             level=level,
             rule=rule,
@@ -240,25 +240,3 @@ def _rules_in(version: Version) -> int:
             if isinstance(child, Structural)
         ]
     return rules
-
-
-def _path_in(manifest: JSON, path: Path) -> Path:
-    # A v1beta1 definition may have one schema for all versions, above them.
-    match manifest, path:
-        case (
-            {"spec": {"validation": dict(), **spec}},
-            ("spec", "versions", int(index), "schema", *below),
-        ):
-            if not _has_own_schema(spec.get("versions"), index):
-                return ("spec", "validation", *below)
-        case _:
-            pass
-    return path
-
-
-def _has_own_schema(versions: object, index: int) -> bool:
-    match versions[index] if isinstance(versions, list) and index < len(versions) else None:
-        case {"schema": dict()}:
-            return True
-        case _:
-            return False

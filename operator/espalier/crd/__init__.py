@@ -18,6 +18,7 @@ from espalier.crd.specifying import (
     unspecified,
 )
 from espalier.crd.structure import nonstructural_condition, structural_findings, structural_of
+from espalier.crd.v1paths import path_in_manifest
 from espalier.crd.warning import Warned, server_warnings
 
 __all__ = [
@@ -36,6 +37,7 @@ __all__ = [
     "may_lie_in",
     "named_paths",
     "nonstructural_condition",
+    "path_in_manifest",
     "publish",
     "published_versions",
     "read_definition",

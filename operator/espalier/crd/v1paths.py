@@ -1,8 +1,8 @@
 """
-From the paths that the API server names back to those in a v1 manifest.
+From the paths that the API server names back to those in a manifest.
 """
 
-from espalier.paths import Path
+from espalier.paths import JSON, Path
 
 
 def v1_path(path: Path) -> Path:
@@ -32,3 +32,43 @@ def v1_path(path: Path) -> Path:
 
 def _column(steps: list[str | int]) -> list[str | int]:
     return ["jsonPath" if step == "JSONPath" else step for step in steps]
+
+
+def path_in_manifest(path: Path, manifest: JSON) -> Path:
+    """
+    Turn a path of a v1 manifest into that of the manifest at hand, which may be of v1beta1.
+
+    That may have the schema and other fields once, above the versions, and conversion flat.
+    """
+    match manifest:
+        case {"apiVersion": "apiextensions.k8s.io/v1beta1", "spec": dict(spec)}:
+            return _beta_path(path, spec)
+        case _:
+            return path
+
+
+def _beta_path(path: Path, spec: dict[str, JSON]) -> Path:
+    match path:
+        case ("spec", "versions", int(index), str(own), *rest) if not _has(spec, index, own):
+            name = {"schema": "validation", "name": "version"}.get(own, own)
+            return ("spec", name, *_beta_column(own, rest)) if name in spec else path
+        case ("spec", "versions", int(index), str(own), *rest):
+            return ("spec", "versions", index, own, *_beta_column(own, rest))
+        case ("spec", "conversion", "webhook", "clientConfig", *rest):
+            return ("spec", "conversion", "webhookClientConfig", *rest)
+        case ("spec", "conversion", "webhook", *rest):
+            return ("spec", "conversion", *rest)
+        case _:
+            return path
+
+
+def _has(spec: dict[str, JSON], index: int, own: str) -> bool:
+    versions = spec.get("versions")
+    version = versions[index] if isinstance(versions, list) and index < len(versions) else None
+    return isinstance(version, dict) and version.get(own) is not None
+
+
+def _beta_column(own: str, rest: list[str | int]) -> list[str | int]:
+    if own != "additionalPrinterColumns":
+        return rest
+    return ["JSONPath" if step == "jsonPath" else step for step in rest]
