@@ -321,3 +321,47 @@ def test_paths_are_general_and_bounded() -> None:
     assert general(("spec", "a", 3, "b", 0)) == "spec.a[*].b[*]"
     assert general(()) == "<nil>"
     assert len(general(("spec", "x" * 10_000))) == MAX_PATH_CHARACTERS
+
+
+def with_a_rule(rule: str) -> Definition:
+    ruled: dict[str, JSON] = {
+        "type": "object",
+        "properties": {
+            "spec": {
+                "type": "object",
+                "properties": {"size": {"type": "integer"}},
+                "x-kubernetes-validations": [{"rule": rule, "message": "no"}],
+            }
+        },
+    }
+    version = Version(name="v1", served=True, storage=True, schema=ruled)
+    return widgets(versions=(version,), stored_versions=("v1",))
+
+
+def test_rules_of_the_schema_are_evaluated() -> None:
+    cluster = FakeCluster(with_a_rule("self.size < 5"))
+    cluster.put("small", {"spec": {"size": 1}}, version="v1")
+    cluster.put("large", {"spec": {"size": 9}}, version="v1")
+    found = play(surveyed(cluster))
+    assert found.violations.first == (ObjectKey("default", "large"),)
+    assert found.unchecked.objects == 0
+    # What was wrong before is forgiven by an update.
+    assert found.unwritable.objects == 0
+
+
+def test_objects_that_cannot_be_updated_any_more_are_told_from_those_that_can() -> None:
+    root: dict[str, JSON] = {
+        "type": "object",
+        "required": ["spec"],
+        "properties": {
+            "spec": {"type": "object", "properties": {"size": {"type": "integer", "maximum": 5}}}
+        },
+    }
+    version = Version(name="v1", served=True, storage=True, schema=root)
+    cluster = FakeCluster(widgets(versions=(version,), stored_versions=("v1",)))
+    cluster.put("large", {"spec": {"size": 9}}, version="v1")
+    cluster.put("bare", {}, version="v1", managed=())
+    found = play(surveyed(cluster))
+    assert found.violations.objects == 2
+    assert found.unwritable.first == (ObjectKey("default", "bare"),)
+    assert [path.path for path in found.unwritable.paths] == ["spec: Required value"]

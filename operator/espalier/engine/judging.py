@@ -9,7 +9,7 @@ from espalier.crd import Definition
 from espalier.engine.counting import general
 from espalier.findings import FieldError
 from espalier.paths import JSON
-from espalier.schema import NO_JUDGE, Profile, RuleJudge, Verdict
+from espalier.schema import Profile, RuleJudge, Verdict
 from espalier.schema.writing import Resource
 
 _VALID = Verdict()
@@ -23,7 +23,7 @@ class Judge:
         rules: Evaluates CEL rules.
     """
 
-    def __init__(self, definition: Definition, *, rules: RuleJudge = NO_JUDGE) -> None:
+    def __init__(self, definition: Definition, *, rules: RuleJudge) -> None:
         storage = definition.storage
         structural = crd.structural_of(storage)
         self._rules = rules

@@ -25,6 +25,7 @@ from espalier.errors import MalformedValueError
 from espalier.findings import FieldError
 from espalier.paths import JSON
 from espalier.schema import Profile
+from espalier.schema.cel.judging import CelJudge
 
 DEFAULT_PAGE_SIZE = 500
 
@@ -155,7 +156,7 @@ async def survey(
         ClusterError: The objects could not be listed.
     """
     reader = VersionsReader(definition, objects, scope.page_size)
-    surveyor = Surveyor(definition, candidate=scope.candidate)
+    surveyor = Surveyor(definition, candidate=scope.candidate, clock=clock)
     skipper = Skipper(objects)
     for namespace in dict.fromkeys(scope.namespaces) or ("",):
         listing = reader.listing(namespace)
@@ -189,13 +190,20 @@ class Surveyor:
 
     Args:
         candidate: What the definition may become; None looks at it as it is.
+        clock: Limits how long the rules of one object may take; None for no limit.
 
     Raises:
         NoStorageVersionError: Not exactly one version is marked.
         SchemaParseError: A schema cannot be read.
     """
 
-    def __init__(self, definition: Definition, *, candidate: Definition | None = None) -> None:
+    def __init__(
+        self,
+        definition: Definition,
+        *,
+        candidate: Definition | None = None,
+        clock: Clock | None = None,
+    ) -> None:
         effective = candidate or definition
         # A candidate comes from a file: only the cluster tells what is stored.
         self._definition = replace(effective, stored_versions=definition.stored_versions)
@@ -210,7 +218,8 @@ class Surveyor:
         self._violations = Counter()
         self._unwritable = Counter()
         self._unchecked = Counter()
-        self._judge = Judge(effective)
+        rules = CelJudge(monotonic_seconds=clock.monotonic_seconds if clock else None)
+        self._judge = Judge(effective, rules=rules)
         self.objects = 0
 
     def look_at(self, obj: dict[str, JSON]) -> Looked:

@@ -29,7 +29,7 @@ async def validate_all(planned: Plan, ports: Ports, settings: RunSettings) -> Co
     policy = planned.policy
     if not policy.does("validate"):
         return LEFT_OUT
-    surveyor = Surveyor(planned.definition)
+    surveyor = Surveyor(planned.definition, clock=ports.clock)
     annotator = Annotator(ports.objects, planned.resource, pacer_of(settings, ports.clock))
     skipper = Skipper(ports.objects)
     async for page in _pages(planned, ports, settings, skipper):

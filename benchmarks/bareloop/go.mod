@@ -1,0 +1,3 @@
+module bareloop
+
+go 1.26.0

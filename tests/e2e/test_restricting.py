@@ -1,0 +1,258 @@
+"""
+Runs that leave something out: each label and annotation, on a real server.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.e2e.conftest import MakeCrd
+from tests.e2e.controlplane.running import ControlPlane
+from tests.e2e.crds import CURRENT, GROUP, VALID, Crd, schema, version
+from tests.e2e.operating import is_ours
+from tests.e2e.waiting import eventually, throughout
+
+pytestmark = [pytest.mark.e2e, pytest.mark.usefixtures("operator")]
+
+SIZE = {"size": {"type": "integer"}}
+RED = {**SIZE, "color": {"type": "string", "default": "red"}}
+VERSIONS = [version("v1alpha1", schema(SIZE)), version("v1", schema(RED))]
+
+
+def flipped(crd: Crd, count: int = 3) -> None:
+    crd.create(VERSIONS, storage="v1alpha1")
+    crd.add(
+        "v1alpha1", *(crd.object("v1alpha1", f"o{n:03}", spec={"size": n}) for n in range(count))
+    )
+    crd.set_versions(VERSIONS, storage="v1")
+
+
+def annotate(crd: Crd, **annotations: str | None) -> None:
+    named = {f"espalier.dev/{name}": text for name, text in annotations.items()}
+    crd.plane.api.merge(crd.path, {"metadata": {"annotations": named}})
+
+
+def written(crd: Crd, mark: dict[Path, int]) -> set[str]:
+    """
+    Name the objects of a CRD that Espalier has written after a mark.
+    """
+    return {
+        request.name
+        for request in crd.plane.audit.requests(mark)
+        if is_ours(request)
+        and request.is_mutating
+        and request.resource.partition("/")[0] == crd.plural
+        and "dryRun" not in request.path
+    }
+
+
+@pytest.fixture
+def other_namespace(control_plane: ControlPlane) -> str:
+    name = "elsewhere"
+    if control_plane.api.find(f"/api/v1/namespaces/{name}") is None:
+        body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
+        control_plane.api.post("/api/v1/namespaces", body)
+    return name
+
+
+def test_without_migrating_nothing_is_rewritten(crd: MakeCrd, control_plane: ControlPlane) -> None:
+    bricks = crd("bricks")
+    flipped(bricks)
+    before, mark = bricks.raw(), control_plane.audit.mark()
+    bricks.label(mode="enforce", migrate="false")
+    partial = bricks.wait_for(CURRENT, "False", "Partial")
+    bricks.wait_for(VALID, "True", "Valid")
+    assert "label espalier.dev/migrate=false" in partial["message"]
+    assert bricks.raw() == before
+    assert written(bricks, mark) == set()
+    assert bricks.stored_versions() == ["v1alpha1", "v1"]
+
+    bricks.label(migrate=None)
+    bricks.wait_until_current()
+    assert bricks.stored_at() == {"v1": 3}
+
+
+def test_a_server_prunes_and_defaults_in_spite_of_the_labels(crd: MakeCrd) -> None:
+    tiles = crd("tiles")
+    flipped(tiles)
+    tiles.label(mode="enforce", prune="false", default="false")
+    done = tiles.wait_until_current()
+    assert "in spite of espalier.dev/prune=false and espalier.dev/default=false" in done["message"]
+    assert {str(obj["spec"]["color"]) for obj in tiles.stored().values()} == {"red"}
+
+
+def test_a_legacy_definition_keeps_its_unknown_fields_without_pruning(crd: MakeCrd) -> None:
+    slabs = crd("slabs")
+    slabs.put_legacy([version("v1", schema(SIZE))], storage="v1")
+    slabs.add("v1", slabs.object("v1", "odd", spec={"size": 1, "junk": "kept"}))
+    slabs.label(mode="enforce", prune="false")
+    slabs.wait_until_current()
+    assert slabs.stored()["odd"]["spec"] == {"size": 1, "junk": "kept"}
+
+    slabs.label(prune=None)
+
+    def pruned() -> None:
+        assert slabs.stored()["odd"]["spec"] == {"size": 1}
+
+    eventually(pruned)
+
+
+def test_validation_and_annotations_can_be_left_out(
+    crd: MakeCrd, control_plane: ControlPlane
+) -> None:
+    beams = crd("beams")
+    beams.create([version("v1", schema(SIZE))], storage="v1")
+    beams.add("v1", beams.object("v1", "large", spec={"size": 9}))
+    strict = {"size": {"type": "integer", "maximum": 5}}
+    beams.set_versions([version("v1", schema(strict))], storage="v1")
+    beams.label(mode="enforce", validate="false")
+    beams.wait_for(VALID, "Unknown", "NotAsked")
+    mark = control_plane.audit.mark()
+    beams.label(validate=None, annotate="false")
+    beams.wait_for(VALID, "False", "Invalid")
+    assert written(beams, mark) <= {"large"}
+    assert "annotations" not in beams.stored()["large"]["metadata"]
+
+
+def test_objects_of_a_gitops_controller_are_left_alone(
+    crd: MakeCrd, control_plane: ControlPlane
+) -> None:
+    planks = crd("planks")
+    planks.create(VERSIONS, storage="v1alpha1")
+    planks.add("v1alpha1", planks.object("v1alpha1", "ours", spec={"size": 1}))
+    path = f"{planks.objects_path('v1alpha1')}/theirs"
+    apply(control_plane, path, planks.object("v1alpha1", "theirs", spec={"size": 2}))
+    planks.set_versions(VERSIONS, storage="v1")
+    mark = control_plane.audit.mark()
+
+    planks.label(mode="enforce", skip_owned="true")
+    partial = planks.wait_for(CURRENT, "False", "Partial")
+
+    assert (
+        "1 object that a GitOps controller manages left alone (default/theirs)"
+        in (partial["message"])
+    )
+    assert written(planks, mark) == {"ours"}
+    assert planks.stored_at() == {"v1": 1, "v1alpha1": 1}
+    assert planks.stored_versions() == ["v1alpha1", "v1"]
+
+    planks.label(skip_owned=None)
+    planks.wait_until_current()
+    assert planks.stored_versions() == ["v1"]
+
+
+def apply(plane: ControlPlane, path: str, body: dict[str, Any]) -> None:
+    named = body | {"metadata": body["metadata"] | {"namespace": "default"}}
+    options = ("--server-side", "--field-manager=argocd-controller", "-f", "-")
+    plane.kubectl("apply", *options, stdin=json.dumps(named))
+    assert plane.api.find(path) is not None
+
+
+def test_only_the_namespaces_asked_for_are_worked_on(
+    crd: MakeCrd, control_plane: ControlPlane, other_namespace: str
+) -> None:
+    posts = crd("posts")
+    posts.create(VERSIONS, storage="v1alpha1")
+    posts.add("v1alpha1", posts.object("v1alpha1", "here", spec={"size": 1}))
+    there = f"/apis/{GROUP}/v1alpha1/namespaces/{other_namespace}/posts"
+    control_plane.api.post(there, posts.object("v1alpha1", "there", spec={"size": 2}))
+    posts.set_versions(VERSIONS, storage="v1")
+    annotate(posts, namespaces=other_namespace)
+
+    posts.label(mode="enforce")
+    partial = posts.wait_for(CURRENT, "False", "Partial")
+
+    assert f"only in the namespaces {other_namespace}" in partial["message"]
+    assert posts.stored()["there"]["apiVersion"] == f"{GROUP}/v1"
+    assert posts.stored()["here"]["apiVersion"] == f"{GROUP}/v1alpha1"
+    assert posts.stored_versions() == ["v1alpha1", "v1"]
+
+    annotate(posts, namespaces=None)
+    posts.wait_until_current()
+    assert posts.stored_at() == {"v1": 2}
+
+
+def test_outside_the_window_nothing_is_written(crd: MakeCrd, control_plane: ControlPlane) -> None:
+    rails = crd("rails")
+    flipped(rails)
+    mark = control_plane.audit.mark()
+    annotate(rails, window=closed_window(control_plane))
+    rails.label(mode="enforce")
+    rails.wait_for(CURRENT, "False", "OutsideWindow")
+
+    def untouched() -> None:
+        assert written(rails, mark) == set()
+
+    throughout(untouched, seconds=2)
+    annotate(rails, window=None)
+    rails.wait_until_current()
+
+
+def closed_window(plane: ControlPlane) -> str:
+    """
+    Name two hours that begin six hours from the server's clock.
+    """
+    body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"generateName": "clock-"}}
+    made = plane.api.post("/api/v1/namespaces/default/configmaps", body)
+    hour = int(made["metadata"]["creationTimestamp"][11:13])
+    return f"{(hour + 6) % 24:02d}:00-{(hour + 8) % 24:02d}:00"
+
+
+def test_a_switch_to_observing_stops_the_writes_within_a_second(
+    crd: MakeCrd, control_plane: ControlPlane
+) -> None:
+    pipes = crd("pipes")
+    flipped(pipes, 1500)
+    pipes.label(mode="enforce")
+
+    def under_way() -> None:
+        assert pipes.stored_at().get("v1", 0) > 100
+
+    eventually(under_way)
+    pipes.label(mode="observe")
+    pipes.wait_for(CURRENT, "False", "Observed")
+    stopped, mark = pipes.stored_at(), control_plane.audit.mark()
+    assert stopped["v1"] < 1500
+
+    def nothing_moves() -> None:
+        assert pipes.stored_at() == stopped
+        assert written(pipes, mark) == set()
+
+    throughout(nothing_moves, seconds=2)
+    pipes.label(mode="enforce")
+    pipes.wait_until_current(within_seconds=60)
+    assert pipes.stored_at() == {"v1": 1500}
+
+
+def test_managed_fields_of_gone_versions_are_cleaned_after_the_trim(crd: MakeCrd) -> None:
+    wires = crd("wires")
+    flipped(wires)
+    wires.label(mode="enforce", managed_fields="keep")
+    wires.wait_until_current()
+    gone = [version("v1alpha1", schema(SIZE), served=False), VERSIONS[1]]
+    wires.set_versions(gone, storage="v1")
+    wires.wait_until_current()
+    assert managed_versions(wires) == {f"{GROUP}/v1alpha1"}
+    mixed = f"{wires.objects_path('v1')}/o001"
+    wires.plane.api.merge(mixed, {"spec": {"color": "blue"}})
+
+    wires.label(managed_fields=None)
+
+    def cleaned() -> None:
+        assert managed_versions(wires) == {f"{GROUP}/v1"}
+        assert "managedFields" not in wires.stored()["o000"]["metadata"]
+
+    eventually(cleaned)
+    assert wires.stored()["o001"]["spec"] == {"size": 1, "color": "blue"}
+    assert wires.stored_at() == {"v1": 3}
+    assert {obj["spec"]["size"] for obj in wires.stored().values()} == {0, 1, 2}
+
+
+def managed_versions(crd: Crd) -> set[str]:
+    return {
+        entry["apiVersion"]
+        for obj in crd.stored().values()
+        for entry in obj["metadata"].get("managedFields", [])
+    }
