@@ -136,8 +136,8 @@ def test_a_selector_is_a_text() -> None:
             {"finalizers": ["b/b", "a/a"]},
             {"deletionTimestamp": "2020-01-01T00:00:00Z", "finalizers": ["c/c"]},
             (
-                "metadata.finalizers: Forbidden: no new finalizers can be added if the object is being"
-                ' deleted, found new finalizers []string{"a/a", "b/b"}'
+                "metadata.finalizers: Forbidden: no new finalizers can be added if the object is"
+                ' being deleted, found new finalizers []string{"a/a", "b/b"}'
             ),
         ),
         (
@@ -206,8 +206,8 @@ def test_rules_wait_for_errors_that_are_worse() -> None:
     assert created(foo(spec={"n": 1}), under) == ["spec.n: Invalid value: 1: failed rule: self > 5"]
     assert created(foo(spec={"n": "x"}), under)[1:] == [
         (
-            "<nil>: Invalid value: null: some validation rules were not checked because the object was"
-            " invalid; correct the existing errors to complete validation"
+            "<nil>: Invalid value: null: some validation rules were not checked because the object"
+            " was invalid; correct the existing errors to complete validation"
         )
     ]
     # An invalid value alone is no reason to skip them.
@@ -278,3 +278,19 @@ def test_no_object_is_changed() -> None:
     schema.check_update(foo(), obj, resource())
 
     assert schema.equal_json(obj, before)
+
+
+def test_the_deepest_schema_of_all_is_walked() -> None:
+    item: JSON = {"type": "object", "properties": {"k": {"type": "string", "maxLength": 1}}}
+    value: JSON = {"k": "xx"}
+    for _ in range(97):
+        listed: JSON = {
+            "type": "array",
+            "items": item,
+            "x-kubernetes-list-type": "map",
+            "x-kubernetes-list-map-keys": ["k"],
+        }
+        item = {"type": "object", "properties": {"k": {"type": "string"}, "l": listed}}
+        value = {"k": "x", "l": [value]}
+
+    assert standing(foo(spec=value), resource(item)) is Standing.WRITABLE
