@@ -49,6 +49,10 @@ def test_every_rule_of_lints_and_warnings_has_a_hint() -> None:
             "mark one version, and no other, with `storage: true`",
         ),
         (manifest(names={"plural": "foos"}), "add `singular`"),
+        (
+            property_of({"type": "integer", "default": 1, "minimum": 2}),
+            "correct the default, or the schema that it must satisfy",
+        ),
     ],
 )
 def test_a_hint_says_what_to_do(new: JSON, expected: str) -> None:

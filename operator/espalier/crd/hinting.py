@@ -66,7 +66,7 @@ _BY_DETAIL: tuple[tuple[str, str], ...] = (
     ("so it must have a default or be", "name the key under `required` of the items"),
     ("cannot be nullable", "take `nullable` away here"),
     ("status subresource is enabled", "move it to `spec`: status must not be judged by it"),
-    ("must not be set in top-level", "take the default away here"),
+    ("must not be set", "take the default away here"),
     ("must not have unknown fields", "declare the fields of the default, or take them out of it"),
     ("must be a simple json path", "begin the path with a dot"),
     ("should be a json path under", "let the path begin with what is named"),
@@ -105,6 +105,10 @@ _BY_DETAIL: tuple[tuple[str, str], ...] = (
     ("must have at most", "select fewer fields"),
     ("supported values", "use one of the supported values"),
     ("must be one of", "use one of these"),
+    ("compilation failed", "mend the expression where the caret points"),
+    ("cost exceeds budget", "bound what it walks: `maxItems`, `maxLength`, `maxProperties`"),
+    ("must evaluate to a", "let the expression give a value of that type"),
+    ("oldSelf", "compare with `oldSelf` only where the old value can be found"),
     ("line breaks", "write it in one line, or give a message of one line"),
     ("must be a valid path", "name a field that the schema declares, below this one"),
 )
@@ -128,6 +132,8 @@ def hint_for(found: Rejection | Warned | Lint, manifest: JSON = None) -> str:
     for part, hint in _BY_DETAIL:
         if part in error.detail:
             return hint
+    if any(step == "default" and not isinstance(step, Key) for step in found.v1_path):
+        return "correct the default, or the schema that it must satisfy"
     within = _schema_and_place(found.v1_path, manifest)
     if within is not None and found.v1_path[-1] in _STRUCTURAL:
         root, place = within
@@ -178,4 +184,4 @@ def _plain(error: FieldError, path: Path) -> str:
 
 
 def _first_words(detail: str) -> str:
-    return re.split(r"[;(]", detail)[0].strip() or "the value is not allowed"
+    return re.split(r"[;(\n]", detail)[0].strip() or "the value is not allowed"
