@@ -91,13 +91,17 @@ def _with_first(value: JSON, paths: Sequence[Sequence[str]]) -> JSON:
     match value:
         case dict():
             below: dict[str, list[Sequence[str]]] = {}
+            waiting: list[Sequence[str]] = []
             for path in paths:
-                # Some begin with names of the server's.
+                # Some have names of the server's in between, or lack some of ours.
                 at = next((i for i, name in enumerate(path) if name in value), len(path))
                 if at < len(path):
                     below.setdefault(path[at], []).append(path[at + 1 :])
+                else:
+                    waiting.append(path)
+            names = (*below, *value)
             return {
-                name: _with_first(value[name], below.get(name, ())) for name in (*below, *value)
+                name: _with_first(value[name], [*below.get(name, ()), *waiting]) for name in names
             }
         case list():
             return [_with_first(item, paths) for item in value]
@@ -149,7 +153,7 @@ def _comparable(op: str, answer: Answer) -> Answer:
         if isinstance(value, list):
             texts = [str(item) for item in value if not _OF_RULES.search(str(item))]
             texts = [_SELF_TYPES.sub("selfType", text) for text in texts]
-            if op == "crd-check":
+            if op.startswith("crd-"):
                 texts = [_DUMPS.sub(r"\1*\2", text) for text in texts]
             comparable[key] = [*sorted(texts)]
     return comparable

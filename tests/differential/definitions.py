@@ -171,6 +171,31 @@ def definition(dice: Dice) -> Node:
     return made
 
 
+def plain(schema: Node) -> Node:
+    """
+    Make a definition in which nothing can be wrong but its schema.
+    """
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": "foos.example.com"},
+        "spec": {
+            "group": "example.com",
+            "scope": "Namespaced",
+            "names": {"plural": "foos", "kind": "Foo"},
+            "versions": [
+                {
+                    "name": "v1",
+                    "served": True,
+                    "storage": True,
+                    "schema": {"openAPIV3Schema": schema},
+                }
+            ],
+        },
+        "status": {"storedVersions": ["v1"]},
+    }
+
+
 def updated(dice: Dice, old: Node) -> Node:
     """
     Make a definition that replaces an old one: often the same but for one thing.

@@ -34,6 +34,8 @@ def _group(op: str, dice: Dice) -> Group:
         return _definitions(dice)
     if op == "rules":
         return _ruled(dice)
+    if op == "crd-rules":
+        return _ruled_definitions(dice)
     raw = schemas.root(dice, sound_one_in=20 if op == "structural" else 2)
     if op in WITHOUT_VALUE:
         return Group(op, raw, [None])
@@ -56,3 +58,16 @@ def _ruled(dice: Dice) -> Group:
     olds: list[JSON] = [None if dice.seldom(3) else ruled.obj() for _ in range(_VALUES_OF_A_SCHEMA)]
     values = [ruled.obj() if dice.seldom(2) or old is None else old for old in olds]
     return Group("rules", ruled.schema, values, olds)
+
+
+def _ruled_definitions(dice: Dice) -> Group:
+    first = definitions.plain(Ruled(dice).schema)
+    other, kept = Ruled(dice).schema, Ruled(dice).schema
+    mixed: Node = {**kept, "properties": {**_properties(kept), **_properties(other)}}
+    updates = [definitions.plain(mixed), definitions.plain(kept)]
+    return Group("crd-rules", None, [first, *updates], [None, definitions.plain(kept), updates[0]])
+
+
+def _properties(schema: Node) -> Node:
+    properties = schema["properties"]
+    return properties if isinstance(properties, dict) else {}

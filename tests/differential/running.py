@@ -32,7 +32,7 @@ CHUNK = 500
 _UNRECOGNIZED_ONE_IN = 4
 """In so many chunks there is one without recognition of normal objects."""
 
-UNSETTLED = frozenset({"rules"})
+UNSETTLED = frozenset({"rules", "crd-rules"})
 """
 Compared only when they are named: rules of every kind, where differences are still known.
 """

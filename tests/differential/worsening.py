@@ -191,6 +191,14 @@ def _incomplete(dice: Dice, node: Node) -> None:
     _junctor(dice, node, {"properties": {name: {**inner} for name in names}})
 
 
+def _unreadable(dice: Dice, node: Node) -> None:
+    keyword, value = dice.pick(_UNREADABLE)
+    if dice.seldom(3):
+        _junctor(dice, node, {keyword: deepcopy(value)})
+    else:
+        node[keyword] = deepcopy(value)
+
+
 def _additional_of_root(dice: Dice, root: Node) -> None:
     root["additionalProperties"] = deepcopy(dice.pick(_ADDITIONAL))
 
@@ -212,6 +220,21 @@ def _dict(node: Node, name: str) -> Node:
 
 
 _ADDITIONAL: tuple[JSON, ...] = (True, False, {"type": "string"}, {})
+_UNREADABLE: tuple[tuple[str, JSON], ...] = (
+    ("id", "x"),
+    ("$schema", "x"),
+    ("$ref", "x"),
+    ("$ref", ""),
+    ("patternProperties", {"a": {"type": "string"}}),
+    ("patternProperties", {}),
+    ("dependencies", {"a": ["b"]}),
+    ("additionalItems", False),
+    ("additionalItems", {}),
+    ("definitions", {"a": {"$ref": "x"}}),
+    ("items", [{"type": "string"}]),
+    ("items", []),
+    ("x-kubernetes-preserve-unknown-fields", False),
+)
 _TYPE_METAS: tuple[Node, ...] = (
     {"type": "string"},
     {"type": "object"},
@@ -243,4 +266,5 @@ _OF_ANY: tuple[Worsening, ...] = (
     _metadata_in_junctor,
     _bad_pattern,
     _incomplete,
+    _unreadable,
 )
