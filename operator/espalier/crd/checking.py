@@ -1,11 +1,12 @@
 """
 Would an API server accept this definition, or this update of a definition?
 
-Rules are compiled by nobody here, but those of defaults are evaluated.
+Rules are compiled as those of the newest server that is known, and the costs estimated; those of
+defaults are evaluated.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from espalier import schema
 from espalier.crd import faults
@@ -66,8 +67,8 @@ def check_definition(
             proposals have a gate, and let only those stay whose old definition has some.
 
     Returns:
-        The reasons, in the order of the manifest; none if the server would accept it. Validation
-        rules are not compiled, so that it may yet refuse one of those.
+        The reasons, in the order of the manifest; none if the server would accept it. Rules in
+        schemas that nest deeper than can be compiled are not judged.
 
     Raises:
         MalformedDefinitionError: One of both is no definition, or a field has the wrong JSON
@@ -146,7 +147,8 @@ def _spec(new: Internal, requirements: Requirements, judge: Judge) -> Iterator[F
             yield faults.required((*_SPEC, "names", name))
     yield from _names(new.names, (*_SPEC, "names"))
     has_status = any(_has_status(version.whole) for version in new.versions)
-    yield from _shared(new.shared, _SPEC, "validation", requirements, judge, has_status=has_status)
+    first = _for_version(requirements, new.versions[0].name if new.versions else "")
+    yield from _shared(new.shared, _SPEC, "validation", first, judge, has_status=has_status)
     yield from _selectable_at_top(new, requirements)
     if new.preserve_unknown_fields and new.conversion.strategy != "None":
         path = (*_SPEC, "conversion", "strategy")
@@ -196,7 +198,7 @@ def _version(
         version.own,
         path,
         "schema",
-        requirements,
+        _for_version(requirements, version.name),
         judge,
         has_status=_has_status(_first_of(new, version.name)),
     )
@@ -213,6 +215,10 @@ def _version(
                 below,
                 may_be_many=requirements.may_have_many_fields.get(version.name, False),
             )
+
+
+def _for_version(requirements: Requirements, name: str) -> Requirements:
+    return replace(requirements, limit_each_rule=name not in requirements.unchanged)
 
 
 def _first_of(new: Internal, name: str) -> Shared:

@@ -10,9 +10,10 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 from espalier import schema
-from espalier.crd.internal import Internal
+from espalier.crd.internal import Internal, Shared
 from espalier.crd.keywords import Keywords, nodes, text
 from espalier.crd.listchecking import is_set_of_non_atomic, item_errors
+from espalier.crd.rulecompiling import NOTHING_KNOWN, Known, known_expressions
 from espalier.crd.webhooks import ca_bundle_problem
 from espalier.errors import EspalierError, SchemaParseError
 from espalier.schema import Profile
@@ -38,6 +39,9 @@ class Requirements:
 
     Attributes:
         defaults: Whether there may be any.
+        known: The expressions of the old definition.
+        unchanged: The versions whose schemas are those of the old definition.
+        limit_each_rule: Whether a single rule may cost too much; set for each version.
         may_have_many_fields: The versions whose selectable fields may be too many.
         readable_ca_bundle: Whether the webhook's certificates must be some. They need not be
             until the definition is established.
@@ -54,6 +58,9 @@ class Requirements:
     known_review_version: bool = True
     readable_ca_bundle: bool = False
     immutable_names: bool = False
+    known: Known = NOTHING_KNOWN
+    unchanged: frozenset[str] = frozenset()
+    limit_each_rule: bool = True
     may_have_many_fields: Mapping[str, bool] = field(
         default_factory=lambda: MappingProxyType({}), hash=False
     )
@@ -110,8 +117,27 @@ def _after(new: Internal, old: Internal) -> Requirements:
         or any(version in ACCEPTED_REVIEW_VERSIONS for version in reviews),
         readable_ca_bundle=old.established and not _has_unreadable_bundle(old),
         immutable_names=old.established,
+        known=known_expressions(old.schemas()),
+        unchanged=_unchanged(new, old),
         may_have_many_fields=_many_fields(new, old),
     )
+
+
+def _unchanged(new: Internal, old: Internal) -> frozenset[str]:
+    if old.shared.validation is not None:
+        # Then any version has this schema, the server says, whether it is there or not.
+        before = {version.name: _schema_of(old.shared) for version in new.versions}
+    else:
+        before = {version.name: _schema_of(version.whole) for version in reversed(old.versions)}
+    return frozenset(
+        version.name
+        for version in new.versions
+        if version.name in before and _schema_of(version.whole) == before[version.name]
+    )
+
+
+def _schema_of(holder: Shared) -> Keywords | None:
+    return None if holder.validation is None else holder.validation.schema
 
 
 def _has_unreadable_bundle(definition: Internal) -> bool:

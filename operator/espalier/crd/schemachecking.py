@@ -13,6 +13,7 @@ from espalier.crd.keywords import Keywords, child, children, members, text
 from espalier.crd.listchecking import item_errors, list_errors
 from espalier.crd.requirements import TYPES, Requirements
 from espalier.crd.rulechecking import rule_errors
+from espalier.crd.rulecompiling import compilation_errors
 from espalier.errors import SchemaParseError
 from espalier.findings import FieldError
 from espalier.paths import Key, Path
@@ -71,12 +72,20 @@ def schema_errors(
     if "nullable" in keywords:
         found.append(faults.forbidden((*path, "nullable"), "nullable cannot be true at the root"))
     unreadable: FieldError | None = None
+    is_sound = False
     if requirements.structural:
         try:
-            found += _structure(keywords, path, requirements, judge)
+            unsound = _structure(keywords, path, requirements, judge)
         except SchemaParseError as error:
             unreadable = faults.invalid(path, "", str(error))
-    found += _node(keywords, path, _Place(requirements), is_root=True)
+        else:
+            found += unsound
+            is_sound = not unsound
+    others = tuple(_node(keywords, path, _Place(requirements), is_root=True))
+    found += others
+    if is_sound:
+        known, limit_each = requirements.known, requirements.limit_each_rule
+        found += compilation_errors(keywords, path, others, known, limit_each=limit_each)
     if unreadable is not None and not found:
         found.append(unreadable)
     return tuple(found)

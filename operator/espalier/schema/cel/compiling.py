@@ -198,7 +198,12 @@ def _rules_of(
 
 
 def compile_validations(
-    validations: tuple[JSON, ...], node: Structural, declared: Declaration, *, is_new: bool = False
+    validations: tuple[JSON, ...],
+    node: Structural,
+    declared: Declaration,
+    *,
+    is_new: bool = False,
+    has_new_message: bool = False,
 ) -> tuple[Rule, ...]:
     """
     Compile the rules of one node.
@@ -208,25 +213,32 @@ def compile_validations(
         node: The node, whose fields ``fieldPath`` may name.
         declared: What expressions know of its values.
         is_new: Whether the rules are not stored yet: they lack the newest functions.
+        has_new_message: Whether that holds for the expressions that make their messages.
     """
     return tuple(
-        _compile_rule(each, node, declared, is_new=is_new)
+        _compile_rule(each, node, declared, is_new=is_new, has_new_message=has_new_message)
         for each in validations
         if isinstance(each, dict)
     )
 
 
 def _compile_rule(
-    written: Mapping[str, JSON], node: Structural, declared: Declaration, *, is_new: bool
+    written: Mapping[str, JSON],
+    node: Structural,
+    declared: Declaration,
+    *,
+    is_new: bool,
+    has_new_message: bool,
 ) -> Rule:
     is_optional = written.get("optionalOldSelf") is True
     compiler = _Compiler(declared, is_optional=is_optional, is_new=is_new)
+    message_compiler = _Compiler(declared, is_optional=is_optional, is_new=has_new_message)
     text = _text(written, "rule")
     rule = compiler.compile(text, BOOL) if text.strip() else None
     message_text = _text(written, "messageExpression")
     message = None
     if message_text and rule is not None and not rule.error:
-        message = compiler.compile(message_text, STRING)
+        message = message_compiler.compile(message_text, STRING)
     path = ""
     if _text(written, "fieldPath") and rule is not None and not rule.error:
         found = resolve(_text(written, "fieldPath"), node, allow_brackets=True)
