@@ -13,6 +13,10 @@ _ALLOWED_IN_JUNCTORS = frozenset(
         *("minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties"),
     }
 )
+_UNREADABLE = (
+    *("id", "$schema", "$ref", "patternProperties", "dependencies", "additionalItems"),
+    *("definitions", "uniqueItems"),
+)
 _TYPE_METAS: tuple[tuple[str, Node], ...] = (
     ("kind", {"type": "string"}),
     ("apiVersion", {"type": "string"}),
@@ -30,8 +34,8 @@ def mend(root: Node) -> None:
     waiting = [(root, True)]
     while waiting:
         node, is_root = waiting.pop()
-        _mend_type(node)
         _mend_keywords(node, is_root=is_root)
+        _mend_type(node)
         if is_root or node.get("x-kubernetes-embedded-resource"):
             _mend_type_metas(node)
         waiting += [(child, False) for child in children(node)]
@@ -56,7 +60,10 @@ def _mend_type(node: Node) -> None:
 
 
 def _mend_keywords(node: Node, *, is_root: bool) -> None:
-    node.pop("uniqueItems", None)
+    for keyword in _UNREADABLE:
+        node.pop(keyword, None)
+    if isinstance(node.get("items"), list):
+        del node["items"]
     if node.get("pattern") not in GOOD_PATTERNS:
         node.pop("pattern", None)
     if node.get("properties") and node.get("additionalProperties") is not True:

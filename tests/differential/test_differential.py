@@ -11,10 +11,9 @@ import orjson
 import pytest
 
 from tests.differential import coverage, making
-from tests.differential.answering import OPS, Group
+from tests.differential.answering import OPS
 from tests.differential.oracle import Oracle, build, has_go
 from tests.differential.running import CHUNK, UNSETTLED, Comparison, Tally, chunks
-from tests.differential.shrinking import shrunk
 
 PAIRS = int(os.environ.get("ESPALIER_DIFFERENTIAL_PAIRS", str(4 * CHUNK)))
 SEED = int(os.environ.get("ESPALIER_DIFFERENTIAL_SEED", "1"))
@@ -67,19 +66,3 @@ def test_most_rules_that_are_made_compile_and_many_are_evaluated() -> None:
     answers = [answer for line in lines for answer in orjson.loads(line)["answers"]]
     assert len(good) > 0.7 * len(rules)
     assert sum(answer["cost"] > 0 for answer in answers) > 0.7 * len(answers)
-
-
-def test_a_difference_is_shrunk_to_what_makes_it() -> None:
-    group = Group(
-        "prune",
-        {"type": "object", "properties": {"a": {"type": "array", "items": {"nullable": True}}}},
-        [{"a": [1, {"b": "long text"}, None], "c": {"d": 2}}],
-    )
-
-    def differs(smaller: Group) -> bool:
-        return "nullable" in str(smaller.raw) and "'b'" in str(smaller.values)
-
-    least = shrunk(group, differs)
-
-    assert least.raw == {"properties": {"a": {"items": {"nullable": True}}}}
-    assert least.values == [{"a": [{"b": "l"}]}]
