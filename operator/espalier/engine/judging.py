@@ -9,7 +9,7 @@ from espalier.crd import Definition
 from espalier.engine.counting import general
 from espalier.findings import FieldError
 from espalier.paths import JSON
-from espalier.schema import Profile, RuleJudge, Verdict
+from espalier.schema import RuleJudge, Verdict
 from espalier.schema.writing import Resource
 
 _VALID = Verdict()
@@ -27,8 +27,6 @@ class Judge:
         storage = definition.storage
         structural = crd.structural_of(storage)
         self._rules = rules
-        self._screen = schema.compile_validation(structural, Profile.APISERVER)
-        self._has_rules = structural is not None and schema.has_rules(structural)
         self._resource = Resource(
             api_version=f"{definition.group}/{storage.name}",
             kind=definition.kind,
@@ -45,9 +43,6 @@ class Judge:
             value: A whole object in its normal form; never changed.
         """
         if not isinstance(value, dict):
-            return _VALID
-        # Most objects are valid, and that is found out much faster.
-        if not self._has_rules and self._screen.is_surely_valid(value):
             return _VALID
         return schema.judge_stored(value, self._resource, rules=self._rules)
 
