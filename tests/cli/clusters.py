@@ -71,15 +71,22 @@ class Site:
 
 
 @asynccontextmanager
-async def site(definition: str = "", objects: Sequence[str] = ()) -> AsyncIterator[Site]:
+async def site(
+    definition: str = "",
+    objects: Sequence[str] = (),
+    *,
+    structural_delay_seconds: float | None = 0.0,
+) -> AsyncIterator[Site]:
     """
     Start a sandbox, define something and create objects.
 
     Args:
         definition: As YAML; none if empty.
         objects: As YAML.
+        structural_delay_seconds: As for the sandbox.
     """
-    async with sandbox_and_kubeconfig() as (sandbox, file), cluster.connect(file) as connected:
+    serving = sandbox_and_kubeconfig(structural_delay_seconds)
+    async with serving as (sandbox, file), cluster.connect(file) as connected:
         made = Site(sandbox, file, connected)
         await made.stage.ensure_namespace(NAMESPACE)
         if definition:

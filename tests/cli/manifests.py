@@ -4,6 +4,7 @@ Definitions and objects that tests of the command line share.
 
 import json
 from pathlib import Path
+from typing import Any
 
 import jsonschema
 
@@ -119,3 +120,12 @@ def document_in(output: str) -> dict[str, JSON]:
     schema = json.loads(_SCHEMA.read_text(encoding="utf-8"))
     jsonschema.Draft202012Validator(schema).validate(document)
     return document
+
+
+def items_in(output: str) -> list[dict[str, Any]]:
+    """
+    Read the items of ``-o json``.
+    """
+    items = document_in(output)["items"]
+    assert isinstance(items, list)
+    return [item for item in items if isinstance(item, dict)]

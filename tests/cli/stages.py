@@ -25,9 +25,11 @@ class SandboxStore:
 
 
 @asynccontextmanager
-async def sandbox_and_kubeconfig() -> AsyncIterator[tuple[Sandbox, Path]]:
+async def sandbox_and_kubeconfig(
+    structural_delay_seconds: float | None = 0.0,
+) -> AsyncIterator[tuple[Sandbox, Path]]:
     with TemporaryDirectory() as folder:
-        async with Sandbox() as sandbox:
+        async with Sandbox(structural_delay_seconds=structural_delay_seconds) as sandbox:
             file = Path(folder, "kubeconfig")
             await asyncio.to_thread(file.write_text, sandbox.kubeconfig())
             yield sandbox, file

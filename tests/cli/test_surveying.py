@@ -7,13 +7,12 @@ from typing import Any
 
 import pytest
 import yaml
-from click.testing import Result
 
 from espalier.cli.exits import Exit
 from espalier.cli.formats import ALL
 from tests.cli.clusters import NAME, site, widget
 from tests.cli.golden import check_golden
-from tests.cli.manifests import NOT_STRUCTURAL, WIDGETS, document_in
+from tests.cli.manifests import NOT_STRUCTURAL, WIDGETS, items_in
 
 OBJECTS = [
     widget("a", "{mode: secret, size: 5}"),
@@ -50,7 +49,7 @@ async def test_a_plan_is_of_the_published_shape_and_writes_nothing(candidate: st
         result = await cluster.run("plan", "-f", candidate, "-o", "json")
         calls = {request.method for request in cluster.sandbox.log[before:]}
 
-    (item,) = items(result)
+    (item,) = items_in(result.stdout)
     assert {path["path"]: path["objects"] for path in item["removed"]["paths"]} == {
         "spec.mode": 2,
         "spec.open": 1,
@@ -96,7 +95,7 @@ async def test_a_survey_may_be_of_one_namespace() -> None:
     async with site(WIDGETS, OBJECTS) as cluster:
         result = await cluster.run("survey", NAME, "-n", "kube-system", "-o", "json")
 
-    (item,) = items(result)
+    (item,) = items_in(result.stdout)
     assert item["objects"] == 0
 
 
@@ -126,11 +125,6 @@ async def test_a_candidate_that_is_none_is_one_line(tmp_path: Path) -> None:
 async def test_one_namespace_and_all_are_a_contradiction() -> None:
     async with site(WIDGETS) as cluster:
         assert (await cluster.run("survey", "-A", "-n", "x")).exit_code == Exit.USAGE
-
-
-def items(result: Result) -> list[dict[str, Any]]:
-    found = document_in(result.stdout)["items"]
-    return [item for item in found if isinstance(item, dict)] if isinstance(found, list) else []
 
 
 def minimum(number: int) -> dict[str, Any]:

@@ -32,7 +32,11 @@ _COMMANDS: Mapping[str, str] = MappingProxyType(
         "survey": "espalier.cli.surveying",
         "plan": "espalier.cli.surveying",
         "operator": "espalier.cli.operating",
+        "migrate": "espalier.cli.migrating",
+        "status": "espalier.cli.overviewing",
         "restore": "espalier.cli.restoring",
+        "archive": "espalier.cli.archiving",
+        "cleanup": "espalier.cli.cleaning",
         "version": "espalier.cli.versioning",
         "completion": "espalier.cli.completing",
     }

@@ -163,7 +163,7 @@ def survey_item(found: Survey, counts: Mapping[str, Counts]) -> JSON:
 def _number(found: Survey, counts: Mapping[str, Counts], name: str, *, is_plan: bool) -> str:
     objects = counts[name].objects
     if name == "removed" and not is_plan and found.history is not None and found.history.paths:
-        return f"{len(found.history.paths)} paths"
+        return counted(len(found.history.paths), "path")
     return str(objects)
 
 

@@ -90,11 +90,9 @@ def validate(  # noqa: PLR0913 - one argument an option
 
     OBJ is YAML or JSON, with any number of documents and lists; a folder, a pattern, or - for
     standard input. Each object is held to the version that it names, after pruning and defaulting,
-    as a server does it: types, values, validation rules (CEL), names and other metadata. All
-    violations are told, with their places.
-
-    An object without a schema is neither valid nor invalid, and one whose rules could not all be
-    evaluated is never valid: both are told as such, and the exit code is 4.
+    as a server does it. All violations of types, values, validation rules (CEL) and metadata are
+    told, with their places. An object without a schema is neither valid nor invalid, and one whose
+    rules could not all be evaluated is never valid: both are told as such, and end with 4.
 
     \b
     Examples:
@@ -116,20 +114,25 @@ def validate(  # noqa: PLR0913 - one argument an option
         raise click.UsageError("Name the definitions: --crd FILE, or --cluster.")
     if [*crds, *objects, old].count("-") > 1:
         raise click.UsageError("Standard input (-) can be read only once.")
-    catalogue = Catalogue()
-    catalogue.add_sources(crds)
-    if in_cluster:
-        # The client of the cluster takes longer to load than most files take to be validated.
-        fetching = importlib.import_module("espalier.cli.fetching")
-        asyncio.run(fetching.add_definitions(target, catalogue))
+    catalogue = _catalogue_of(crds, target if in_cluster else None)
+    question = Question(catalogue=catalogue, profile=profile, namespace=namespace)
     problems = list(catalogue.problems)
     validated: list[Validated] = []
     if not problems:
         olds = None if old is None else _read_olds(old, problems)
         with terminal.progress("validating") as advance:
-            question = Question(catalogue=catalogue, profile=profile, namespace=namespace)
             validated += _validated(objects, question, olds, problems, advance)
     terminal.finish(_result_of(validated, problems, is_lenient=allow_unchecked))
+
+
+def _catalogue_of(crds: Sequence[str], target: Target | None) -> Catalogue:
+    catalogue = Catalogue()
+    catalogue.add_sources(crds)
+    if target is not None:
+        # The client of the cluster takes longer to load than most files take to be validated.
+        fetching = importlib.import_module("espalier.cli.fetching")
+        asyncio.run(fetching.add_definitions(target, catalogue))
+    return catalogue
 
 
 def _validated(

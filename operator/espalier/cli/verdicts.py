@@ -11,7 +11,7 @@ from espalier.cli.results import Finding, Level, Subject, counted
 from espalier.crd import Condition, Definition, Version
 from espalier.errors import MalformedDefinitionError, SchemaParseError, SourceError
 from espalier.paths import JSON, Path, render_path
-from espalier.schema import Profile, Structural
+from espalier.schema import Profile
 
 _GROUP = "apiextensions.k8s.io/"
 
@@ -172,15 +172,6 @@ class _Judge:
             if version.schema is None:
                 text = f"version {version.name} has no schema, so there is nothing to check"
                 yield self._note("no-schema", path, text, version)
-                continue
-            rules = _rules_in(version)
-            if rules:
-                are = "is" if rules == 1 else "are"
-                text = (
-                    f"{counted(rules, 'validation rule')} (CEL) of version {version.name}"
-                    f" {are} not compiled: an API server may yet refuse them"
-                )
-                yield self._note("rules-not-checked", path, text, version)
         other = next(known for known in Profile if known is not profile)
         if bool(structural[profile]) != bool(structural[other]):
             said = {known: _said(len(structural[known])) for known in Profile}
@@ -222,21 +213,3 @@ class _Judge:
 
 def _said(findings: int) -> str:
     return f"not structural ({counted(findings, 'finding')})" if findings else "structural"
-
-
-def _rules_in(version: Version) -> int:
-    try:
-        structural = schema.parse(version.schema, profile=Profile.APISERVER)
-    except SchemaParseError:
-        return 0
-    waiting, rules = [] if structural is None else [structural], 0
-    while waiting:
-        node = waiting.pop()
-        rules += len(node.validations)
-        waiting += node.properties.values()
-        waiting += [
-            child
-            for child in (node.items, node.additional_properties)
-            if isinstance(child, Structural)
-        ]
-    return rules

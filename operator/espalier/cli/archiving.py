@@ -1,0 +1,329 @@
+"""
+``espalier archive``: looks after what pruning removed.
+"""
+
+import asyncio
+import re
+from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+
+import click
+
+from espalier import cluster
+from espalier.cli.exits import Exit
+from espalier.cli.formats import TABULAR
+from espalier.cli.options import Command, Target, reporting, targeting
+from espalier.cli.results import Column, Result, Table, counted
+from espalier.cli.terminal import Terminal
+from espalier.cluster import Cluster, FolderArchive
+from espalier.engine.archives import (
+    ArchivePage,
+    ArchivePages,
+    expire_archive,
+    export_archive,
+    total_bytes,
+)
+from espalier.engine.inverting import additions
+from espalier.paths import JSON, render_pointer
+
+_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
+_AGE = re.compile(r"([0-9]{1,9})([smhdw])")
+
+
+class _Age(click.ParamType[float]):
+    """
+    A time such as ``30d``, in seconds.
+    """
+
+    name = "age"
+
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        match = _AGE.fullmatch(str(value))
+        if match is None:
+            self.fail(f"{value!r} is no age: write 90d, 12h, 30m or 4w", param, ctx)
+        return float(match[1]) * _UNITS[match[2]]
+
+
+@click.group()
+def archive() -> None:
+    """
+    Look after what pruning removed from the objects of legacy definitions.
+
+    The archive is in Secrets of the operator's namespace; each page tells the fields that were
+    removed from some objects of one definition. restore puts them back.
+
+    \b
+    Examples:
+      espalier archive list
+      espalier archive show widgets.example.com
+      espalier archive export ./archive
+      espalier archive expire --older-than 90d
+
+    \b
+    Exit codes:
+      0  done
+      2  the command line or the kubeconfig makes no sense
+      3  the cluster or the archive could not be read
+      4  not all of it was done
+    """
+
+
+def _from_folder(command: Command) -> Command:
+    option = click.option(
+        "--archive-folder",
+        type=click.Path(exists=True, file_okay=False, path_type=Path),
+        help="Read an exported archive from a folder instead.",
+    )
+    return option(command)
+
+
+@archive.command("list")
+@click.argument("crd", required=False)
+@_from_folder
+@targeting()
+@reporting(formats=TABULAR, fails=False)
+def list_(
+    *, terminal: Terminal, target: Target, crd: str | None, archive_folder: Path | None
+) -> None:
+    """
+    List the pages of the archive, also those of definitions that are gone.
+
+    \b
+    Examples:
+      espalier archive list
+      espalier archive list widgets.example.com -o wide
+
+    \b
+    Exit codes:
+      0  they are listed; there may be none
+      2  the command line or the kubeconfig makes no sense
+      3  the cluster or the archive could not be read
+      4  a page is not whole, so that nothing can be restored from it
+    """
+    pages = asyncio.run(_pages(target, crd, archive_folder))
+    broken = [page for page in pages if not page.is_whole]
+    told = f"{counted(len(pages), 'page')}, {total_bytes(pages):,} bytes"
+    cut = f"; not whole: {', '.join(page.name for page in broken)}" if broken else ""
+    terminal.finish(_result_of("ArchiveList", f"{told}{cut}", pages, is_incomplete=bool(broken)))
+
+
+@archive.command()
+@click.argument("crd")
+@click.option("--values", is_flag=True, help="Show the values, too; they may be secret.")
+@_from_folder
+@targeting()
+@reporting(formats=TABULAR, fails=False)
+def show(
+    *, terminal: Terminal, target: Target, crd: str, values: bool, archive_folder: Path | None
+) -> None:
+    """
+    Show what was removed from which object.
+
+    \b
+    Examples:
+      espalier archive show widgets.example.com
+      espalier archive show widgets.example.com --values -o json
+
+    \b
+    Exit codes:
+      0  it is shown; there may be nothing
+      2  the command line or the kubeconfig makes no sense
+      3  the cluster or the archive could not be read
+    """
+    items = asyncio.run(_entries(target, crd, archive_folder, with_values=values))
+    titles = ["OBJECT", "PATH", *(["VALUE"] if values else []), "PAGE"]
+    keys = ["object", "path", *(["value"] if values else []), "page"]
+    rows = [[str(item[key]) for key in keys] for item in items]
+    columns = [Column(title=title, is_wide=title == "PAGE") for title in titles]
+    objects = len({item["object"] for item in items if isinstance(item["object"], str)})
+    terminal.finish(
+        Result(
+            kind="ArchiveContent",
+            summary=f"{counted(len(items), 'field')} of {counted(objects, 'object')} of {crd}",
+            tables=(Table(columns=columns, rows=rows),),
+            items=tuple(items),
+            counts={"fields": len(items), "objects": objects},
+        )
+    )
+
+
+@archive.command()
+@click.argument("folder", type=click.Path(file_okay=False, path_type=Path))
+@click.option("--crd", help="Only of this definition.")
+@targeting()
+@reporting(formats=TABULAR, fails=False)
+def export(*, terminal: Terminal, target: Target, folder: Path, crd: str | None) -> None:
+    """
+    Copy the archive into a folder, from which restore can read it; nothing is removed.
+
+    May be done again and again: what is there already is not copied twice.
+
+    \b
+    Examples:
+      espalier archive export ./archive
+      espalier restore widgets.example.com --archive-folder ./archive
+
+    \b
+    Exit codes:
+      0  all of it is in the folder
+      2  the command line or the kubeconfig makes no sense
+      3  the cluster or the archive could not be read
+      4  a page is not whole, or the folder has no room
+    """
+    copies = asyncio.run(_export(target, folder, crd))
+    left_out = [page.name for page, name in copies if not name]
+    told = f"{counted(len(copies) - len(left_out), 'page')} in {folder}"
+    cut = f"; not whole, and left out: {', '.join(left_out)}" if left_out else ""
+    pages = [page for page, _ in copies]
+    result = _result_of("CopyResult", f"{told}{cut}", pages, is_incomplete=bool(left_out))
+    terminal.finish(result)
+
+
+@archive.command()
+@click.option("--older-than", type=_Age(), required=True, metavar="AGE", help="90d, 12h, 4w.")
+@click.option("--crd", help="Only of this definition.")
+@click.option("--dry-run", is_flag=True, help="Only tell.")
+@click.option("--yes", "is_confirmed", is_flag=True, help="Do not ask.")
+@_from_folder
+@targeting()
+@reporting(formats=TABULAR, fails=False)
+def expire(  # noqa: PLR0913 - one argument an option
+    *,
+    terminal: Terminal,
+    target: Target,
+    older_than: float,
+    crd: str | None,
+    dry_run: bool,
+    is_confirmed: bool,
+    archive_folder: Path | None,
+) -> None:
+    """
+    Remove old pages for good: what is in them cannot be restored any more.
+
+    Tells first which pages, and asks. A page that does not tell when it was made stays.
+
+    \b
+    Examples:
+      espalier archive expire --older-than 90d --dry-run
+      espalier archive expire --older-than 90d --crd widgets.example.com --yes
+
+    \b
+    Exit codes:
+      0  they are removed, or there are none
+      2  the command line or the kubeconfig makes no sense
+      3  the cluster or the archive could not be read
+      4  nothing was removed, since nobody confirmed it
+    """
+    old = asyncio.run(_expire(target, archive_folder, older_than, crd, dry_run=True))
+    told = f"{counted(len(old), 'page')}, {total_bytes(old):,} bytes"
+    if dry_run or not old:
+        terminal.finish(_result_of("ExpireResult", f"{told}, to be removed", old))
+    for page in old:
+        terminal.tell(f"{page.name}: {page.crd}, {counted(page.objects, 'object')}, {page.created}")
+    if not terminal.confirm(f"Remove {told}, for good?", is_answered=is_confirmed):
+        click.get_current_context().exit(Exit.INCOMPLETE)
+    gone = asyncio.run(_expire(target, archive_folder, older_than, crd, dry_run=False))
+    told = f"{counted(len(gone), 'page')}, {total_bytes(gone):,} bytes"
+    terminal.finish(_result_of("ExpireResult", f"{told}, removed", gone))
+
+
+def _connected(target: Target) -> AbstractAsyncContextManager[Cluster]:
+    return cluster.connect(target.kubeconfig, context=target.context)
+
+
+def _secrets(connected: Cluster, target: Target) -> ArchivePages:
+    return connected.archive(target.operator_namespace)
+
+
+async def _pages(target: Target, crd: str | None, folder: Path | None) -> Sequence[ArchivePage]:
+    if folder is not None:
+        return await FolderArchive(folder).pages(crd)
+    async with _connected(target) as connected:
+        return await _secrets(connected, target).pages(crd)
+
+
+async def _entries(
+    target: Target, crd: str, folder: Path | None, *, with_values: bool
+) -> list[dict[str, JSON]]:
+    if folder is not None:
+        return await _fields(FolderArchive(folder), crd, with_values=with_values)
+    async with _connected(target) as connected:
+        return await _fields(_secrets(connected, target), crd, with_values=with_values)
+
+
+async def _fields(source: ArchivePages, crd: str, *, with_values: bool) -> list[dict[str, JSON]]:
+    found: list[dict[str, JSON]] = []
+    for page in await source.pages(crd):
+        for entry in await source.read_page(page) if page.is_whole else ():
+            for addition in additions(entry.patch):
+                item: dict[str, JSON] = {
+                    "object": str(entry.key),
+                    "path": render_pointer(addition.pointer),
+                    "page": page.name,
+                }
+                found.append(item | ({"value": addition.value} if with_values else {}))
+    return found
+
+
+async def _export(target: Target, folder: Path, crd: str | None) -> list[tuple[ArchivePage, str]]:
+    async with _connected(target) as connected:
+        source = _secrets(connected, target)
+        copied = await export_archive(source, FolderArchive(folder), crd=crd)
+    return [(one.page, one.name) for one in copied]
+
+
+async def _expire(
+    target: Target, folder: Path | None, age_seconds: float, crd: str | None, *, dry_run: bool
+) -> Sequence[ArchivePage]:
+    clock = cluster.SystemClock()
+    now = clock.utc_timestamp()
+    if folder is not None:
+        return await expire_archive(
+            FolderArchive(folder), now=now, age_seconds=age_seconds, crd=crd, dry_run=dry_run
+        )
+    async with _connected(target) as connected:
+        source = _secrets(connected, target)
+        return await expire_archive(
+            source, now=now, age_seconds=age_seconds, crd=crd, dry_run=dry_run
+        )
+
+
+def _result_of(
+    kind: str, summary: str, pages: Sequence[ArchivePage], *, is_incomplete: bool = False
+) -> Result:
+    titles = ("DEFINITION", "OBJECTS", "BYTES", "CREATED")
+    columns = [Column(title=title) for title in titles]
+    columns += [Column(title="WHOLE", is_wide=True), Column(title="PAGE", is_wide=True)]
+    rows = [
+        [
+            page.crd or "(unknown)",
+            str(page.objects),
+            str(page.size_bytes),
+            page.created,
+            "yes" if page.is_whole else "no",
+            page.name,
+        ]
+        for page in pages
+    ]
+    return Result(
+        kind=kind,
+        summary=summary,
+        tables=(Table(columns=columns, rows=rows),),
+        items=tuple(_item(page) for page in pages),
+        counts={"pages": len(pages), "bytes": total_bytes(pages)},
+        is_incomplete=is_incomplete,
+    )
+
+
+def _item(page: ArchivePage) -> JSON:
+    return {
+        "name": page.name,
+        "crd": page.crd,
+        "objects": page.objects,
+        "bytes": page.size_bytes,
+        "created": page.created,
+        "whole": page.is_whole,
+    }

@@ -1,0 +1,348 @@
+"""
+``espalier migrate``: the engine from the shell.
+"""
+
+import asyncio
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import click
+
+from espalier import cluster, engine
+from espalier.cli.exits import Exit
+from espalier.cli.options import Target, reporting, targeting
+from espalier.cli.results import Column, Finding, Level, Problem, Result, Subject, Table, counted
+from espalier.cli.surveying import survey_one
+from espalier.cli.surveys import counts_of, findings_of, survey_table
+from espalier.cli.terminal import Advance, Terminal
+from espalier.cluster import Cluster
+from espalier.crd import Condition, Definition
+from espalier.engine import Outcome, Ports, Reason, RunSettings, Stop, read_policy
+from espalier.engine.policies import PREFIX
+from espalier.engine.ports import Definitions
+from espalier.errors import EspalierError
+from espalier.handlers.settings import Settings
+from espalier.paths import JSON
+
+# The engine reports for people; a bar needs the numbers in what it says.
+_PROGRESS = re.compile(r"(\d+)(?: of (\d+))? objects")
+
+
+@dataclass(frozen=True, slots=True)
+class _Request:
+    """
+    What was asked for.
+    """
+
+    names: tuple[str, ...]
+    namespaces: tuple[str, ...]
+    only_failed: bool
+    accepts_loss: bool
+    settle_seconds: float
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """
+        The labels that the definitions are treated as if they had.
+        """
+        wanted = {f"{PREFIX}mode": "enforce"}
+        return wanted | ({f"{PREFIX}loss": "accept"} if self.accepts_loss else {})
+
+    @property
+    def annotations(self) -> dict[str, str]:
+        if not self.namespaces:
+            return {}
+        return {f"{PREFIX}namespaces": ",".join(self.namespaces)}
+
+
+class _Relabelled:
+    """
+    Definitions as they would be if somebody had labelled them; nothing is written for that.
+
+    Implements ``espalier.engine.ports.Definitions``.
+    """
+
+    def __init__(self, definitions: Definitions, request: _Request) -> None:
+        self._definitions = definitions
+        self._request = request
+
+    async def get_definition(self, name: str) -> Definition:
+        return self._relabelled(await self._definitions.get_definition(name))
+
+    async def set_stored_versions(
+        self, definition: Definition, versions: Sequence[str]
+    ) -> Definition:
+        return self._relabelled(await self._definitions.set_stored_versions(definition, versions))
+
+    async def apply_conditions(
+        self, definition: Definition, conditions: Sequence[Condition], *, field_manager: str
+    ) -> None:
+        await self._definitions.apply_conditions(
+            definition, conditions, field_manager=field_manager
+        )
+
+    async def other_migrations(self, definition: Definition) -> tuple[str, ...]:
+        return await self._definitions.other_migrations(definition)
+
+    def _relabelled(self, definition: Definition) -> Definition:
+        return replace(
+            definition,
+            labels={**definition.labels, **self._request.labels},
+            annotations={**definition.annotations, **self._request.annotations},
+        )
+
+
+class _OnScreen:
+    """
+    Shows how a run goes; implements ``espalier.engine.ports.Reporter``.
+
+    Conditions are the operator's to write: a definition that nobody labelled gets none.
+    """
+
+    def __init__(self, advance: Advance, terminal: Terminal) -> None:
+        self._advance = advance
+        self._terminal = terminal
+        self._told = ""
+
+    async def report(self, definition: Definition, conditions: Sequence[Condition]) -> None:
+        current = conditions[0]
+        found = _PROGRESS.search(current.message) if current.reason == Reason.REWRITING else None
+        text = f"{definition.name}: {current.reason}"
+        if found is not None:
+            self._advance(int(found[1]), total=int(found[2]) if found[2] else None, text=text)
+        if self._terminal.verbosity and current.message != self._told:
+            self._terminal.tell(f"{text}: {current.message}")
+        self._told = current.message
+
+
+@click.command()
+@click.argument("names", nargs=-1, metavar="CRD...")
+@click.option("--dry-run", is_flag=True, help="Survey, and say what would stop; write nothing.")
+@click.option("--yes", "is_confirmed", is_flag=True, help="Do not ask.")
+@click.option(
+    "--only-failed",
+    is_flag=True,
+    help="Only definitions whose condition StoredObjectsCurrent says Failed.",
+)
+@click.option("--accept-loss", is_flag=True, help="Go on although stored data would be lost.")
+@click.option(
+    "-n",
+    "--namespace",
+    "namespaces",
+    multiple=True,
+    metavar="NAME",
+    help="Only objects of this namespace; storedVersions is not trimmed then.",
+)
+@click.option(
+    "--settle-seconds",
+    type=click.FloatRange(0, 3600),
+    default=Settings().settle_seconds,
+    show_default=True,
+    help="From the first sight of a schema to the pass that proves it.",
+)
+@targeting()
+@reporting()
+def migrate(  # noqa: PLR0913 - one argument an option
+    *,
+    terminal: Terminal,
+    target: Target,
+    names: tuple[str, ...],
+    dry_run: bool,
+    is_confirmed: bool,
+    only_failed: bool,
+    accept_loss: bool,
+    namespaces: tuple[str, ...],
+    settle_seconds: float,
+) -> None:
+    """
+    Rewrite all stored objects at the storage version, prove it, and trim storedVersions.
+
+    Does what the operator does for a definition labelled espalier.dev/mode=enforce, with your own
+    rights, and writes no label and no condition. It stops before the first write where stored data
+    would be lost. The lease is the operator's: two never work on one definition at a time. Ctrl-C
+    ends it at any moment; the same command goes on where it was.
+
+    \b
+    Examples:
+      espalier migrate widgets.example.com --dry-run
+      espalier migrate widgets.example.com
+      espalier migrate --only-failed --yes
+
+    \b
+    Exit codes:
+      0  all objects are proved to be current (with --dry-run: nothing would stop it)
+      1  with --dry-run: something would be lost or stop it
+      2  the command line or the kubeconfig makes no sense
+      3  the cluster could not be read
+      4  it stopped, or somebody else is at work: the output says why
+    """
+    if not names and not only_failed:
+        raise click.UsageError("Missing argument 'CRD...': name definitions, or --only-failed.")
+    request = _Request(names, namespaces, only_failed, accept_loss, settle_seconds)
+    chosen = asyncio.run(_choose(target, request))
+    if dry_run:
+        with terminal.progress("surveying") as advance:
+            result = asyncio.run(_rehearse(target, request, chosen, advance))
+    else:
+        _ask(terminal, chosen, is_answered=is_confirmed)
+        with terminal.progress("migrating") as advance:
+            reporter = _OnScreen(advance, terminal)
+            result = _result_of(asyncio.run(_migrate(target, request, chosen, reporter)))
+    terminal.finish(result)
+
+
+def _ask(terminal: Terminal, chosen: Sequence[str], *, is_answered: bool) -> None:
+    if chosen:
+        terminal.tell(f"All stored objects will be rewritten of: {', '.join(chosen)}")
+        if not terminal.confirm("Go on?", is_answered=is_answered):
+            click.get_current_context().exit(Exit.INCOMPLETE)
+
+
+async def _choose(target: Target, request: _Request) -> list[str]:
+    async with cluster.connect(target.kubeconfig, context=target.context) as connected:
+        if not request.only_failed:
+            return [
+                (await connected.definitions.get_definition(name)).name for name in request.names
+            ]
+        return [
+            one.name
+            async for one in connected.definitions.list_definitions()
+            if isinstance(one, Definition)
+            and (not request.names or one.name in request.names)
+            and _has_failed(one)
+        ]
+
+
+def _has_failed(definition: Definition) -> bool:
+    current = definition.condition(engine.STORED_OBJECTS_CURRENT)
+    return current is not None and current.reason == Reason.FAILED
+
+
+async def _migrate(
+    target: Target, request: _Request, names: Sequence[str], reporter: _OnScreen
+) -> list[tuple[str, Outcome]]:
+    outcomes = []
+    async with cluster.connect(target.kubeconfig, context=target.context) as connected:
+        ports = _ports_of(connected, target, request)
+        settings = RunSettings(settle_seconds=request.settle_seconds)
+        for name in names:
+            definition = await ports.definitions.get_definition(name)
+            outcomes.append((name, await engine.run(definition, ports, settings, reporter)))
+    return outcomes
+
+
+def _ports_of(connected: Cluster, target: Target, request: _Request) -> Ports:
+    namespace = target.operator_namespace
+    return Ports(
+        objects=connected.objects,
+        definitions=_Relabelled(connected.definitions, request),
+        rights=connected.rights,
+        checkpoints=connected.checkpoints(namespace),
+        archive=connected.archive(namespace),
+        leases=connected.leases(namespace),
+        clock=connected.clock,
+    )
+
+
+async def _rehearse(
+    target: Target, request: _Request, names: Sequence[str], advance: Advance
+) -> Result:
+    surveys, findings, problems = [], [], []
+    async with cluster.connect(target.kubeconfig, context=target.context) as connected:
+        definitions = _Relabelled(connected.definitions, request)
+        for name in names:
+            definition = await definitions.get_definition(name)
+            stop = engine.plan(definition, read_policy(definition))
+            if isinstance(stop, Stop):
+                text = f"it would stop with {stop.reason}: {stop.message}"
+                rule = f"migrate/{stop.reason}"
+                subject = Subject(name=name)
+                findings.append(
+                    Finding(level=Level.ERROR, rule=rule, subject=subject, message=text)
+                )
+            try:
+                found = await survey_one(connected, target, name, request.namespaces, advance)
+            except EspalierError as error:
+                problems.append(Problem(source=name, message=str(error)))
+                continue
+            surveys.append(found)
+            findings += [
+                _as_loss(finding, request)
+                for finding in findings_of(found, counts_of(found), is_plan=False)
+            ]
+    counts = [counts_of(found) for found in surveys]
+    stops = sum(finding.level is Level.ERROR for finding in findings)
+    objects = sum(found.objects for found in surveys)
+    told = f"{counted(len(surveys), 'definition')}, {counted(objects, 'stored object')}"
+    return Result(
+        kind="MigrateResult",
+        summary=f"{told}; nothing was written; {_hindrances(stops)}",
+        findings=tuple(findings),
+        problems=tuple(problems),
+        subjects=tuple(Subject(name=found.crd) for found in surveys),
+        tables=(survey_table(surveys, counts, is_plan=False),),
+        counts={"definitions": len(names), "objects": objects},
+    )
+
+
+def _hindrances(stops: int) -> str:
+    return f"{counted(stops, 'reason')} to stop" if stops else "nothing would stop a migration"
+
+
+def _as_loss(finding: Finding, request: _Request) -> Finding:
+    """
+    Take for an error only what a migration stops at.
+    """
+    stops = {"survey/loss", "survey/unprovable", "survey/emptied"}
+    if finding.level is not Level.ERROR or (finding.rule in stops and not request.accepts_loss):
+        return finding
+    return replace(finding, level=Level.WARNING)
+
+
+def _result_of(outcomes: Sequence[tuple[str, Outcome]]) -> Result:
+    proved = sum(outcome.is_proved for _, outcome in outcomes)
+    findings = tuple(
+        Finding(
+            level=Level.NOTE if outcome.is_proved else Level.ERROR,
+            rule=f"migrate/{outcome.reason or 'gone'}",
+            subject=Subject(name=name),
+            message=_message(outcome),
+        )
+        for name, outcome in outcomes
+    )
+    columns = [Column(title=title) for title in ("DEFINITION", "CURRENT", "STORED")]
+    rows = [
+        [name, outcome.reason or "gone", ",".join(_stored(outcome))] for name, outcome in outcomes
+    ]
+    return Result(
+        kind="MigrateResult",
+        summary=f"{counted(proved, 'definition')} of {len(outcomes)} proved to be current",
+        findings=findings,
+        subjects=tuple(Subject(name=name) for name, _ in outcomes),
+        tables=(Table(columns=columns, rows=rows),),
+        items=tuple(_item(name, outcome) for name, outcome in outcomes),
+        counts={"definitions": len(outcomes), "proved": proved},
+        is_incomplete=proved < len(outcomes),
+    )
+
+
+def _message(outcome: Outcome) -> str:
+    if not outcome.conditions:
+        return "the definition is gone"
+    current = outcome.conditions[0]
+    return f"{current.reason}: {current.message}"
+
+
+def _stored(outcome: Outcome) -> tuple[str, ...]:
+    return outcome.definition.stored_versions if outcome.definition else ()
+
+
+def _item(name: str, outcome: Outcome) -> JSON:
+    return {
+        "name": name,
+        "proved": outcome.is_proved,
+        "reason": outcome.reason,
+        "message": _message(outcome),
+        "storedVersions": list(_stored(outcome)),
+    }

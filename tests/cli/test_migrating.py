@@ -1,0 +1,145 @@
+"""
+``espalier migrate``: the engine's own runs, from the shell, against a server.
+"""
+
+import json
+from typing import Any
+
+import pytest
+import yaml
+
+from espalier.cli.exits import Exit
+from tests.cli.clusters import NAME, NAMESPACE, Site, site, widget
+from tests.cli.golden import check_golden
+from tests.cli.manifests import WIDGETS, items_in
+
+OBJECTS = [widget("a", "{size: 5}", "v1alpha1"), widget("b", "{size: 6}", "v1alpha1")]
+QUICK = ("--settle-seconds", "0", "--yes")
+
+
+def versions(storage: str, **changed: str) -> list[dict[str, Any]]:
+    """
+    v1alpha1 and v1 with the same schema, one of them for storage.
+    """
+    (only,) = yaml.safe_load(WIDGETS)["spec"]["versions"]
+    text = json.dumps(only)
+    for old, new in changed.items():
+        text = text.replace(f'"{old}"', f'"{new}"')
+    return [
+        {**(only if name == "v1alpha1" else json.loads(text)), "name": name, "storage": is_storage}
+        for name, is_storage in (("v1alpha1", storage == "v1alpha1"), ("v1", storage == "v1"))
+    ]
+
+
+def definition() -> str:
+    manifest = yaml.safe_load(WIDGETS)
+    manifest["spec"]["versions"] = versions("v1alpha1")
+    return yaml.safe_dump(manifest)
+
+
+async def stored_version(cluster: Site, name: str) -> str:
+    data = await cluster.stage.store.read(f"/registry/example.com/widgets/default/{name}")
+    assert data is not None
+    return str(json.loads(data)["apiVersion"])
+
+
+async def test_all_is_rewritten_proved_and_trimmed_and_nothing_is_labelled() -> None:
+    async with site(definition(), OBJECTS) as cluster:
+        before = await cluster.change({"spec": {"versions": versions("v1")}})
+        result = await cluster.run("migrate", NAME, *QUICK)
+        after = await cluster.stage.definition(NAME)
+        assert [await stored_version(cluster, name) for name in "ab"] == ["example.com/v1"] * 2
+
+    check_golden("migrate.table.txt", result.stdout)
+    assert result.exit_code == Exit.CLEAN
+    assert before.stored_versions == ("v1alpha1", "v1")
+    assert after.stored_versions == ("v1",)
+    assert after.labels == before.labels == {}
+    assert not [one for one in after.conditions if one.type.startswith("espalier.dev/")]
+
+
+async def test_programs_get_the_published_shape_and_v_tells_more() -> None:
+    async with site(definition(), OBJECTS) as cluster:
+        await cluster.change({"spec": {"versions": versions("v1")}})
+        result = await cluster.run("migrate", NAME, *QUICK, "-o", "json", "-v")
+
+    (item,) = items_in(result.stdout)
+    assert item["proved"] is True
+    assert item["storedVersions"] == ["v1"]
+    assert f"{NAME}: Rewriting: " in result.stderr
+
+
+async def test_a_dry_run_writes_nothing_and_says_what_would_stop_it() -> None:
+    async with site(definition(), OBJECTS) as cluster:
+        await cluster.change({"spec": {"versions": versions("v1", size="gone")}})
+        before = len(cluster.sandbox.log)
+        result = await cluster.run("migrate", NAME, "--dry-run")
+        accepted = await cluster.run("migrate", NAME, "--dry-run", "--accept-loss")
+        methods = {request.method for request in cluster.sandbox.log[before:]}
+
+    check_golden("migrate.dry-run.txt", result.stdout)
+    assert methods == {"GET"}
+    assert result.exit_code == Exit.FINDINGS
+    assert accepted.exit_code == Exit.CLEAN
+
+
+async def test_what_would_be_lost_stops_it_until_that_is_accepted() -> None:
+    async with site(definition(), OBJECTS) as cluster:
+        await cluster.change({"spec": {"versions": versions("v1", size="gone")}})
+        stopped = await cluster.run("migrate", NAME, *QUICK)
+        kept = await stored_version(cluster, "a")
+        accepted = await cluster.run("migrate", NAME, *QUICK, "--accept-loss")
+
+    assert "WouldLoseData: " in stopped.stdout
+    assert stopped.exit_code == Exit.INCOMPLETE
+    assert kept == "example.com/v1alpha1"
+    assert accepted.exit_code == Exit.CLEAN
+
+
+async def test_nothing_is_begun_without_a_yes() -> None:
+    async with site(definition(), OBJECTS) as cluster:
+        await cluster.change({"spec": {"versions": versions("v1")}})
+        before = len(cluster.sandbox.log)
+        result = await cluster.run("migrate", NAME)
+        methods = {request.method for request in cluster.sandbox.log[before:]}
+
+    assert result.stderr == (
+        f"All stored objects will be rewritten of: {NAME}\n"
+        "espalier: nobody is there to confirm; say --yes\n"
+    )
+    assert result.exit_code == Exit.INCOMPLETE
+    assert methods == {"GET"}
+
+
+async def test_nobody_works_where_somebody_else_does() -> None:
+    async with site(definition(), OBJECTS) as cluster:
+        changed = await cluster.change({"spec": {"versions": versions("v1")}})
+        await cluster.connected.leases(NAMESPACE, "somebody-else").acquire(changed)
+        result = await cluster.run("migrate", NAME, *QUICK)
+
+    assert "Pending: " in result.stdout
+    assert "somebody-else" in result.stdout
+    assert result.exit_code == Exit.INCOMPLETE
+
+
+async def test_only_failed_ones_are_tried_again() -> None:
+    async with site(definition(), OBJECTS) as cluster:
+        result = await cluster.run("migrate", "--only-failed", "--yes")
+
+    assert result.stdout == "0 definitions of 0 proved to be current\n"
+    assert result.exit_code == Exit.CLEAN
+
+
+@pytest.mark.parametrize("name", ["none.example.com", "nonsense"])
+async def test_a_definition_that_is_not_there_is_one_line(name: str) -> None:
+    async with site() as cluster:
+        result = await cluster.run("migrate", name, "--yes")
+
+    assert result.stderr.startswith("espalier: get customresourcedefinitions.apiextensions")
+    assert result.stderr.count("\n") == 1
+    assert result.exit_code == Exit.UNREADABLE
+
+
+async def test_nothing_to_migrate_is_a_usage_error() -> None:
+    async with site() as cluster:
+        assert (await cluster.run("migrate")).exit_code == Exit.USAGE
