@@ -228,26 +228,34 @@ def test_a_switch_to_observing_stops_the_writes_within_a_second(
 
 def test_managed_fields_of_gone_versions_are_cleaned_after_the_trim(crd: MakeCrd) -> None:
     wires = crd("wires")
-    flipped(wires)
+    both = [version(name, schema(SIZE)) for name in ("v1alpha1", "v1")]
+    wires.create(both, storage="v1alpha1")
+    wires.add("v1alpha1", *(wires.object("v1alpha1", f"o{n}", spec={"size": n}) for n in range(3)))
+    wires.set_versions(both, storage="v1")
     wires.label(mode="enforce", managed_fields="keep")
     wires.wait_until_current()
-    gone = [version("v1alpha1", schema(SIZE), served=False), VERSIONS[1]]
+    wires.plane.kubectl(
+        *("patch", f"{wires.plural}.v1.{GROUP}", "o1", "--type=merge", "-p"),
+        *('{"spec":{"size":7}}', "--field-manager=somebody"),
+    )
+    gone = [version("v1alpha1", schema(SIZE), served=False), both[1]]
     wires.set_versions(gone, storage="v1")
     wires.wait_until_current()
-    assert managed_versions(wires) == {f"{GROUP}/v1alpha1"}
-    mixed = f"{wires.objects_path('v1')}/o001"
-    wires.plane.api.merge(mixed, {"spec": {"color": "blue"}})
+    assert managed_versions(wires) == {f"{GROUP}/v1alpha1", f"{GROUP}/v1"}
 
     wires.label(managed_fields=None)
 
     def cleaned() -> None:
         assert managed_versions(wires) == {f"{GROUP}/v1"}
-        assert "managedFields" not in wires.stored()["o000"]["metadata"]
+        assert "managedFields" not in wires.stored()["o0"]["metadata"]
 
     eventually(cleaned)
-    assert wires.stored()["o001"]["spec"] == {"size": 1, "color": "blue"}
     assert wires.stored_at() == {"v1": 3}
-    assert {obj["spec"]["size"] for obj in wires.stored().values()} == {0, 1, 2}
+    assert {name: obj["spec"]["size"] for name, obj in wires.stored().items()} == {
+        "o0": 0,
+        "o1": 7,
+        "o2": 2,
+    }
 
 
 def managed_versions(crd: Crd) -> set[str]:

@@ -5,7 +5,7 @@ What lies in etcd, byte for byte, through its own JSON gateway.
 import base64
 import http.client
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 TIMEOUT_SECONDS = 10.0
@@ -68,13 +68,37 @@ class Etcd:
         body = {"key": _encode(start), "range_end": _encode(_end_of(start)), "count_only": True}
         return int(self._call("POST", "/v3/kv/range", body).get("count", 0))
 
-    def values(self, prefix: str) -> Iterator[tuple[str, bytes]]:
+    def history(self, key: str) -> Iterator[tuple[int, bytes]]:
+        """
+        Yield each value that a key ever had, the newest first, with the revision of its writing.
+
+        Nothing of it must have been compacted.
+        """
+        revision = 0
+        while True:
+            body = {"key": _encode(key.encode()), "revision": revision}
+            pairs = self._call("POST", "/v3/kv/range", body).get("kvs", [])
+            if not pairs:
+                return
+            written = int(pairs[0]["mod_revision"])
+            yield written, base64.b64decode(pairs[0].get("value", ""))
+            revision = written - 1
+
+    def values(self, prefix: str, *, revision: int = 0) -> Iterator[tuple[str, bytes]]:
         """
         Yield every key below a prefix, and its value, in the order of the keys.
+
+        Args:
+            revision: As it was then; 0 for now.
         """
         start, end = prefix.encode(), _end_of(prefix.encode())
         while True:
-            body = {"key": _encode(start), "range_end": _encode(end), "limit": PAGE_SIZE}
+            body = {
+                "key": _encode(start),
+                "range_end": _encode(end),
+                "limit": PAGE_SIZE,
+                "revision": revision,
+            }
             answer = self._call("POST", "/v3/kv/range", body)
             key = b""
             for pair in answer.get("kvs", []):
@@ -84,7 +108,7 @@ class Etcd:
                 return
             start = key + b"\0"
 
-    def _call(self, method: str, path: str, body: dict[str, Any] | None) -> dict[str, Any]:
+    def _call(self, method: str, path: str, body: Mapping[str, Any] | None) -> dict[str, Any]:
         connection = http.client.HTTPConnection("127.0.0.1", self._port, timeout=TIMEOUT_SECONDS)
         try:
             connection.request(method, path, None if body is None else json.dumps(body))

@@ -52,8 +52,12 @@ class ControlPlane:
         audit: What was asked of the API servers.
     """
 
-    def __init__(self, assets: Assets) -> None:
+    def __init__(
+        self, assets: Assets, *, is_durable: bool = False, api_server_flags: Sequence[str] = ()
+    ) -> None:
         self._assets = assets
+        self._is_durable = is_durable
+        self._api_server_flags = tuple(api_server_flags)
         self._children: list[Child] = []
         self.folder = Path(tempfile.mkdtemp(prefix="espalier-control-plane-"))
         atexit.register(self.stop)
@@ -86,10 +90,10 @@ class ControlPlane:
             ControlPlaneError: One of them ended, or is not ready in time.
         """
         try:
-            etcd = self._start_etcd()
-            self._wait(etcd, self.etcd.is_healthy)
-            server = self._start_api_server("first", self._port)
-            self._wait(server, lambda: self._is_ready(self.api))
+            self._etcd = self._start_etcd()
+            self._wait(self._etcd, self.etcd.is_healthy)
+            self._server = self._start_api_server("first", self._port)
+            self._wait(self._server, lambda: self._is_ready(self.api))
         except BaseException:
             self.stop()
             raise
@@ -104,6 +108,29 @@ class ControlPlane:
             child.kill()
         self._children.clear()
         shutil.rmtree(self.folder, ignore_errors=True)
+
+    def restart_api_server(self) -> None:
+        """
+        End the first API server by SIGKILL, and start it again on the same port.
+        """
+        self.end_at_once(self._server)
+        self._server = self._start_api_server("first", self._port)
+        self._wait(self._server, lambda: self._is_ready(self.api))
+
+    def restart_etcd(self) -> None:
+        """
+        End etcd by SIGKILL, and start it again on its data; it must be durable for that.
+        """
+        self.end_at_once(self._etcd)
+        self._etcd = self._start_etcd()
+        self._wait(self._etcd, self.etcd.is_healthy)
+
+    def end_at_once(self, child: Child) -> None:
+        """
+        End a process by SIGKILL.
+        """
+        child.kill()
+        self._children.remove(child)
 
     def start_second_api_server(self) -> tuple[Child, Api]:
         """
@@ -273,7 +300,7 @@ class ControlPlane:
                 f"--listen-peer-urls={peers}",
                 f"--initial-advertise-peer-urls={peers}",
                 f"--initial-cluster=default={peers}",
-                "--unsafe-no-fsync",
+                *(() if self._is_durable else ("--unsafe-no-fsync",)),
                 "--log-level=warn",
             ],
         )
@@ -301,6 +328,7 @@ class ControlPlane:
                 "--disable-admission-plugins=ServiceAccount",
                 f"--audit-policy-file={self.folder / 'audit-policy.json'}",
                 f"--audit-log-path={self.audit.path_for(name)}",
+                *self._api_server_flags,
             ],
         )
 

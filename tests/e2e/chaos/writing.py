@@ -1,0 +1,107 @@
+"""
+Writers that create, edit and delete objects all the time, and remember what must be there.
+"""
+
+import http.client
+import random
+import threading
+import time
+from typing import Any
+
+from tests.e2e.controlplane.api import ApiError
+from tests.e2e.crds import Crd
+
+VERSIONS = ("v1alpha1", "v1")
+REFUSED = frozenset({403, 422})
+PAUSE_SECONDS = 0.05
+AWAY_SECONDS = 0.5
+
+
+class Writer:
+    """
+    One of them; its objects are nobody else's.
+
+    Attributes:
+        expected: What each of its objects must hold; None for those that must be gone.
+        writes: How many were confirmed.
+        refused: How many were denied by admission.
+    """
+
+    def __init__(self, crd: Crd, names: list[str], *, seed: int) -> None:
+        self._crd = crd
+        self._chance = random.Random(seed)  # noqa: S311 - no secret
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._created = 0
+        self._prefix = names[0]
+        self.expected: dict[str, int | None] = dict.fromkeys(names, 0)
+        self.failure: BaseException | None = None
+        self.writes = 0
+        self.refused = 0
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        self._stopping.set()
+        self._thread.join()
+        if self.failure is not None:
+            raise self.failure
+
+    def _run(self) -> None:
+        try:
+            while not self._stopping.is_set():
+                self._write()
+                time.sleep(PAUSE_SECONDS)
+        except BaseException as error:  # noqa: BLE001 - told by whoever stops it
+            self.failure = error
+
+    def _write(self) -> None:
+        version = self._chance.choice(VERSIONS)
+        value = self._chance.randrange(1, 1_000_000)
+        living = [name for name, held in self.expected.items() if held is not None]
+        match self._chance.choices(("create", "edit", "delete"), (2, 7, 1))[0]:
+            case "create":
+                self._created += 1
+                name = f"{self._prefix}-n{self._created:05}"
+                body = self._crd.object(version, name, spec={"value": value})
+                self._settle(name, value, "POST", self._crd.objects_path(version), body)
+            case "edit":
+                name = self._chance.choice(living)
+                path = f"{self._crd.objects_path(version)}/{name}"
+                self._settle(name, value, "PATCH", path, {"spec": {"value": value}})
+            case _:
+                name = self._chance.choice(living)
+                path = f"{self._crd.objects_path(version)}/{name}"
+                self._settle(name, None, "DELETE", path, None)
+
+    def _settle(
+        self, name: str, value: int | None, method: str, path: str, body: dict[str, Any] | None
+    ) -> None:
+        """
+        Make a request, and find out what became of it, whatever is said of it.
+        """
+        options = {"content_type": "application/merge-patch+json"} if method == "PATCH" else {}
+        try:
+            self._crd.plane.api.call(method, path, body, **options)
+        except ApiError as error:
+            self.refused += error.status in REFUSED
+        except (OSError, http.client.HTTPException):
+            pass
+        else:
+            self.writes += 1
+            self.expected[name] = value
+            return
+        # Perhaps it was carried out all the same: what is there now is what must stay.
+        found = self._read(name)
+        if name in self.expected or found is not None:
+            self.expected[name] = found
+
+    def _read(self, name: str) -> int | None:
+        while True:
+            try:
+                found = self._crd.plane.api.find(f"{self._crd.objects_path('v1')}/{name}")
+            except (ApiError, OSError, http.client.HTTPException):
+                time.sleep(AWAY_SECONDS)
+                continue
+            return None if found is None else int(found["spec"]["value"])
