@@ -9,10 +9,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from espalier.schema.cel.callcosts import Estimate, Operand, estimate_call
+from espalier.schema.cel.callcosts import estimate_call
 from espalier.schema.cel.checking import Checked
 from espalier.schema.cel.macros import ACCUMULATOR
 from espalier.schema.cel.objects import Declaration
+from espalier.schema.cel.operands import Estimate, Operand
 from espalier.schema.cel.ranges import ANY, NONE_YET, Range, exactly
 from espalier.schema.cel.signatures import Overload, overload
 from espalier.schema.cel.syntax import (
