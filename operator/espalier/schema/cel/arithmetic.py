@@ -44,9 +44,16 @@ def _uint(number: int) -> Uint:
     return Uint(number)
 
 
+def _no_trait(value: Value, name: str) -> CelError:
+    # Values that have methods are asked for one of that name, and say less.
+    if isinstance(value, (str, Duration, Timestamp)):
+        return CelError(NO_SUCH_OVERLOAD)
+    return CelError(f"{NO_SUCH_OVERLOAD}: {name}")
+
+
 def _kind(left: Value, right: Value, name: str, known: tuple[type, ...]) -> type:
     if left.__class__ not in known:
-        raise CelError(f"{NO_SUCH_OVERLOAD}: {name}")
+        raise _no_trait(left, name)
     if left.__class__ is not right.__class__:
         raise CelError(NO_SUCH_OVERLOAD)
     kind: type = left.__class__
@@ -169,7 +176,7 @@ def negate(value: Value) -> Value:
         case Duration():
             return checked_duration(-value.nanoseconds)
         case _:
-            raise CelError(f"{NO_SUCH_OVERLOAD}: -_")
+            raise _no_trait(value, "-_")
 
 
 def logical_not(value: Value) -> bool:
@@ -218,14 +225,14 @@ def size(value: Value) -> int:
         return len(value)
     found = value.size() if isinstance(value, Opaque) else None
     if found is None:
-        raise CelError(f"{NO_SUCH_OVERLOAD}: size")
+        raise _no_trait(value, "size")
     return found
 
 
 def _ordering(name: str, accepted: tuple[int, ...]) -> Callable[[Value, Value], bool]:
     def compare(left: Value, right: Value) -> bool:
         if not has_order(left):
-            raise CelError(f"{NO_SUCH_OVERLOAD}: {name}")
+            raise _no_trait(left, name)
         return order(left, right) in accepted
 
     return compare

@@ -13,6 +13,7 @@ from espalier.schema.cel.attributes import Attribute, Run
 from espalier.schema.cel.comparing import NO_SUCH_OVERLOAD, equal
 from espalier.schema.cel.costs import Cost, cost_of
 from espalier.schema.cel.frames import Frame
+from espalier.schema.cel.regexes import compiled
 from espalier.schema.cel.signatures import Overload
 from espalier.schema.cel.values import (
     CelError,
@@ -21,7 +22,7 @@ from espalier.schema.cel.values import (
     Uint,
     Value,
     demand,
-    key_of,
+    number_key,
     type_of,
 )
 
@@ -157,11 +158,11 @@ def plan_membership(plans: list[Plan]) -> Plan | None:
     members: ListValue = plans[1].value
     if not all(each.__class__ in _PRIMITIVES for each in members.items):
         return None
-    keys = {key_of(each) for each in members.items}
+    keys = {number_key(each) for each in members.items}
     element = plans[0].run
     if not keys:
         return constant(value=False)
-    return Plan(lambda frame: key_of(element(frame)) in keys)
+    return Plan(lambda frame: number_key(element(frame)) in keys)
 
 
 def plan_call(function: str, overloads: tuple[Overload, ...], plans: list[Plan]) -> Plan:
@@ -177,6 +178,33 @@ def plan_call(function: str, overloads: tuple[Overload, ...], plans: list[Plan])
     if len(runs) == 2:  # noqa: PLR2004 - a call with two arguments
         return Plan(_binary(runs[0], runs[1], invoke, cost))
     return Plan(_other(runs, invoke, cost))
+
+
+PATTERN_FUNCTIONS: Final = frozenset(("matches", "find", "findAll"))
+"""The functions whose pattern is compiled once and for all where it is constant."""
+
+
+def plan_search(function: str, overloads: tuple[Overload, ...], plans: list[Plan]) -> Plan:
+    """
+    Plan a search for a constant pattern.
+
+    Raises:
+        CelError: The pattern does not compile.
+    """
+    if isinstance(plans[1].value, str):
+        compiled(plans[1].value)
+    made = plan_call(function, overloads, plans)
+
+    def run(frame: Frame) -> Value:
+        try:
+            return made.run(frame)
+        except CelError as error:
+            # With a constant pattern the server does not tell the types.
+            if error.text.startswith(f"{NO_SUCH_OVERLOAD}: {function}"):
+                raise CelError(NO_SUCH_OVERLOAD) from None
+            raise
+
+    return Plan(run)
 
 
 def _not_strictly_false(inner: Run) -> Run:
@@ -235,7 +263,7 @@ def _dispatch(function: str, overloads: tuple[Overload, ...]) -> Callable[..., V
     if len(overloads) == 1 or not overloads[0].is_guarded:
         only = overloads[0]
         if only.implementation is None:
-            return _missing(function)
+            return _unbound(function)
         return _guarded(function, only) if only.is_guarded else _demanding(only.implementation)
 
     def invoke(*args: Value) -> Value:
@@ -262,9 +290,9 @@ def _demanding(implementation: Callable[..., Value]) -> Callable[..., Value]:
     return lambda *args: demand(implementation(*args))
 
 
-def _missing(function: str) -> Callable[..., Value]:
-    def invoke(*_: Value) -> Value:
-        raise CelError(f"{NO_SUCH_OVERLOAD}: {function}")
+def _unbound(function: str) -> Callable[..., Value]:
+    def invoke(*args: Value) -> Value:
+        raise _mismatch(function, args)
 
     return invoke
 

@@ -43,7 +43,7 @@ from espalier.schema.cel.types import (
     type_of_type,
     unwrap_optional,
 )
-from espalier.schema.cel.values import type_of
+from espalier.schema.cel.values import UnsupportedError, type_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,7 +266,7 @@ class _Checker:
             found = self.type_of(checked)
             if index in node.optional_indices:
                 found = self.unwrapped(checked, found)
-            element = self.joined(checked, element, found)
+            element = self.joined(element, found)
         return replace(node, elements=tuple(elements)), list_of(
             element or self.overloading.variable()
         )
@@ -277,13 +277,11 @@ class _Checker:
             self.mismatch(node, optional_of(inner), inner)
         return inner
 
-    def joined(self, node: Node, before: CelType | None, found: CelType) -> CelType:
+    def joined(self, before: CelType | None, found: CelType) -> CelType:
         if before is None:
             return found
-        if self.known.unify((before,), (found,)):
-            return most_general(before, found)
-        self.mismatch(node, before, found)
-        return ERROR
+        # What does not go together is found wrong later, unless it becomes a text.
+        return most_general(before, found) if self.known.unify((before,), (found,)) else DYN
 
     def map(self, node: MapLiteral) -> tuple[Node, CelType]:
         keys: CelType | None = None
@@ -292,20 +290,23 @@ class _Checker:
         for entry in node.entries:
             key = self.check(entry.key) if isinstance(entry.key, Node) else entry.key
             if isinstance(key, Node):
-                keys = self.joined(key, keys, self.type_of(key))
+                keys = self.joined(keys, self.type_of(key))
             value = self.check(entry.value)
             found = self.type_of(value)
             if entry.is_optional:
                 found = self.unwrapped(value, found)
-            values = self.joined(value, values, found)
+            values = self.joined(values, found)
             entries.append(replace(entry, key=key, value=value))
         made = map_of(keys or self.overloading.variable(), values or self.overloading.variable())
         return replace(node, entries=tuple(entries)), made
 
     def struct(self, node: StructLiteral) -> tuple[Node, CelType]:
         name = node.name.removeprefix(".")
+        if name.startswith("google."):
+            raise UnsupportedError("it makes a message")
         if not self.declarations.fields.has(name):
-            self.undeclared(node, node.name)
+            # The server points at the brace.
+            self.undeclared(replace(node, at=node.at + len(node.name)), node.name)
             return node, ERROR
         entries = []
         for entry in node.entries:

@@ -7,6 +7,7 @@ import datetime as dt
 import re
 import zoneinfo
 from collections.abc import Callable, Mapping
+from decimal import Decimal
 from fractions import Fraction
 
 from espalier.schema.cel.values import (
@@ -194,10 +195,9 @@ def write_duration(duration: Duration) -> str:
         Go, ``strconv.FormatFloat`` of ``Duration.Seconds``.
     """
     whole, rest = divmod(abs(duration.nanoseconds), NANOSECONDS)
-    sign = -1 if duration.nanoseconds < 0 else 1
-    seconds = sign * (float(whole) + float(rest) / 1e9)
-    text = f"{seconds:.17g}" if "e" in repr(seconds) else repr(seconds)
-    return text.removesuffix(".0") + "s"
+    seconds = float(whole) + float(rest) / 1e9
+    digits = f"{Decimal(repr(seconds)):f}".removesuffix(".0")
+    return f"{'-' if duration.nanoseconds < 0 else ''}{digits}s"
 
 
 def write_timestamp(timestamp: Timestamp) -> str:

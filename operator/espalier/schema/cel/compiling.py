@@ -18,11 +18,11 @@ from espalier.schema.cel.escaping import escape
 from espalier.schema.cel.literals import literal_issues
 from espalier.schema.cel.objects import Declaration, SelfTypes, declare
 from espalier.schema.cel.parsing import ParseError, UnreadableError, parse
-from espalier.schema.cel.planning import Program, UnsupportedError, plan
+from espalier.schema.cel.planning import Program, plan
 from espalier.schema.cel.schemavalues import with_type_and_metadata
 from espalier.schema.cel.syntax import Issue, Source
 from espalier.schema.cel.types import BOOL, STRING, CelType, optional_of
-from espalier.schema.cel.values import CelError
+from espalier.schema.cel.values import CelError, UnsupportedError
 from espalier.schema.fieldpaths import resolve
 from espalier.schema.model import Structural
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from espalier.schema.cel.values import (
+    CelError,
     ListValue,
     Opaque,
     Optional,
@@ -183,7 +184,10 @@ def _flattened(args: Args, _: Value) -> int:
 
 def _compared_with_itself(index: int) -> Cost:
     def cost(args: Args, _: Value) -> int:
-        values: ListValue = args[index]
+        values: ListValue | None = args[index]
+        if values is None:
+            # The server stumbles over an error where it expects a list.
+            raise CelError(_NO_LIST)
         count = len(values)
         is_text = bool(count) and isinstance(values.items[0], (str, bytes))
         return int(count * count * (2.1 if is_text else 2.0)) + 1 + LIST_COST
@@ -191,6 +195,9 @@ def _compared_with_itself(index: int) -> Cost:
     return cost
 
 
+_NO_LIST: Final = (
+    "internal error: interface conversion: *types.Err is not traits.Lister: missing method Add"
+)
 _KINDS: Final = ("int", "uint", "double", "bool", "string", "bytes")
 _TIMES: Final = ("google.protobuf.Duration", "google.protobuf.Timestamp")
 _TRACKED: Final[Mapping[str, Cost]] = {

@@ -9,10 +9,17 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
+from espalier.schema.cel.authorizing import AUTHORIZATION
+from espalier.schema.cel.lists import LISTS
+from espalier.schema.cel.namedformats import FORMATS
+from espalier.schema.cel.network import CIDRS, IPS
 from espalier.schema.cel.optionals import INSERTION, OPTIONALS
+from espalier.schema.cel.quantities import QUANTITIES
 from espalier.schema.cel.regexes import REGEXES
+from espalier.schema.cel.semvers import SEMVERS
 from espalier.schema.cel.signatures import Library, merge
 from espalier.schema.cel.standard import STANDARD
+from espalier.schema.cel.texts import TEXTS
 from espalier.schema.cel.types import (
     BOOL,
     BYTES,
@@ -32,8 +39,25 @@ from espalier.schema.cel.types import (
     optional_of,
     param,
 )
+from espalier.schema.cel.urls import URLS
 
-FUNCTIONS: Final[Library] = merge((STANDARD, REGEXES, OPTIONALS, INSERTION))
+FUNCTIONS: Final[Library] = merge(
+    (
+        STANDARD,
+        URLS,
+        REGEXES,
+        AUTHORIZATION,
+        OPTIONALS,
+        QUANTITIES,
+        TEXTS,
+        IPS,
+        CIDRS,
+        FORMATS,
+        INSERTION,
+        SEMVERS,
+        *LISTS,
+    )
+)
 """All functions; stored rules may use them."""
 
 # The server lets no new rule use what the version before it lacks.

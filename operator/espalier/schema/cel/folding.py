@@ -6,6 +6,7 @@ Source:
 """
 
 from collections.abc import Iterator
+from typing import Final
 
 from espalier.schema.cel.attributes import Run
 from espalier.schema.cel.frames import UNSET, Frame
@@ -21,6 +22,20 @@ from espalier.schema.cel.values import (
     is_map,
     type_of,
 )
+
+_GO_NAMES: Final = {
+    "bool": "types.Bool",
+    "bytes": "types.Bytes",
+    "double": "types.Double",
+    "int": "types.Int",
+    "null_type": "types.Null",
+    "string": "types.String",
+    "uint": "types.Uint",
+    "google.protobuf.Duration": "types.Duration",
+    "google.protobuf.Timestamp": "types.Timestamp",
+    "optional_type": "*types.Optional",
+    "type": "*types.Type",
+}
 
 
 class Fold:
@@ -109,7 +124,7 @@ class Fold:
                 return ((key, None) for key in over.each_key())
             return ((key, over.find(key)[0]) for key in over.each_key())
         if not is_list(over):
-            kind = type_of(over).name
+            kind = _GO_NAMES.get(type_of(over).name, type_of(over).name)
             if self._variable2 is None:
                 raise CelError(f"got '{kind}', expected iterable type")
             raise CelError(f"unsupported comprehension range type: {kind}")

@@ -94,7 +94,9 @@ class FormatError(Exception):
         self.node = node
 
 
-def _interpret(text: str, count: int, write: Callable[[Clause, int], str]) -> tuple[str, int]:
+def _interpret(
+    text: str, count: int, write: Callable[[Clause, int], str], *, is_static: bool = False
+) -> tuple[str, int]:
     """
     Replace the clauses of a text.
 
@@ -113,9 +115,10 @@ def _interpret(text: str, count: int, write: Callable[[Clause, int], str]) -> tu
             written.append("%")
             at = start + 2
             continue
-        if used >= count:
+        is_at_end = start + 1 >= len(text)
+        if used >= count and not (is_at_end and is_static):
             raise FormatError(f"index {used} out of range")
-        if start + 1 >= len(text):
+        if is_at_end:
             raise FormatError("unexpected end of string")
         clause, at = _clause(text, start + 1)
         written.append(write(clause, used))
@@ -212,18 +215,20 @@ def _fixed(value: Value, precision: int) -> str:
 
 def _scientific(value: Value, precision: int) -> str:
     # The server writes for people of the United States.
+    # What is given as the precision is a width to it.
     number = float(value)
     found = _special(number)
     if found is not None:
-        return found
-    mantissa, _, exponent = f"{number:.{precision}e}".partition("e")
-    power = "".join(_SUPERSCRIPTS[char] for char in f"{int(exponent):03d}".lstrip("+"))
-    sign = "⁻" if int(exponent) < 0 else ""
+        return found.rjust(precision)
+    mantissa, _, exponent = f"{number:.{_DEFAULT_PRECISION}e}".partition("e")
+    sign = "\u207b" if int(exponent) < 0 else ""
     digits = "".join(_SUPERSCRIPTS[char] for char in f"{abs(int(exponent)):02d}")
-    return f"{mantissa}\u202f\u00d7\u202f10{sign}{digits}" if power else mantissa
+    return f"{mantissa}\u00d710{sign}{digits}".rjust(precision)
 
 
-_SUPERSCRIPTS: Final = dict(zip("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻", strict=True))
+_SUPERSCRIPTS: Final = dict(
+    zip("0123456789", "\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079", strict=True)
+)
 
 
 def _show(value: Value) -> str:
@@ -299,7 +304,7 @@ def _issues(call: Call, text: str, args: tuple[Node, ...], checked: Checked) -> 
         return ""
 
     try:
-        _, used = _interpret(text, len(args), write)
+        _, used = _interpret(text, len(args), write, is_static=True)
     except FormatError as error:
         yield Issue((error.node or call).at, error.text)
         return

@@ -154,9 +154,9 @@ def _entry(entry: Entry, inner: Callable[[Node], Node]) -> Entry:
     return replace(entry, key=key, value=inner(entry.value))
 
 
-def _name(node: Node, complaint: str = "argument is not an identifier") -> str:
+def _name(node: Node) -> str:
     if not isinstance(node, Ident):
-        raise MacroError(node.at, complaint)
+        raise MacroError(node.at, "argument is not an identifier")
     return node.name
 
 
@@ -190,12 +190,7 @@ def _exists(make: Maker, target: Node, args: tuple[Node, ...]) -> Node:
 
 
 def _exists_one(make: Maker, target: Node, args: tuple[Node, ...]) -> Node:
-    if len(args) == 2:  # noqa: PLR2004 - one variable and the test
-        name = _name(args[0], "argument must be a simple name")
-        _refuse_accumulator(name, args[0])
-        names = (name, "")
-    else:
-        names = _two_names(args)
+    names = _two_names(args)
     more = make.call("_+_", make.ident(), make.literal(1))
     step = make.call("_?_:_", args[-1], more, make.ident())
     fold = make.fold(target, names, make.literal(0), make.literal(value=True), step)
@@ -258,7 +253,6 @@ def _sort_by(make: Maker, target: Node, args: tuple[Node, ...]) -> Node:
 _MACROS: Final[Mapping[tuple[str, int], Callable[[Maker, Node, tuple[Node, ...]], Node]]] = {
     ("all", 3): _all,
     ("exists", 3): _exists,
-    ("existsOne", 2): _exists_one,
     ("existsOne", 3): _exists_one,
     ("exists_one", 3): _exists_one,
     ("transformList", 3): _transform_list,

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from espalier.schema.cel.escaping import escape
+from espalier.schema.cel.escaping import RESERVED, escape
 from espalier.schema.cel.schemavalues import with_type_and_metadata
 from espalier.schema.cel.types import (
     BOOL,
@@ -214,7 +214,10 @@ class SelfTypes:
         """
         Find the type of a field.
         """
-        declared = self._objects[type_name].fields.get(field)
+        fields = self._objects[type_name].fields
+        declared = fields.get(field)
+        if declared is None and field in RESERVED:
+            declared = fields.get(f"__{field}__")
         return None if declared is None else self._named(declared, f"{type_name}.{field}")
 
     def _named(self, declared: Declaration, name: str) -> CelType:

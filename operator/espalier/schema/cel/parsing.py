@@ -26,6 +26,7 @@ _WORDS: Final = {
     "map() variable name must be a simple identifier": "argument is not an identifier",
     "filter() variable name must be a simple identifier": "argument is not an identifier",
 }
+_ACCUMULATOR_NAME: Final = "variable name cannot be __result__"
 _TOO_DEEP: Final = "recursion"
 
 
@@ -85,6 +86,9 @@ def _translated(told: str, source: Source) -> Exception:
         if match:
             at = _offset(source, int(match.group(1)), int(match.group(2)) - 1)
             text = match.group(3)
+            if text.endswith(_ACCUMULATOR_NAME):
+                text = "iteration variable overwrites accumulator variable"
+                at = source.text.find(_ACCUMULATOR_NAME.split()[-1])
             issues.append(Issue(at, _WORDS.get(text, text)))
     return ParseError(issues) if issues else UnreadableError(told.split("\n", maxsplit=1)[0])
 

@@ -22,6 +22,7 @@ from espalier.schema.cel.attributes import (
 )
 from espalier.schema.cel.calling import (
     CONVERSIONS,
+    PATTERN_FUNCTIONS,
     Plan,
     constant,
     plan_call,
@@ -29,6 +30,7 @@ from espalier.schema.cel.calling import (
     plan_logic,
     plan_membership,
     plan_optional_or,
+    plan_search,
 )
 from espalier.schema.cel.checking import Checked
 from espalier.schema.cel.costs import LIST_COST, MAP_COST
@@ -49,6 +51,7 @@ from espalier.schema.cel.values import (
     ListValue,
     MapValue,
     Optional,
+    UnsupportedError,
     Value,
     key_of,
     show,
@@ -69,12 +72,6 @@ class Program:
 
     run: Run
     slots: int
-
-
-class UnsupportedError(Exception):
-    """
-    An expression uses what the evaluator does not have, though API servers do.
-    """
 
 
 def plan(checked: Checked) -> Program:
@@ -153,6 +150,8 @@ class _Planner:
             found = plan_membership(plans)
             if found is not None:
                 return found
+        if node.function in PATTERN_FUNCTIONS and plans[1].is_constant:
+            return plan_search(node.function, overloads, plans)
         made = plan_call(node.function, overloads, plans)
         if node.function in CONVERSIONS and len(plans) == 1 and plans[0].is_constant:
             return constant(made.run(_no_frame()))
@@ -191,10 +190,13 @@ class _Planner:
         optional = node.optional_indices
 
         def run(frame: Frame) -> Value:
+            try:
+                items = _present(runs, optional, frame)
+            except CelError:
+                frame.charge(LIST_COST)
+                raise
             frame.charge(LIST_COST)
-            if not optional:
-                return ListValue([each(frame) for each in runs])
-            return ListValue(_present(runs, optional, frame))
+            return ListValue(items)
 
         if all(each.is_constant for each in plans) and not optional:
             return constant(ListValue([each.value for each in plans]))
@@ -211,8 +213,13 @@ class _Planner:
             entries.append((key.run, value.run, entry.is_optional))
 
         def run(frame: Frame) -> Value:
+            try:
+                made = _made_map(entries, frame)
+            except CelError:
+                frame.charge(MAP_COST)
+                raise
             frame.charge(MAP_COST)
-            return _made_map(entries, frame)
+            return made
 
         if all(each.is_constant for each in plans) and not any(each[2] for each in entries):
             return constant(run(_no_frame()))
@@ -271,6 +278,8 @@ def _no_frame() -> Frame:
 
 
 def _present(runs: list[Run], optional: frozenset[int], frame: Frame) -> list[Value]:
+    if not optional:
+        return [each(frame) for each in runs]
     found = []
     for index, each in enumerate(runs):
         value = each(frame)

@@ -298,6 +298,9 @@ def with_type_and_metadata(node: Structural) -> Structural:
         apiextensions-apiserver, ``pkg/apiserver/schema/cel/model/schemas.go``.
     """
     metadata = node.properties.get("metadata", Structural())
+    if _says_all_itself(node, metadata):
+        # Then the server leaves the names as they are, however long they may be.
+        return node
     names = {
         "name": _name_node(metadata.properties.get("name"), _MAX_NAME),
         # A suffix of one byte at least is added to it.
@@ -311,6 +314,16 @@ def with_type_and_metadata(node: Structural) -> Structural:
     }
     members: dict[str, Any] = {name: getattr(node, name) for name in Structural.__slots__}
     return Structural(**{**members, "properties": properties})
+
+
+def _says_all_itself(node: Structural, metadata: Structural) -> bool:
+    texts = (
+        *(node.properties.get(name) for name in ("kind", "apiVersion")),
+        *(metadata.properties.get(name) for name in ("name", "generateName")),
+    )
+    return metadata.type == "object" and all(
+        text is not None and text.type == "string" for text in texts
+    )
 
 
 def _name_node(declared: Structural | None, max_length: int) -> Structural:

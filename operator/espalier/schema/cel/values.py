@@ -8,7 +8,7 @@ still ignore them.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, ClassVar, Final, NamedTuple, TypeAlias
 
 from espalier.findings import quote, render_value
 from espalier.schema.cel.types import (
@@ -72,6 +72,12 @@ class TimeLimitError(BudgetError):
     """
 
 
+class UnsupportedError(Exception):
+    """
+    An expression uses what cannot be evaluated here, though API servers can.
+    """
+
+
 class Failure(NamedTuple):
     """
     An error in place of a value; whoever uses it raises.
@@ -131,7 +137,7 @@ class Opaque:
     """
 
     __slots__ = ()
-    type: CelType
+    type: ClassVar[CelType]
 
     def size(self) -> int | None:
         """
@@ -183,6 +189,8 @@ class MapValue:
         Look a key up; numbers that are equal are one key.
         """
         found = self.entries.get(key_of(key))
+        if found is None and isinstance(key, float):
+            found = self.entries.get(number_key(key))
         return (None, False) if found is None else (found[1], True)
 
     def each_key(self) -> Iterator[Value]:
@@ -261,6 +269,15 @@ def key_of(value: Value) -> Any:
     """
     Make what is equal for equal keys of maps: a hashable value.
     """
+    if isinstance(value, float):
+        return ("double", value)
+    return number_key(value)
+
+
+def number_key(value: Value) -> Any:
+    """
+    Make what is equal for equal scalars: numbers of different types may be equal.
+    """
     match value:
         case bool():
             return ("bool", value)
@@ -282,7 +299,9 @@ def show(value: Value) -> str:
     """
     match value:
         case None:
-            return "NULL_VALUE"
+            return "0"
+        case Uint():
+            return str(int(value))
         case bool() | int() | float():
             return render_value(value)
         case str():
