@@ -99,3 +99,25 @@ def test_schemas_too_deep_for_rules_here_are_not_refused() -> None:
         schema = {"type": "object", "properties": {"a": schema}}
     schema["x-kubernetes-validations"] = [{"rule": "self.nothing"}]
     assert _refusals(schema) == []
+
+
+@pytest.mark.parametrize("is_embedded", [False, True])
+def test_names_that_a_schema_declares_whole_are_as_long_as_it_says(*, is_embedded: bool) -> None:
+    text = {"type": "string"}
+    schema: dict[str, Any] = {
+        "type": "object",
+        "properties": {
+            "metadata": {"type": "object", "properties": {"name": text}},
+            "kind": text,
+            "apiVersion": text,
+            "l": {"type": "array", "maxItems": 200, "items": {"type": "string", "maxLength": 3}},
+        },
+        "x-kubernetes-validations": [{"rule": "self.l.all(x, self.metadata.name.contains(x))"}],
+    }
+    root = schema
+    if is_embedded:
+        schema["x-kubernetes-embedded-resource"] = True
+        root = {"type": "object", "properties": {"e": schema}}
+    assert _refusals(root) == []
+    schema["properties"]["metadata"]["properties"]["generateName"] = text
+    assert any("estimated rule cost exceeds" in each for each in _refusals(root))
