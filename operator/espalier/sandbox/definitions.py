@@ -189,6 +189,9 @@ def _preserve_causes(new: Definition, old: Definition | None) -> Iterator[Cause]
     path = "spec.preserveUnknownFields"
     if any(_has_default(version.schema) for version in new.versions):
         yield _invalid(path, True, "must be false in order to use defaults in the schema")
+    if new.conversion != "None":
+        text = "must be None if spec.preserveUnknownFields is true"
+        yield _invalid("spec.conversion.strategy", new.conversion, text)
     if old is None or not old.preserve_unknown_fields:
         text = (
             "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in "
