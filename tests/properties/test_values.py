@@ -12,6 +12,7 @@ from espalier.schema import Nulls, Profile, Structural
 from espalier.schema.embedding import EmbeddedResources
 from espalier.schema.fillings import pruned_defaults
 from tests.differential.strategies import loose, metadata, objects, roots, values
+from tests.properties import dense
 
 profiles = st.sampled_from(Profile)
 
@@ -28,13 +29,16 @@ def pairs(draw: st.DrawFn) -> tuple[Structural, JSON]:
     """
     A schema that can be read, and a value: near it, or of any shape.
     """
-    raw = draw(roots())
+    is_dense = draw(dense.often)
+    raw = draw(dense.objects(depth=3) if is_dense else roots())
     try:
         parsed = schema.parse(raw, profile=Profile.APISERVER)
     except SchemaParseError:
         parsed = None
     assume(parsed is not None)
     assert parsed is not None
+    if is_dense:
+        return parsed, draw(dense.near(raw))
     return parsed, draw(st.one_of(objects(raw), values(raw), loose))
 
 
