@@ -95,6 +95,17 @@ def test_the_proposals_filter_metadata_and_then_apply_its_schema() -> None:
     assert found.filled == (("metadata", "name"),)
 
 
+def test_the_server_decodes_metadata_and_then_fills_in_its_defaults() -> None:
+    named: JSON = {"type": "object", "properties": {"name": {"type": "string", "default": "n"}}}
+    raw: JSON = {"type": "object", "properties": {"metadata": named}}
+
+    found = normalizer(raw, Profile.APISERVER)({"metadata": {"odd": 1, "uid": "u", "name": ""}})
+
+    assert found.value == {"metadata": {"uid": "u", "name": "n"}}
+    assert found.removed == (("metadata", "odd"),)
+    assert found.filled == (("metadata", "name"),)
+
+
 def test_a_null_root_takes_its_default_in_the_proposals() -> None:
     raw: JSON = {"type": "object", "default": {"z": 1}, "properties": {"a": STRING}}
 

@@ -150,7 +150,7 @@ def _check_validation(
     path: Path,
     errors: list[FieldError],
     *,
-    skip_any_of: bool = False,
+    skip_any_of: bool,
     skip_in_all_of: bool = False,
 ) -> None:
     for below, member in validation.junctors():
