@@ -221,3 +221,25 @@ def test_a_default_is_pruned_as_the_server_does_when_it_begins_to_serve() -> Non
     }
     assert sorted(normalized.filled) == [("a",), ("e",), ("m", "k")]
     assert normalized.removed == ()
+
+
+@pytest.mark.parametrize(
+    ("metadata", "told"),
+    [
+        ({"annotations": [], "creationTimestamp": ""}, 'parsing time ""'),
+        ({"labels": 1, "annotations": []}, "ObjectMeta.annotations of type map[string]string"),
+        (
+            {"finalizers": 1, "managedFields": [{"manager": 1}, {"time": "x"}]},
+            'parsing time "x"',
+        ),
+        (
+            {"creationTimestamp": 1, "annotations": []},
+            "cannot unmarshal number into Go struct field ObjectMeta.creationTimestamp",
+        ),
+    ],
+)
+def test_a_bad_time_is_told_of_before_the_first_wrong_type(metadata: JSON, told: str) -> None:
+    with pytest.raises(MalformedValueError) as caught:
+        schema.decode_metadata(metadata, drop_malformed=False)
+
+    assert told in str(caught.value)

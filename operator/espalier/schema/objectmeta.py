@@ -75,12 +75,24 @@ def decode_metadata(metadata: JSON, *, drop_malformed: bool) -> Decoded:
             value = field.decode(metadata[name], f"ObjectMeta.{name}")
         except MalformedValueError:
             if not drop_malformed:
+                _check_times(metadata)
                 raise
             unknown = tuple(path for path in unknown if path[0] != name)
         else:
             if value is not None:
                 kept[name] = value
     return Decoded(kept, tuple(sorted(unknown, key=render_path)))
+
+
+def _check_times(metadata: dict[str, JSON]) -> None:
+    # Go goes on after a wrong type, and tells of the first one only in the end. A time reads
+    # itself: what is wrong with one ends the decoding.
+    for name in ("creationTimestamp", "deletionTimestamp"):
+        _time(metadata.get(name), f"ObjectMeta.{name}")
+    entries = metadata.get("managedFields")
+    for entry in entries if isinstance(entries, list) else ():
+        if isinstance(entry, dict):
+            _time(entry.get("time"), "ManagedFieldsEntry.managedFields.time")
 
 
 def _not_an_object(metadata: JSON, *, from_storage: bool) -> MalformedValueError:
