@@ -8,13 +8,14 @@ from dataclasses import replace
 
 import click
 
+from espalier import crd
 from espalier.cli.judging import Judge, Judged, judge_sources, name_of, problem_of
 from espalier.cli.options import Target, profiled, reporting, targeting
 from espalier.cli.reading import expand, read_documents
-from espalier.cli.results import Column, Level, Result, Table, counted
+from espalier.cli.results import Column, Level, Problem, Result, Table, counted
 from espalier.cli.terminal import Advance, Terminal
 from espalier.cli.verdicts import Verdict, is_definition
-from espalier.errors import SourceError
+from espalier.errors import MalformedDefinitionError, SourceError
 from espalier.paths import JSON
 from espalier.schema import Profile
 
@@ -97,10 +98,30 @@ def _read_olds(named: str, judged: Judged) -> dict[str, JSON]:
         for source in expand([named]):
             for document in read_documents(source):
                 if is_definition(document):
-                    olds[name_of(document.value)] = document.value
+                    olds[name_of(document.value)] = _as_established(document.value)
     except SourceError as error:
         judged.problems.append(problem_of(error))
+    except MalformedDefinitionError as error:
+        judged.problems.append(Problem(source=named, message=str(error)))
     return olds
+
+
+def _as_established(manifest: JSON) -> JSON:
+    # In a file nobody writes the status; whoever replaces a definition has one that is served.
+    if not isinstance(manifest, dict) or "status" in manifest:
+        return manifest
+    match manifest:
+        case {"spec": {"names": dict(names)}}:
+            stored: list[JSON] = [
+                version.name
+                for version in crd.read_definition(manifest).versions
+                if version.storage
+            ]
+            conditions: list[JSON] = [{"type": "Established", "status": "True"}]
+            status: dict[str, JSON] = {"conditions": conditions, "storedVersions": stored}
+            return {**manifest, "status": {**status, "acceptedNames": names}}
+        case _:
+            return manifest
 
 
 def _result_of(judged: Judged, profile: Profile) -> Result:

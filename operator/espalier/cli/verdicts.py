@@ -91,7 +91,10 @@ def judge(document: Document, *, profile: Profile, old: JSON = None) -> Verdict:
         is_update=old is not None,
         findings=_in_order((*structural[profile], *fresh, *others)),
         unchecked=tuple(v.name for v in definition.versions if v.schema is None),
-        condition=crd.nonstructural_condition(definition),
+        # What is structural to servers carries none, and that is known by now.
+        condition=crd.nonstructural_condition(definition)
+        if structural[Profile.APISERVER]
+        else None,
     )
 
 
@@ -145,8 +148,7 @@ class _Judge:
 
     def refusals(self) -> Iterator[Finding]:
         act = "create" if self.old is None else "update"
-        judge = schema.default_judge(profile=Profile.APISERVER)
-        for found in crd.check_definition(self.document.value, self.old, judge=judge):
+        for found in crd.check_definition(self.document.value, self.old):
             text = f"the API server refuses to {act} it: {found}"
             made = self._finding(f"{act}/{found.error.origin or 'rule'}", found.v1_path, text)
             yield replace(made, hint=crd.hint_for(found, self.document.value))
