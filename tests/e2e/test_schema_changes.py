@@ -75,3 +75,47 @@ def test_a_dropped_field_is_kept_until_its_loss_is_accepted(crd: MakeCrd) -> Non
     eventually(gone)
     vases.wait_until_current()
     assert vases.stored()["plain"]["spec"] == {"size": 2, "colour": "green"}
+
+
+def unserved(crd: Crd, old: Mapping[str, object], new: Mapping[str, object]) -> None:
+    """
+    Store objects at a version, and serve it no more.
+    """
+    versions = [version("v1alpha1", schema(old)), version("v1", schema(new))]
+    crd.create(versions, storage="v1alpha1")
+    crd.add("v1alpha1", *(crd.object("v1alpha1", f"o{n}", spec={"size": n}) for n in range(5)))
+    versions[0] = version("v1alpha1", schema(old), served=False)
+    crd.set_versions(versions, storage="v1")
+
+
+def test_objects_at_a_version_that_is_not_served_any_more_move_if_nothing_is_lost(
+    crd: MakeCrd,
+) -> None:
+    urns = crd("urns")
+    unserved(urns, PLAIN, WITH_DEFAULT)
+    urns.label(mode="enforce")
+    urns.wait_until_current()
+    assert urns.stored_at() == {"v1": 5}
+    assert urns.stored_versions() == ["v1"]
+
+
+def test_what_only_the_unserved_version_specifies_stops_the_run(crd: MakeCrd) -> None:
+    bowls = crd("bowls")
+    unserved(bowls, WITH_NOTE, PLAIN)
+    before = bowls.raw()
+    bowls.plane.api.merge(bowls.path, {"metadata": {"labels": {"espalier.dev/mode": "observe"}}})
+    observed = bowls.wait_for(CURRENT, "False", "Observed")
+    assert (
+        "What is stored at v1alpha1 cannot be seen, since it is not served" in (observed["message"])
+    )
+    # By default the older version has stored a colour with each object.
+    bowls.label(mode="enforce")
+    lost = bowls.wait_for(CURRENT, "False", "WouldLoseData")
+    assert "colour" in lost["message"]
+    assert bowls.raw() == before
+
+    bowls.label(loss="accept")
+    bowls.wait_until_current()
+    assert {str(obj["spec"]) for obj in bowls.stored().values()} == {
+        str({"size": n}) for n in range(5)
+    }
