@@ -111,8 +111,9 @@ def _metadata(new: Internal, old: Internal | None) -> Iterator[FieldError]:
         return
     generate = new.metadata_text("generateName")
     if generate:
-        # The server adds to it, so it may end with a dash.
-        shown = generate[:-1] + "a" if generate.endswith("-") else generate
+        # The server adds to it, so it may end with a dash; it takes two characters for that one.
+        is_cut = len(generate) > 1 and generate.endswith("-")
+        shown = f"{generate[:-2]}a" if is_cut else generate
         for error in _name_errors(generate, shown, new):
             yield faults.invalid((*path, "generateName"), generate, error)
     if not new.name:
