@@ -27,16 +27,26 @@ def test_an_object_is_normal_if_nothing_is_to_be_done(
 
 
 @pytest.mark.parametrize(
-    "value",
-    [[], {"kind": 5}, {"apiVersion": 5}, {"apiVersion": "a/b/c"}, {"metadata": {"name": 5}}],
+    ("value", "text"),
+    [
+        ([], "json: cannot unmarshal array into Go value of type map[string]interface {}"),
+        ({"kind": 5}, ".kind accessor error: 5 is of the type int64, expected string"),
+        ({"apiVersion": 5}, ".apiVersion accessor error: 5 is of the type int64, expected string"),
+        ({"apiVersion": "a/b/c"}, "unexpected GroupVersion string: a/b/c"),
+        (
+            {"metadata": {"name": 5}},
+            "json: cannot unmarshal number into Go struct field ObjectMeta.name of type string",
+        ),
+    ],
     ids=str,
 )
-def test_what_cannot_be_decoded_is_not_normal_and_refused(value: JSON) -> None:
+def test_what_cannot_be_decoded_is_not_normal_and_refused(value: JSON, text: str) -> None:
     normalize = normalizer(PLAIN, Profile.APISERVER)
 
     assert not normalize.is_normal(value)
-    with pytest.raises(MalformedValueError):
+    with pytest.raises(MalformedValueError) as raised:
         normalize(value)
+    assert str(raised.value) == text
 
 
 def test_malformed_metadata_is_salvaged_only_if_one_says_so() -> None:
