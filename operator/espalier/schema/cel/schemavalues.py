@@ -313,7 +313,8 @@ def with_type_and_metadata(node: Structural) -> Structural:
         "metadata": Structural(type="object", properties=names),
     }
     members: dict[str, Any] = {name: getattr(node, name) for name in Structural.__slots__}
-    return Structural(**{**members, "properties": properties})
+    # Items get lost on the way: what is a resource is no list to the server.
+    return Structural(**{**members, "properties": properties, "items": None})
 
 
 def _says_all_itself(node: Structural, metadata: Structural) -> bool:
