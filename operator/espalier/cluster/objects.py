@@ -2,16 +2,16 @@
 Stored objects over HTTP. The hot path: pages are not decoded before somebody wants an object.
 """
 
-import base64
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any, TypeVar, overload
 
 import msgspec
 
 from espalier.cluster import answers
-from espalier.cluster.numbers import decode_json, encode_json
-from espalier.cluster.places import FIELD_MANAGER, collection_path, object_path, segment
+from espalier.cluster.numbers import decode_json
+from espalier.cluster.places import FIELD_MANAGER, collection_path, object_path, segment, token_from
 from espalier.cluster.requests import (
     JSON_PATCH_TYPE,
     JSON_TYPE,
@@ -38,6 +38,9 @@ MAX_PAGE_BYTES = 16 * 1024 * 1024
 An object has at most some 3 MiB, so a page of one always fits; larger pages are cut down. Decoded
 objects take up to ten times their bytes, and a page of a legacy definition is held whole.
 """
+
+
+_AS_US: Mapping[str, str] = MappingProxyType({"fieldManager": FIELD_MANAGER})
 
 
 class _ListMetadata(msgspec.Struct, rename="camel"):
@@ -147,14 +150,14 @@ class HttpObjects:
         Make a token by which a list goes on right behind an object, whether it is there or not.
         """
         place = key.name if namespace else str(key)
-        return _token(f"{place}\0")
+        return token_from(f"{place}\0")
 
     def token_after_namespace(self, name: str) -> str:
         """
         Make a token by which a list of all namespaces goes on behind one of them.
         """
         # All keys in it begin with its name and a slash; this is the first text after those.
-        return _token(f"{name}{chr(ord('/') + 1)}")
+        return token_from(f"{name}{chr(ord('/') + 1)}")
 
     async def get_object(self, resource: Resource, key: ObjectKey) -> dict[str, JSON]:
         """
@@ -172,8 +175,7 @@ class HttpObjects:
         metadata: dict[str, JSON] = {"uid": uid}
         if resource_version is not None:
             metadata["resourceVersion"] = resource_version
-        call = _patch_call(resource, key, metadata)
-        call = replace(call, query={"fieldManager": FIELD_MANAGER}, accept=PARTIAL_TYPE)
+        call = _patch_call(resource, key, metadata, query=_AS_US, accept=PARTIAL_TYPE)
         return (await self._client.fetch(call, _written)).metadata.resource_version
 
     async def try_rewrite(
@@ -182,8 +184,8 @@ class HttpObjects:
         """
         Do the same as a dry run; nothing is stored.
         """
-        call = _patch_call(resource, key, {"uid": uid, "resourceVersion": resource_version})
-        call = replace(call, query={"fieldManager": FIELD_MANAGER, "dryRun": "All"})
+        metadata: dict[str, JSON] = {"uid": uid, "resourceVersion": resource_version}
+        call = _patch_call(resource, key, metadata, query={**_AS_US, "dryRun": "All"})
         return read_object(await self._client.send(call), resource, call.attempt)
 
     async def annotate(
@@ -203,8 +205,7 @@ class HttpObjects:
             "resourceVersion": resource_version,
             "annotations": {**annotations},
         }
-        call = _patch_call(resource, key, metadata)
-        call = replace(call, query={"fieldManager": FIELD_MANAGER}, accept=PARTIAL_TYPE)
+        call = _patch_call(resource, key, metadata, query=_AS_US, accept=PARTIAL_TYPE)
         return (await self._client.fetch(call, _written)).metadata.resource_version
 
     async def replace_managed_fields(
@@ -333,17 +334,6 @@ def _stored_metadata(metadata: _Metadata) -> StoredMetadata:
     )
 
 
-def _token(start: str) -> str:
-    """
-    Make a continue token as the API server does that goes on at its newest resource version.
-
-    Source:
-        apiserver, ``pkg/storage/continue.go``.
-    """
-    content = encode_json({"v": "meta.k8s.io/v1", "rv": -1, "start": start})
-    return base64.urlsafe_b64encode(content).decode().rstrip("=")
-
-
 def _list_call(resource: Resource, namespace: str, continue_token: str | None, accept: str) -> Call:
     return Call(
         verb="list",
@@ -374,11 +364,24 @@ def _object_call(
     )
 
 
-def _patch_call(resource: Resource, key: ObjectKey, metadata: dict[str, JSON]) -> Call:
-    return replace(
-        _object_call(resource, key, verb="patch", method="PATCH"),
+def _patch_call(
+    resource: Resource,
+    key: ObjectKey,
+    metadata: dict[str, JSON],
+    *,
+    query: Mapping[str, str],
+    accept: str = JSON_TYPE,
+) -> Call:
+    # Made in one go: nothing else is called so often.
+    return Call(
+        verb="patch",
+        resource=f"{resource} {key}",
+        method="PATCH",
+        path=object_path(resource, key),
+        query=query,
         body={"metadata": metadata},
         content_type=MERGE_PATCH_TYPE,
+        accept=accept,
     )
 
 

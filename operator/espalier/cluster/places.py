@@ -2,9 +2,13 @@
 Paths of the API, and names that are safe in it.
 """
 
+import base64
+import functools
 import hashlib
+import re
 from urllib.parse import quote
 
+from espalier.cluster.numbers import encode_json
 from espalier.engine.ports import ObjectKey, Resource
 
 DEFINITIONS_PATH = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
@@ -19,6 +23,10 @@ MANAGED_BY = {"app.kubernetes.io/managed-by": "espalier"}
 _HASH_CHARACTERS = 16
 
 
+# What stands for itself in a path, as nearly all names do.
+_PLAIN = re.compile(r"[A-Za-z0-9_~-][A-Za-z0-9._~-]*", re.ASCII)
+
+
 def segment(text: str) -> str:
     """
     Quote one segment of a path.
@@ -26,11 +34,14 @@ def segment(text: str) -> str:
     Raises:
         ValueError: It is empty, or would be another path.
     """
+    if _PLAIN.fullmatch(text):
+        return text
     if text in {"", ".", ".."}:
         raise ValueError(f"{text!r} is no name")
     return quote(text, safe="")
 
 
+@functools.lru_cache(maxsize=4096)
 def collection_path(resource: Resource, *, namespace: str = "") -> str:
     """
     The path of all objects of a resource, or of those in one namespace.
@@ -45,6 +56,20 @@ def object_path(resource: Resource, key: ObjectKey) -> str:
     The path of one object.
     """
     return f"{collection_path(resource, namespace=key.namespace)}/{segment(key.name)}"
+
+
+def token_from(start: str) -> str:
+    """
+    Make a continue token as the API server does that goes on at its newest resource version.
+
+    Args:
+        start: The first key that may come, below what is listed.
+
+    Source:
+        apiserver, ``pkg/storage/continue.go``.
+    """
+    content = encode_json({"v": "meta.k8s.io/v1", "rv": -1, "start": start})
+    return base64.urlsafe_b64encode(content).decode().rstrip("=")
 
 
 def definition_path(name: str) -> str:

@@ -14,6 +14,7 @@ from datetime import datetime
 from email.utils import parsedate_to_datetime
 from types import MappingProxyType
 from typing import TypeVar
+from urllib.parse import urlencode
 
 import aiohttp
 import msgspec
@@ -200,7 +201,8 @@ class Client:
     async def _answered(
         self, call: Call, limits: aiohttp.ClientTimeout
     ) -> AsyncIterator[aiohttp.ClientResponse]:
-        url = URL(self._server + call.path, encoded=True).update_query(call.query)
+        query = f"?{urlencode(call.query)}" if call.query else ""
+        url = URL(f"{self._server}{call.path}{query}", encoded=True)
         headers = {"Accept": call.accept}
         body = None if call.body is None else _encoded(call, call.body)
         if body is not None:

@@ -7,6 +7,7 @@ left it, stored at the storage version, and trimmed exactly once, after the last
 """
 
 import argparse
+import http
 import http.client
 import json
 import random
@@ -109,7 +110,9 @@ class _Chaos:
 
     def run(self) -> dict[str, object]:
         self._prepare()
-        operator = Operator(self._plane, self._plane.kubeconfig, **SETTINGS)
+        # Nobody turns an administrator away, however busy the server is.
+        kubeconfig = self._plane.service_account_kubeconfig("espalier-system", "espalier")
+        operator = Operator(self._plane, kubeconfig, **SETTINGS)
         for writer in self._writers:
             writer.start()
         begun = time.monotonic()
@@ -126,6 +129,7 @@ class _Chaos:
     def _prepare(self) -> None:
         crd, plane = self._crd, self._plane
         plane.kubectl("apply", "-k", str(ROOT / "manifests"))
+        _grant(plane, crd)
         crd.create(VERSIONS, storage="v1alpha1")
         for start in range(0, len(self._names), 5):
             # No more at a time than the server takes.
@@ -214,6 +218,7 @@ class _Chaos:
             for key, value in self._plane.etcd.values(self._crd.raw_prefix, revision=revision)
             if not json.loads(value)["apiVersion"].endswith("/v1")
         ]
+        _demand(self._too_many(), "the operator was never turned away by a 429")
         _demand(not old, f"trimmed while {len(old)} objects were stored at the old version")
         return {
             "objects": len(stored),
@@ -225,6 +230,10 @@ class _Chaos:
             "too_many_requests": sum(r.code == 429 for r in self._plane.audit.requests()),
             "trim_revision": revision,
         }
+
+    def _too_many(self) -> int:
+        busy = http.HTTPStatus.TOO_MANY_REQUESTS
+        return sum(request.code == busy for request in self._plane.audit.requests())
 
     def _revision_of_the_only_trim(self) -> int:
         """
@@ -239,6 +248,18 @@ class _Chaos:
             later = revision, stored
         _demand(len(trims) == 1, f"storedVersions was trimmed {len(trims)} times: {trims}")
         return trims[0]
+
+
+def _grant(plane: ControlPlane, crd: Crd) -> None:
+    api = "/apis/rbac.authorization.k8s.io/v1"
+    head = {"apiVersion": "rbac.authorization.k8s.io/v1", "metadata": {"name": "storms"}}
+    verbs = ["get", "list", "watch", "update", "patch"]
+    rule = {"apiGroups": [crd.group], "resources": [crd.plural], "verbs": verbs}
+    plane.api.post(f"{api}/clusterroles", head | {"kind": "ClusterRole", "rules": [rule]})
+    account = {"kind": "ServiceAccount", "name": "espalier", "namespace": "espalier-system"}
+    role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "storms"}
+    binding = {"kind": "ClusterRoleBinding", "subjects": [account], "roleRef": role}
+    plane.api.post(f"{api}/clusterrolebindings", head | binding)
 
 
 def _say(text: str) -> None:
