@@ -19,6 +19,7 @@ from espalier.schema.cel.values import (
     CelError,
     Duration,
     Timestamp,
+    int_of,
     quoted,
 )
 
@@ -60,7 +61,7 @@ _WORDS = (
     ("w", "wk", "week"),
 )
 _MONTHS_AND_LIMITS = ((1, 12), (0, 23), (0, 59), (0, 59))
-_OFFSET = re.compile(r"([+-]?[0-9]+):([+-]?[0-9]+)")
+_OFFSET = re.compile(r"([+-]?[0-9]{1,6}):([+-]?[0-9]{1,6})")
 _EPOCH_DAYS = dt.date(1970, 1, 1).toordinal()
 # Python's calendar begins with year 1, and Go's with year 0; it repeats after so many years.
 _CYCLE_YEARS, _CYCLE_DAYS = 400, 146_097
@@ -133,9 +134,9 @@ def parse_duration(text: str) -> Duration | None:
         return None
     total = 0
     for whole, fraction, unit in _GO_PART.findall(match.group(2)):
-        total += int(whole or "0") * _UNITS[unit]
+        total += int_of(whole) * _UNITS[unit]
         if fraction:
-            total += int(Fraction(int(fraction), 10 ** len(fraction)) * _UNITS[unit])
+            total += int(Fraction(int(fraction[:18]), 10 ** len(fraction[:18])) * _UNITS[unit])
     is_negative = match.group(1) == "-"
     if total > INT64_MAX + is_negative:
         return None
@@ -157,7 +158,7 @@ def parse_worded_duration(text: str) -> Duration | None:
         unit = word.lower()
         for name, exact, beginning in _WORDS:
             if unit == exact or unit.startswith(beginning):
-                total, has_unit = total + int(number) * _UNITS[name], True
+                total, has_unit = total + int_of(number) * _UNITS[name], True
                 break
     wrapped = (total + (1 << 63)) % (1 << 64) - (1 << 63)
     return Duration(wrapped) if has_unit else None

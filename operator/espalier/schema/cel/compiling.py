@@ -16,13 +16,13 @@ from espalier.schema.cel.declarations import Declarations
 from espalier.schema.cel.environment import FUNCTIONS, NEW_FUNCTIONS, TYPES
 from espalier.schema.cel.escaping import escape
 from espalier.schema.cel.literals import literal_issues
-from espalier.schema.cel.objects import Declaration, SelfTypes, declare
+from espalier.schema.cel.objects import Declaration, NestingError, SelfTypes, declare
 from espalier.schema.cel.parsing import ParseError, UnreadableError, parse
 from espalier.schema.cel.planning import Program, plan
 from espalier.schema.cel.schemavalues import with_type_and_metadata
 from espalier.schema.cel.syntax import Issue, Source
 from espalier.schema.cel.types import BOOL, STRING, CelType, optional_of
-from espalier.schema.cel.values import CelError, UnsupportedError
+from espalier.schema.cel.values import CelError, UnsupportedError, whole
 from espalier.schema.fieldpaths import resolve
 from espalier.schema.model import Structural
 
@@ -127,8 +127,11 @@ def compile_rules(structural: Structural, *, is_resource: bool = True) -> RuleNo
     Raises:
         NestingError: The schema nests too deep.
     """
-    declared = declare(structural, is_resource=is_resource)
-    return _compile(structural, structural, declared, is_resource=is_resource)
+    try:
+        declared = declare(structural, is_resource=is_resource)
+        return _compile(structural, structural, declared, is_resource=is_resource)
+    except RecursionError:
+        raise NestingError("the schema nests too deep") from None
 
 
 def _compile(
@@ -288,7 +291,7 @@ class _Compiler:
         self._declarations = Declarations(variables, functions, TYPES, types)
 
     def compile(self, text: str, wanted: CelType) -> Expression:
-        source = Source(text)
+        source = Source(whole(text))
         failed, wrong_type = _WHAT[wanted]
         try:
             checked, issues = self._check(source)

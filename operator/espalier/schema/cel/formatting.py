@@ -18,6 +18,7 @@ from espalier.schema.cel.values import (
     CelError,
     Duration,
     ListValue,
+    TimeLimitError,
     Timestamp,
     Uint,
     Value,
@@ -175,7 +176,7 @@ def _write(clause: Clause, value: Value) -> str:
         raise FormatError(_COMPLAINTS[clause.letter].format(kind))
     precision = _DEFAULT_PRECISION if clause.precision is None else clause.precision
     if precision > _MAX_PRECISION:
-        raise FormatError("the precision is too large")
+        raise TimeLimitError("it writes too many digits")
     match clause.letter:
         case "s":
             return _show(value)

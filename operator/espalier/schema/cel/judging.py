@@ -234,6 +234,8 @@ class _Session:
             return expression.program.run(frame), None
         except (CelError, CostLimitError, TimeLimitError) as error:
             return None, error
+        except RecursionError:
+            return None, TimeLimitError("the value nests too deep")
 
     def _end(self, ruling: Ruling) -> Ruling:
         self.is_over = True

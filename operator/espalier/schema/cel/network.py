@@ -17,7 +17,7 @@ from espalier.schema.cel.types import CIDR, IP, CelType
 from espalier.schema.cel.values import CelError, Opaque, Value, quoted
 
 _Address: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
-_BITS: Final = re.compile("0|[1-9][0-9]*")
+_BITS: Final = re.compile("0|[1-9][0-9]{0,18}")
 _LOCAL_MULTICAST_V4, _LOCAL_MULTICAST_V6 = 0xE00000, 0xFF02
 _PARSE: Final = "parse error during conversion from string"
 

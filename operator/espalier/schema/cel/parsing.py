@@ -26,6 +26,9 @@ _WORDS: Final = {
     "map() variable name must be a simple identifier": "argument is not an identifier",
     "filter() variable name must be a simple identifier": "argument is not an identifier",
 }
+_COPYING: Final = re.compile("optMap|optFlatMap")
+_MAX_COPYING: Final = 8
+_MAX_PARSED_BYTES: Final = 1024 * 1024
 _ACCUMULATOR_NAME: Final = "variable name cannot be __result__"
 _TOO_DEEP: Final = "recursion"
 
@@ -60,17 +63,20 @@ def parse(source: Source) -> Node:
 
     Raises:
         ParseError: It is no expression.
-        UnreadableError: It nests deeper than the parser goes.
+        UnreadableError: It nests deeper than the parser goes, or is too large.
     """
     if len(source.text) > MAX_CODE_POINTS:
         detail = f"expression code point size exceeds limit: size: {len(source.text)}"
         raise ParseError([Issue(0, f"{detail}, limit {MAX_CODE_POINTS}")])
+    # Each of these copies what it is called on: a chain of them grows exponentially.
+    if len(_COPYING.findall(source.text)) > _MAX_COPYING:
+        raise UnreadableError("it has too many macros of optionals")
     try:
         parsed = _environment().compile(source.text, disable_check=True).serialize()
     except RuntimeError as error:
         raise _translated(str(error), source) from None
-    except UnicodeEncodeError:
-        raise UnreadableError("it contains half a character") from None
+    if len(parsed) > _MAX_PARSED_BYTES:
+        raise UnreadableError("it is too large")
     try:
         return expand(decode_parsed(parsed))
     except MacroError as error:

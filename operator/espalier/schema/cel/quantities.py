@@ -14,7 +14,7 @@ from typing import ClassVar, Final
 from espalier.schema.cel.comparing import opaque_equality
 from espalier.schema.cel.signatures import Library, overload
 from espalier.schema.cel.types import QUANTITY, CelType
-from espalier.schema.cel.values import INT64_MAX, INT64_MIN, CelError, Opaque, Value
+from espalier.schema.cel.values import INT64_MAX, INT64_MIN, CelError, Opaque, TimeLimitError, Value
 
 _QUANTITY: Final = re.compile(
     r"([+-]?)0*([0-9]*)(?:\.([0-9]*))?(|[eEinumkKMGTP]+[-+]?[0-9]*|[-+][0-9]*)"
@@ -38,7 +38,7 @@ _DECIMAL: Final = {
 _BINARY: Final = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
 _EXPONENT: Final = re.compile("[eE]([-+]?[0-9]+)")
 _INT64_DIGITS, _NANO, _BINARY_DIGITS = 18, -9, 15
-_MAX_EXPONENT: Final = 10_000
+_MAX_EXPONENT, _MAX_CHARACTERS = 1_000, 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,11 +112,13 @@ def parse_quantity(text: str) -> QuantityValue:
     match = _QUANTITY.fullmatch(text) if text else None
     if match is None:
         raise CelError(_WRONG)
+    if len(text) > _MAX_CHARACTERS:
+        raise TimeLimitError("a quantity is too long")
     sign, whole, fraction, suffix = match.groups()
     whole, fraction = whole or "0", fraction or ""
     base, exponent = _interpret(suffix)
     if abs(exponent) > _MAX_EXPONENT:
-        raise CelError("the exponent of the quantity is too large")
+        raise TimeLimitError("the exponent of a quantity is too large")
     small = _small(whole, fraction, base, exponent)
     if small is not None:
         return -small if sign == "-" else small

@@ -22,6 +22,7 @@ from espalier.schema.cel.values import (
     Value,
     is_list,
     is_map,
+    whole,
 )
 from espalier.schema.model import Structural, ValueValidation
 from espalier.schema.values import equal_json
@@ -177,7 +178,9 @@ def to_cel(value: JSON, node: Structural) -> Value:
             else Failure("invalid data, got null for schema with nullable=false")
         )
     if node.int_or_string:
-        if isinstance(value, (int, str)) and not isinstance(value, bool):
+        if isinstance(value, str):
+            return whole(value)
+        if isinstance(value, int) and not isinstance(value, bool):
             return value
         return Failure("invalid data, expected XIntOrString value to be either a string or integer")
     convert = _CONVERSIONS.get(node.type)
@@ -219,7 +222,7 @@ def _string(value: JSON, node: Structural) -> Value:
     if not isinstance(value, str):
         return Failure(f"invalid data, expected string, got {_GO_TYPES[value.__class__]}")
     parse = _FORMATS.get(node.value_validation.format)
-    return value if parse is None else parse(value)
+    return whole(value) if parse is None else parse(value)
 
 
 def _number(value: JSON, _: Structural) -> Value:

@@ -13,7 +13,7 @@ from typing import ClassVar, Final, TypeAlias
 from espalier.schema.cel.comparing import opaque_equality
 from espalier.schema.cel.signatures import Library, overload
 from espalier.schema.cel.types import SEMVER, CelType
-from espalier.schema.cel.values import UINT64_MAX, CelError, Opaque, Value, quoted
+from espalier.schema.cel.values import UINT64_MAX, CelError, Opaque, Value, int_of, quoted
 
 _NUMBER: Final = re.compile("[0-9]*")
 _WORD: Final = re.compile("[0-9A-Za-z-]*")
@@ -90,7 +90,7 @@ def _number(text: str, name: str, title: str) -> int:
 def _uint(text: str) -> int:
     if not text:
         raise CelError(f"strconv.ParseUint: parsing {quoted(text)}: invalid syntax")
-    if int(text) > UINT64_MAX:
+    if int_of(text) > UINT64_MAX:
         raise CelError(f"strconv.ParseUint: parsing {quoted(text)}: value out of range")
     return int(text)
 

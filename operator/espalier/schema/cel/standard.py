@@ -36,6 +36,7 @@ from espalier.schema.cel.values import (
     Timestamp,
     Uint,
     Value,
+    int_of,
     show,
     type_of,
 )
@@ -61,8 +62,11 @@ def _identity(value: Value) -> Value:
 
 
 def _text_to_int(text: str) -> int:
-    if _INT.fullmatch(text) and INT64_MIN <= int(text) <= INT64_MAX:
-        return int(text)
+    if _INT.fullmatch(text):
+        number = int_of(text.lstrip("+-"))
+        number = -number if text[0] == "-" else number
+        if INT64_MIN <= number <= INT64_MAX:
+            return number
     raise _refuse(text, "int")
 
 
@@ -79,8 +83,8 @@ def _uint_to_int(number: Uint) -> int:
 
 
 def _text_to_uint(text: str) -> Uint:
-    if _UINT.fullmatch(text) and int(text) <= UINT64_MAX:
-        return Uint(text)
+    if _UINT.fullmatch(text) and int_of(text) <= UINT64_MAX:
+        return Uint(int_of(text))
     raise _refuse(text, "uint")
 
 

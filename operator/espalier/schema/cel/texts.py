@@ -115,8 +115,7 @@ def _trim(text: str) -> str:
 
 
 def _quote(text: str) -> str:
-    whole = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return f'"{whole.translate(_ESCAPES)}"'
+    return f'"{text.translate(_ESCAPES)}"'
 
 
 def _join(texts: ListValue, separator: str = "") -> str:

@@ -239,6 +239,26 @@ def type_of(value: Value) -> CelType:
     return found
 
 
+def int_of(digits: str) -> int:
+    """
+    Read a number of any length; one that does not fit into 64 bits becomes some other such.
+    """
+    significant = digits.lstrip("0")
+    return int(significant or "0") if len(significant) <= _MAX_DIGITS else UINT64_MAX + 1
+
+
+_MAX_DIGITS: Final = 20
+
+
+def whole(text: str) -> str:
+    """
+    Replace lone surrogates: Go decodes them to U+FFFD.
+    """
+    if text.isascii():
+        return text
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
 def is_list(value: Value) -> bool:
     """
     Tell whether a value is a list.
