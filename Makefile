@@ -18,7 +18,7 @@ N ?= 20000
 SEED ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help venv lint format typing imports unit test vectors cases crds differential control-plane e2e mutation bench-schema bench-validate bench-migrate e2e-chaos demo demo-real image clean
+.PHONY: help venv docs lint format typing imports unit test vectors cases crds differential control-plane e2e mutation bench-schema bench-validate bench-migrate e2e-chaos demo demo-real image clean
 
 help: ## Show the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' Makefile
@@ -110,6 +110,9 @@ demo-real: control-plane ## The same story against a real kube-apiserver and etc
 
 image: ## Build the container image: IMAGE=name:tag
 	docker build --tag $(IMAGE) .
+
+docs: $(TOOLS) ## Write docs/cli.md from --help
+	@$(BIN)/python -m tests.docs.commands
 
 clean: ## Take .venv and all caches away
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build dist

@@ -86,7 +86,9 @@ async def test_what_was_removed_is_put_back() -> None:
         result = await relics.restore()
 
         assert result.output == (
-            "default/tree-001: /spec/height: restored\n1 restored, 0 there already, 0 refused\n"
+            "OBJECT            PATH          STATE\n"
+            "default/tree-001  /spec/height  restored\n"
+            "1 restored, 0 there already, 0 refused\n"
         )
         assert result.exit_code == 0
         assert await relics.spec() == {"species": "pear", "height": 3}
@@ -110,7 +112,9 @@ async def test_what_would_be_pruned_again_is_refused() -> None:
         result = await relics.restore()
 
         assert result.output == (
-            "default/tree-001: /spec/junk: refused: it would be removed again\n"
+            "error: default/tree-001: /spec/junk: refused: it would be removed again\n"
+            "OBJECT            PATH        STATE\n"
+            "default/tree-001  /spec/junk  refused\n"
             "0 restored, 0 there already, 1 refused\n"
         )
         assert result.exit_code == 1
@@ -133,7 +137,12 @@ async def test_the_list_shows_names_and_paths_and_writes_nothing() -> None:
 
         result = await relics.restore("--list")
 
-        assert result.output == ("default/tree-001: /spec/height\ndefault/tree-001: /spec/junk\n")
+        assert result.output == (
+            "OBJECT            PATH          STATE\n"
+            "default/tree-001  /spec/height  archived\n"
+            "default/tree-001  /spec/junk    archived\n"
+            "2 fields in the archive\n"
+        )
         assert result.exit_code == 0
         assert await relics.spec() == {"species": "pear"}
 
@@ -144,7 +153,7 @@ async def test_only_the_objects_asked_for_are_touched() -> None:
 
         result = await relics.restore("--object", "default/other")
 
-        assert "the archive in namespace default has nothing of these objects\n" in result.stderr
+        assert "the archive in namespace default has nothing of these objects\n" in result.stdout
         assert result.exit_code == 1
         assert await relics.spec() == {"species": "pear"}
 
@@ -156,7 +165,7 @@ async def test_an_archive_in_a_folder_is_read(tmp_path: Path) -> None:
 
         result = await relics.restore("--archive-folder", str(tmp_path))
 
-        assert "default/tree-001: /spec/height: restored\n" in result.output
+        assert "default/tree-001  /spec/height  restored\n" in result.output
         assert await relics.spec() == {"species": "pear", "height": 3}
 
 

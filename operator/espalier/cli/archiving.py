@@ -50,10 +50,11 @@ class _Age(click.ParamType[float]):
 @click.group()
 def archive() -> None:
     """
-    Look after what pruning removed from the objects of legacy definitions.
+    Look after what pruning removed from objects.
 
-    The archive is in Secrets of the operator's namespace; each page tells the fields that were
-    removed from some objects of one definition. restore puts them back.
+    What is pruned from the objects of legacy definitions (preserveUnknownFields: true) is archived
+    first, in Secrets of the operator's namespace. Each page tells the fields that were removed
+    from some objects of one definition; restore puts them back.
 
     \b
     Examples:

@@ -29,10 +29,13 @@ from espalier.schema import Profile
     help="Judge each as a change of the one of the same name in this file or folder.",
 )
 @click.option("--cluster", "in_cluster", is_flag=True, help="Those of a cluster: all, or by NAME.")
+@click.option(
+    "--skip-others", is_flag=True, help="A FILE without a definition is skipped, and no error."
+)
 @targeting(keeps=False)
 @profiled()
 @reporting()
-def check(
+def check(  # noqa: PLR0913 - one argument an option
     *,
     terminal: Terminal,
     profile: Profile,
@@ -40,13 +43,15 @@ def check(
     files: tuple[str, ...],
     old: str | None,
     in_cluster: bool,
+    skip_others: bool,
 ) -> None:
     """
-    Check CustomResourceDefinitions: are they structural, and would an API server take them?
+    Check definitions: structural? acceptable to API servers?
 
-    FILE is YAML or JSON, of v1 or v1beta1, with any number of documents and lists. A folder stands
-    for all such files in it, a pattern (quoted, with * or **) for those it matches, and - for
-    standard input. Documents of other kinds are passed over; -o wide names them.
+    FILE holds CustomResourceDefinitions as YAML or JSON, of v1 or v1beta1, with any number of
+    documents and lists. A folder stands for all such files in it, a pattern (quoted, with * or
+    **) for those it matches, and - for standard input. Documents of other kinds are passed over;
+    -o wide names them.
 
     Errors are what breaks the rules of structural schemas, in the words of the profile, and what
     an API server would refuse. Warnings are what a server would warn of, and what it takes though
@@ -78,16 +83,15 @@ def check(
             fetching = importlib.import_module("espalier.cli.fetching")
             judged = fetching.judge_cluster(target, files, profile, advance)
         else:
-            judged = _check_files(files, old, profile, advance)
+            judged = _check_files(files, old, advance, Judge(profile, skips_others=skip_others))
     terminal.finish(_result_of(judged, profile))
 
 
-def _check_files(
-    files: Sequence[str], old: str | None, profile: Profile, advance: Advance
-) -> Judged:
+def _check_files(files: Sequence[str], old: str | None, advance: Advance, judge: Judge) -> Judged:
     before = Judged()
-    olds = None if old is None else _read_olds(old, before)
-    judged = judge_sources(files, Judge(profile=profile, olds=olds), advance)
+    if old is not None:
+        judge = replace(judge, olds=_read_olds(old, before))
+    judged = judge_sources(files, judge, advance)
     judged.problems += before.problems
     return judged
 

@@ -133,11 +133,11 @@ def cleanup(
     is_confirmed: bool,
 ) -> None:
     """
-    Before you uninstall: take Espalier's labels, annotations and conditions off.
+    Take Espalier's labels, annotations and conditions off.
 
-    Looks at the definitions named, or at all, and at every object of theirs; shows what it found,
-    and asks. Stop the operator first, or it writes its conditions anew. What it keeps in a
-    namespace of its own stays: export the archive first, then delete the namespace.
+    For uninstalling. Looks at the definitions named, or at all, and at every object of theirs;
+    shows what it found, and asks. Stop the operator first, or it writes its conditions anew. What
+    it keeps in a namespace of its own stays: export the archive first, then delete the namespace.
 
     \b
     Examples:

@@ -15,7 +15,7 @@ PROGRAM, PLUGIN = "espalier", "kubectl-espalier"
 @click.pass_context
 def completion(ctx: click.Context, *, shell: str) -> None:
     """
-    Print a script that makes a shell complete commands, options and files.
+    Print a script that makes a shell complete command lines.
 
     \b
     Examples:

@@ -56,17 +56,19 @@ class Judged:
         self.skipped += other.skipped
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Judge:
     """
     What every source is judged by.
 
     Attributes:
         olds: The definitions that those in the files replace, by name; None judges them as new.
+        skips_others: Whether a file that is named need not hold a definition.
     """
 
     profile: Profile
     olds: Mapping[str, JSON] | None = None
+    skips_others: bool = field(default=False, kw_only=True)
 
     def judge(self, task: Task) -> Judged:
         """
@@ -80,7 +82,7 @@ class Judge:
             return judged
         definitions = [document for document in documents if is_definition(document)]
         # A folder may hold other manifests as well; a file that somebody names is meant.
-        if not definitions and task.is_named:
+        if not definitions and task.is_named and not self.skips_others:
             text = _nothing_in(len(documents))
             judged.problems.append(Problem(source=task.source, message=text))
             return judged

@@ -156,12 +156,13 @@ def migrate(  # noqa: PLR0913 - one argument an option
     settle_seconds: float,
 ) -> None:
     """
-    Rewrite all stored objects at the storage version, prove it, and trim storedVersions.
+    Rewrite stored objects, prove it, and trim storedVersions.
 
-    Does what the operator does for a definition labelled espalier.dev/mode=enforce, with your own
-    rights, and writes no label and no condition. It stops before the first write where stored data
-    would be lost. The lease is the operator's: two never work on one definition at a time. Ctrl-C
-    ends it at any moment; the same command goes on where it was.
+    Rewrites all of them at the storage version, as the operator does for a definition labelled
+    espalier.dev/mode=enforce, with your own rights, and writes no label and no condition. It stops
+    before the first write where stored data would be lost. The lease is the operator's: two never
+    work on one definition at a time. Ctrl-C ends it at any moment; the same command goes on where
+    it was.
 
     \b
     Examples:

@@ -93,7 +93,7 @@ def _transforming(command: Command) -> Command:
 @_transforming
 def prune(*, terminal: Terminal, **given: object) -> None:
     """
-    Show objects without the fields that their schemas do not specify.
+    Show objects without the fields that schemas do not specify.
 
     OBJ is YAML or JSON, with any number of documents and lists; a folder, a pattern, or - for
     standard input. Each object is held to the version that it names. What is removed is told on
@@ -148,11 +148,11 @@ def default(*, terminal: Terminal, **given: object) -> None:
 @_transforming
 def normalize(*, terminal: Terminal, **given: object) -> None:
     """
-    Show objects in their normal form: pruned, without meaningless nulls, with defaults.
+    Show objects in normal form: pruned, and with defaults.
 
-    That is how an API server stores and shows them. OBJ is YAML or JSON, with any number of
-    documents and lists; a folder, a pattern, or - for standard input. What is done is told on
-    standard error, and where the other profile does something else.
+    That is how an API server stores and shows them, without meaningless nulls. OBJ is YAML or
+    JSON, with any number of documents and lists; a folder, a pattern, or - for standard input.
+    What is done is told on standard error, and where the other profile does something else.
 
     \b
     Examples:

@@ -87,12 +87,13 @@ def _reporting_options(formats: Sequence[str], *, fails: bool) -> list[Decorator
     return options
 
 
-def targeting(*, keeps: bool = True) -> Decorator:
+def targeting(*, keeps: bool = True, also: str = "") -> Decorator:
     """
     Add ``--kubeconfig``, ``--context`` and ``--operator-namespace``; hand on a ``target``.
 
     Args:
         keeps: Whether what Espalier keeps in a namespace of its own matters to the command.
+        also: A further name of ``--operator-namespace``.
     """
 
     def decorate(command: Command) -> Command:
@@ -116,6 +117,8 @@ def targeting(*, keeps: bool = True) -> Decorator:
             added.append(
                 click.option(
                     "--operator-namespace",
+                    *([also] if also else []),
+                    "operator_namespace",
                     metavar="NAME",
                     default=Settings().namespace,
                     show_default=True,

@@ -29,7 +29,7 @@ _OWN = ("NonStructuralSchema", STORED_OBJECTS_CURRENT, STORED_OBJECTS_VALID)
 @reporting(formats=TABULAR, fails=False)
 def status(*, terminal: Terminal, target: Target, names: tuple[str, ...], labelled: bool) -> None:
     """
-    Show all definitions: structural or not, mode, stored versions, conditions, progress.
+    Show all definitions, and how far each is.
 
     CURRENT is the reason of the condition espalier.dev/StoredObjectsCurrent, VALID that of
     espalier.dev/StoredObjectsValid; -o wide shows what they say.

@@ -3,13 +3,19 @@
 """
 
 import asyncio
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import click
 
 from espalier import cluster, engine
-from espalier.cli.exits import Exit
+from espalier.cli.formats import TABULAR
+from espalier.cli.options import Target, reporting, targeting
+from espalier.cli.results import Column, Finding, Level, Result, Subject, Table, counted
+from espalier.cli.terminal import Terminal
 from espalier.cluster import Cluster, FolderArchive
 from espalier.crd import Definition
 from espalier.engine import RestoreReport
@@ -18,7 +24,6 @@ from espalier.engine.guarding import Holder
 from espalier.engine.inverting import additions
 from espalier.engine.ports import Archive, ObjectKey
 from espalier.errors import LeaseLostError
-from espalier.handlers.settings import PREFIX, Settings
 from espalier.paths import render_pointer
 
 # A lease that a killed operator held runs out after 15 s; one that stopped gives it back at once.
@@ -43,15 +48,19 @@ class _Request:
         return FolderArchive(self.folder) if self.folder else connected.archive(self.namespace)
 
 
+class _Row(NamedTuple):
+    """
+    What became of one field.
+    """
+
+    key: str
+    pointer: str
+    state: str
+    reason: str = ""
+
+
 @click.command()
 @click.argument("crd")
-@click.option(
-    "--namespace",
-    default=Settings().namespace,
-    show_default=True,
-    envvar=f"{PREFIX}NAMESPACE",
-    help="Where the operator keeps archives and leases.",
-)
 @click.option(
     "--archive-folder",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
@@ -59,19 +68,16 @@ class _Request:
 )
 @click.option("--object", "objects", multiple=True, metavar="NAMESPACE/NAME", help="Only this one.")
 @click.option("--list", "only_list", is_flag=True, help="Show what the archive has; write nothing.")
-@click.option("--kubeconfig", metavar="FILE", help="Which cluster, as for the operator.")
-@click.option("--context", metavar="NAME", help="Of the kubeconfig.  [default: its current one]")
-@click.pass_context
-def restore(  # noqa: PLR0913 - one argument an option
-    ctx: click.Context,
+@targeting(also="--namespace")
+@reporting(formats=TABULAR, fails=False)
+def restore(
     *,
+    terminal: Terminal,
+    target: Target,
     crd: str,
-    namespace: str,
     archive_folder: Path | None,
     objects: tuple[str, ...],
     only_list: bool,
-    kubeconfig: str | None,
-    context: str | None,
 ) -> None:
     """
     Bring back what Espalier pruned from the objects of a CRD.
@@ -94,63 +100,85 @@ def restore(  # noqa: PLR0913 - one argument an option
       4  the operator is at work on this CRD
     """
     request = _Request(
-        name=crd, namespace=namespace, folder=archive_folder, objects=frozenset(objects)
+        name=crd,
+        namespace=target.operator_namespace,
+        folder=archive_folder,
+        objects=frozenset(objects),
     )
-    asyncio.run(_restore(ctx, request, kubeconfig, context, only_list=only_list))
+    terminal.finish(asyncio.run(_restore(target, request, only_list=only_list)))
 
 
-async def _restore(
-    ctx: click.Context,
-    request: _Request,
-    kubeconfig: str | None,
-    context: str | None,
-    *,
-    only_list: bool,
-) -> None:
-    async with cluster.connect(kubeconfig, context=context) as connected:
+async def _restore(target: Target, request: _Request, *, only_list: bool) -> Result:
+    async with cluster.connect(target.kubeconfig, context=target.context) as connected:
         definition = await connected.definitions.get_definition(request.name)
         archive = request.archive_of(connected)
         if only_list:
-            await _list(ctx, request, archive, definition)
-            return
+            return await _listed(request, archive, definition)
         report = await _restore_alone(connected, request, archive, definition)
-    _tell(ctx, request, report)
+    restored = [
+        _Row(str(key), pointer, "restored")
+        for key, pointers in sorted(report.restored.items())
+        for pointer in pointers
+    ]
+    refused = [
+        _Row(str(one.key), one.pointer or "all of it", "refused", one.reason)
+        for one in report.refused
+    ]
+    return _result_of(request, [*restored, *refused], present=report.present)
 
 
-async def _list(
-    ctx: click.Context, request: _Request, archive: Archive, definition: Definition
-) -> None:
-    found = 0
-    async for entry in archive.entries(definition):
-        if request.is_wanted(entry.key):
-            for addition in additions(entry.patch):
-                found += 1
-                click.echo(f"{entry.key}: {render_pointer(addition.pointer)}")
-    if not found:
-        _tell_nothing(ctx, request)
+async def _listed(request: _Request, archive: Archive, definition: Definition) -> Result:
+    rows = [
+        _Row(str(entry.key), render_pointer(addition.pointer), "archived")
+        async for entry in archive.entries(definition)
+        if request.is_wanted(entry.key)
+        for addition in additions(entry.patch)
+    ]
+    return _result_of(request, rows, present=0)
 
 
-def _tell(ctx: click.Context, request: _Request, report: RestoreReport) -> None:
-    for key, pointers in sorted(report.restored.items()):
-        for pointer in pointers:
-            click.echo(f"{key}: {pointer}: restored")
-    for refusal in report.refused:
-        click.echo(f"{refusal.key}: {refusal.pointer or 'all of it'}: refused: {refusal.reason}")
-    restored = sum(map(len, report.restored.values()))
-    if not restored and not report.refused and not report.present:
-        _tell_nothing(ctx, request)
-    click.echo(
-        f"{restored} restored, {report.present} there already, {len(report.refused)} refused"
+def _result_of(request: _Request, rows: Sequence[_Row], *, present: int) -> Result:
+    numbers = Counter(row.state for row in rows)
+    told = f"{counted(numbers['archived'], 'field')} in the archive"
+    if not numbers["archived"]:
+        told = (
+            f"{numbers['restored']} restored, {present} there already, {numbers['refused']} refused"
+        )
+    findings = [
+        Finding(
+            level=Level.ERROR,
+            rule="restore/refused",
+            subject=Subject(name=row.key),
+            message=f"{row.pointer}: refused: {row.reason}",
+            path=row.pointer,
+        )
+        for row in rows
+        if row.state == "refused"
+    ]
+    if not rows and not present:
+        nothing = Subject(name=request.name)
+        text = _nothing(request)
+        findings.append(
+            Finding(level=Level.ERROR, rule="restore/nothing", subject=nothing, message=text)
+        )
+    columns = [Column(title=title) for title in ("OBJECT", "PATH", "STATE")]
+    return Result(
+        kind="RestoreResult",
+        summary=told,
+        findings=tuple(findings),
+        tables=(Table(columns=columns, rows=[row[:3] for row in rows]),),
+        items=tuple(
+            {"object": row.key, "path": row.pointer, "state": row.state, "reason": row.reason}
+            for row in rows
+        ),
+        counts={"present": present, "restored": numbers["restored"]},
     )
-    if report.refused:
-        ctx.exit(Exit.FINDINGS)
 
 
-def _tell_nothing(ctx: click.Context, request: _Request) -> None:
+def _nothing(request: _Request) -> str:
     which = "of these objects" if request.objects else f"of {request.name}"
     where = f"in {request.folder}" if request.folder else f"in namespace {request.namespace}"
-    click.echo(f"the archive {where} has nothing {which}", err=True)
-    ctx.exit(Exit.FINDINGS)
+    return f"the archive {where} has nothing {which}"
 
 
 async def _restore_alone(

@@ -88,7 +88,7 @@ def survey(
     all_namespaces: bool,
 ) -> None:
     """
-    Look at all stored objects: what would change, be lost, is invalid, is blocked?
+    Look at stored objects: what would change, be lost, is invalid?
 
     Reads every object of the definitions named, or of all, a page at a time, and writes nothing.
     It tells what a rewrite would do to the objects: fields that would be lost, defaults and nulls,
@@ -139,7 +139,7 @@ def plan(
     all_namespaces: bool,
 ) -> None:
     """
-    Before you change a definition: what would the new one do to the objects that exist?
+    Tell what a new definition would do to the objects that exist.
 
     Holds every stored object to the storage version's schema in NEW-CRD, and writes nothing. It
     tells the fields that would be lost, new defaults, and violations that there are not today, by

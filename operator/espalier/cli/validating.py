@@ -86,7 +86,7 @@ def validate(  # noqa: PLR0913 - one argument an option
     allow_unchecked: bool,
 ) -> None:
     """
-    Validate objects: would an API server take them, and if not, why not?
+    Validate objects: would an API server take them?
 
     OBJ is YAML or JSON, with any number of documents and lists; a folder, a pattern, or - for
     standard input. Each object is held to the version that it names, after pruning and defaulting,
