@@ -110,6 +110,12 @@ FOUND: tuple[tuple[JSON, list[str]], ...] = (
         ["properties[a].enum[1] enum-type", "properties[a].enum[2] enum-null"],
     ),
     (of({"type": "string", "nullable": True, "enum": ["a"]}), ["properties[a].enum enum-nullable"]),
+    (
+        of({"type": "object", "additionalProperties": False}),
+        ["properties[a].additionalProperties closed-map"],
+    ),
+    (of({"type": "object", "additionalProperties": True}), []),
+    (of({"type": "object", "not": {"additionalProperties": False}}), []),
     (of({"type": "string", "pattern": "(?!a)"}), ["properties[a].pattern pattern"]),
     (
         of({"type": "object", **PRESERVE, "properties": {"b": {"type": "object"}}}),

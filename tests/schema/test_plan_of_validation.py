@@ -89,6 +89,17 @@ def test_t76_properties_and_additional_properties_exclude_each_other() -> None:
     assert refused({"a": alone}) == []
 
 
+def test_t76_the_proposals_forbid_maps_without_members() -> None:
+    closed: JSON = {"type": "object", "additionalProperties": False}
+
+    [warning] = crd.lint(
+        crd.read_definition(definition({"type": "object", "properties": {"a": closed}}))
+    )
+
+    assert warning.rule == "closed-map"
+    assert "the proposals forbid it" in warning.detail
+
+
 def resource(raw: JSON, *, has_status: bool = False) -> Resource:
     return Resource(
         api_version="example.com/v1",

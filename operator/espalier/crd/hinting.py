@@ -22,6 +22,7 @@ _BY_RULE: Mapping[str, str] = MappingProxyType(
         "default-within-map": "see to it that the default is valid, or take it away",
         "empty-range": "raise the upper bound, or lower this one",
         "enum-null": "take null out of the enum; `nullable` without an enum lets it pass",
+        "closed-map": "take it away: fields that no schema names are pruned",
         "enum-nullable": "take `nullable` away, or put the enum into an `anyOf`",
         "enum-type": "write the value in the field's type, or change the type",
         "nested-default": "give the parent `default: {}`, if the default shall always apply",

@@ -270,6 +270,16 @@ def _profiles_differ(node: Structural, place: _Place) -> Iterator[Lint]:
         yield Lint("preserved-or-pruned", (*place.path, "items"), detail)
 
 
+def _closed(node: Structural, place: _Place) -> Iterator[Lint]:
+    # Beside properties servers refuse it, and the members of junctors are not visited.
+    if node.additional_properties is False and not node.properties:
+        detail = (
+            "the proposals forbid it; API servers keep fields that it does not allow, and then"
+            " refuse the object for them"
+        )
+        yield Lint("closed-map", (*place.path, "additionalProperties"), detail)
+
+
 def _is_bare(node: Structural) -> bool:
     if node.preserve_unknown_fields:
         return False
@@ -287,10 +297,11 @@ _CHECKS: tuple[Callable[[Structural, _Place], Iterator[Lint]], ...] = (
     _enums,
     _patterns,
     _profiles_differ,
+    _closed,
 )
 RULES = (
-    *("default-within-map", "empty-range", "enum-null", "enum-nullable", "enum-type"),
-    *("nested-default", "optional-map-key", "pattern", "preserved-or-pruned"),
+    *("closed-map", "default-within-map", "empty-range", "enum-null", "enum-nullable"),
+    *("enum-type", "nested-default", "optional-map-key", "pattern", "preserved-or-pruned"),
     *("required-undeclared", "struct-default", "unknown-keyword", "zero-value-default"),
 )
 """The names of all rules."""
