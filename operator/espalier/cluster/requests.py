@@ -296,6 +296,10 @@ async def _read(response: aiohttp.ClientResponse, max_bytes: int) -> bytes | Non
     """
     Read a body; None if it has more bytes than that.
     """
+    told_bytes = response.content_length
+    if told_bytes is not None and "Content-Encoding" not in response.headers:
+        # More than is told does not come.
+        return await response.read() if told_bytes <= max_bytes else None
     pieces: list[bytes] = []
     size_bytes = 0
     async for piece in response.content.iter_any():

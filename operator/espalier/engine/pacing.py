@@ -9,8 +9,9 @@ way add is bounded by their number.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
-from contextlib import asynccontextmanager
+from collections import deque
+from collections.abc import Awaitable, Callable, Iterable
+from types import TracebackType
 from typing import TypeVar
 
 from espalier.engine.ports import Clock
@@ -58,7 +59,7 @@ class Pacer:
         self._halved_at_seconds = float("-inf")
         self._not_before_seconds = float("-inf")
         self._object_bytes: float = ASSUMED_OBJECT_BYTES
-        self._changed = asyncio.Condition()
+        self._waiters: deque[asyncio.Future[None]] = deque()
 
     @property
     def limit(self) -> int:
@@ -74,23 +75,46 @@ class Pacer:
         """
         return self._max_in_flight
 
-    @asynccontextmanager
-    async def turn(self) -> AsyncIterator[None]:
+    def turn(self) -> "Turn":
         """
-        Wait for a turn, and hold it.
+        Wait for a turn, and hold it: an asynchronous context manager.
         """
-        async with self._changed:
-            await self._changed.wait_for(lambda: self._in_flight < self._limit)
-            self._in_flight += 1
+        return Turn(self)
+
+    async def begin(self) -> None:
+        """
+        Wait until there is a turn, and until the rates allow it.
+        """
+        while self._in_flight >= self._limit:
+            waiter = asyncio.get_running_loop().create_future()
+            self._waiters.append(waiter)
+            try:
+                await waiter
+            except asyncio.CancelledError:
+                # Whoever was woken and goes away must not keep the others from it.
+                self._wake()
+                raise
+        self._in_flight += 1
         try:
             while (pause := self._not_before_seconds - self._clock.monotonic_seconds()) > 0:
                 await self._clock.sleep(pause)
-            begun_seconds = self._clock.monotonic_seconds()
-            yield
-            self._round_seconds += self._clock.monotonic_seconds() - begun_seconds
-        finally:
-            self._in_flight -= 1
-            await self._wake()
+        except BaseException:
+            self.end()
+            raise
+
+    def end(self, *, took_seconds: float = 0.0) -> None:
+        """
+        Give a turn back.
+        """
+        self._round_seconds += took_seconds
+        self._in_flight -= 1
+        self._wake()
+
+    def now_seconds(self) -> float:
+        """
+        Seconds from an arbitrary start.
+        """
+        return self._clock.monotonic_seconds()
 
     def succeeded(self, *, written: bool) -> None:
         """
@@ -143,9 +167,38 @@ class Pacer:
         start = max(self._not_before_seconds, self._clock.monotonic_seconds())
         self._not_before_seconds = start + cost_seconds
 
-    async def _wake(self) -> None:
-        async with self._changed:
-            self._changed.notify_all()
+    def _wake(self) -> None:
+        free = self._limit - self._in_flight
+        while free > 0 and self._waiters:
+            waiter = self._waiters.popleft()
+            if not waiter.done():
+                waiter.set_result(None)
+                free -= 1
+
+
+class Turn:
+    """
+    One turn.
+    """
+
+    __slots__ = ("_begun_seconds", "_pacer")
+
+    def __init__(self, pacer: Pacer) -> None:
+        self._pacer = pacer
+        self._begun_seconds = 0.0
+
+    async def __aenter__(self) -> None:
+        await self._pacer.begin()
+        self._begun_seconds = self._pacer.now_seconds()
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        took_seconds = 0.0 if error else self._pacer.now_seconds() - self._begun_seconds
+        self._pacer.end(took_seconds=took_seconds)
 
 
 async def work_through(
