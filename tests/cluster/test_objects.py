@@ -1,3 +1,6 @@
+import base64
+import gzip
+import json
 import sys
 
 import pytest
@@ -5,7 +8,7 @@ import pytest
 from espalier.cluster import Cluster
 from espalier.cluster.objects import HttpObjects
 from espalier.cluster.places import name_of
-from espalier.cluster.requests import Client
+from espalier.cluster.requests import Client, TooLargeError
 from espalier.cluster.session import open_session
 from espalier.engine.ports import ObjectKey, Resource, StoredMetadata
 from espalier.errors import (
@@ -433,3 +436,86 @@ async def test_what_is_nested_deeply_is_sent_as_it_came_and_what_is_too_deep_is_
     (seen,) = script.seen
     assert seen.body["metadata"] == metadata
     assert str(seen.body["spec"]).count("a") == 500
+
+
+@pytest.mark.parametrize("size_bytes", [10, 100_000])
+async def test_a_compressed_answer_is_bounded_by_what_it_unpacks_to(size_bytes: int) -> None:
+    page = {"metadata": {}, "items": [], "padding": "x" * size_bytes}
+    packed = gzip.compress(json.dumps(page).encode())
+    assert len(packed) < 1000
+    reply = Reply(body=packed, headers={"Content-Encoding": "gzip"})
+    script = Script(*[reply] * 9)
+    async with connected(script) as cluster, open_session(cluster.connection) as session:
+        client = Client(session, cluster.connection, ManualClock(), max_answer_bytes=1000)
+        objects = HttpObjects(client, client)
+        listing = objects.list_metadata(WIDGETS, page_size=1, continue_token=None)
+        if size_bytes < 1000:
+            assert (await listing).objects == ()
+        else:
+            with pytest.raises(TooLargeError):
+                await listing
+
+
+async def test_tokens_go_on_behind_what_no_server_can_read() -> None:
+    async with connected(Script()) as cluster:
+        objects = cluster.objects
+        key = ObjectKey("ns", "a.b")
+        tokens = [
+            objects.token_after(key, namespace=""),
+            objects.token_after(key, namespace="ns"),
+            objects.token_after(ObjectKey("", "a.b"), namespace=""),
+            objects.token_after_namespace("ns"),
+        ]
+    starts = []
+    for token in tokens:
+        content = json.loads(base64.urlsafe_b64decode(token + "=" * (-len(token) % 4)))
+        assert (content["v"], content["rv"]) == ("meta.k8s.io/v1", -1)
+        starts.append(content["start"])
+    assert starts == ["ns/a.b\0", "a.b\0", "a.b\0", "ns0"]
+    # All that is in the namespace comes before, and the next namespaces after.
+    assert "ns/zzz" < starts[-1] < "ns1/a"
+
+
+async def test_managed_fields_are_replaced_by_a_patch_that_tests_what_was_seen() -> None:
+    script = Script(Reply(body={"metadata": {}}), Reply(body={"metadata": {}}))
+    async with connected(script) as cluster:
+        entries: list[list[JSON]] = [[{"manager": "a"}], []]
+        for left in entries:
+            await cluster.objects.replace_managed_fields(
+                WIDGETS,
+                ObjectKey("ns", "a"),
+                uid="u",
+                resource_version="3",
+                managed_fields=left,
+            )
+    first, second = script.seen
+    assert first.headers["Content-Type"] == "application/json-patch+json"
+    assert first.body[:2] == [
+        {"op": "test", "path": "/metadata/uid", "value": "u"},
+        {"op": "test", "path": "/metadata/resourceVersion", "value": "3"},
+    ]
+    assert first.body[2]["value"] == [{"manager": "a"}]
+    # Otherwise the server would take it for none given.
+    assert second.body[2]["value"] == [{}]
+
+
+async def test_annotations_are_merged_with_what_was_seen() -> None:
+    script = Script(Reply(body={"metadata": {"resourceVersion": "4"}}))
+    async with connected(script) as cluster:
+        after = await cluster.objects.annotate(
+            WIDGETS,
+            ObjectKey("ns", "a"),
+            uid="u",
+            resource_version="3",
+            annotations={"x/y": None, "x/z": "text"},
+        )
+    (seen,) = script.seen
+    assert after == "4"
+    assert seen.method == "PATCH"
+    assert seen.body == {
+        "metadata": {
+            "uid": "u",
+            "resourceVersion": "3",
+            "annotations": {"x/y": None, "x/z": "text"},
+        }
+    }
