@@ -25,6 +25,7 @@ from espalier.schema.cel.values import (
     CelError,
     CostLimitError,
     Duration,
+    InternalError,
     Optional,
     Timestamp,
     Uint,
@@ -79,7 +80,7 @@ class Evaluator:
         frame = Frame(self._variables, slots=program.slots)
         try:
             value = program.run(frame)
-        except (CelError, CostLimitError) as error:
+        except (CelError, CostLimitError, InternalError) as error:
             return {**told, "cost": frame.cost, "error": str(error)}
         return {**told, "cost": frame.cost, "value": tagged(value)}
 

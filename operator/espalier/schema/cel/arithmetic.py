@@ -44,7 +44,10 @@ def _uint(number: int) -> Uint:
     return Uint(number)
 
 
-def _no_trait(value: Value, name: str) -> CelError:
+def no_trait(value: Value, name: str) -> CelError:
+    """
+    Make the error of a value for which an operator means nothing.
+    """
     # Values that have methods are asked for one of that name, and say less.
     if isinstance(value, (str, Duration, Timestamp)):
         return CelError(NO_SUCH_OVERLOAD)
@@ -53,7 +56,7 @@ def _no_trait(value: Value, name: str) -> CelError:
 
 def _kind(left: Value, right: Value, name: str, known: tuple[type, ...]) -> type:
     if left.__class__ not in known:
-        raise _no_trait(left, name)
+        raise no_trait(left, name)
     if left.__class__ is not right.__class__:
         raise CelError(NO_SUCH_OVERLOAD)
     kind: type = left.__class__
@@ -176,7 +179,7 @@ def negate(value: Value) -> Value:
         case Duration():
             return checked_duration(-value.nanoseconds)
         case _:
-            raise _no_trait(value, "-_")
+            raise no_trait(value, "-_")
 
 
 def logical_not(value: Value) -> bool:
@@ -225,14 +228,14 @@ def size(value: Value) -> int:
         return len(value)
     found = value.size() if isinstance(value, Opaque) else None
     if found is None:
-        raise _no_trait(value, "size")
+        raise no_trait(value, "size")
     return found
 
 
 def _ordering(name: str, accepted: tuple[int, ...]) -> Callable[[Value, Value], bool]:
     def compare(left: Value, right: Value) -> bool:
         if not has_order(left):
-            raise _no_trait(left, name)
+            raise no_trait(left, name)
         return order(left, right) in accepted
 
     return compare

@@ -56,8 +56,10 @@ class Qualifier:
         Raises:
             CelError: There is no such thing.
         """
-        key = self.key(frame)
-        frame.charge(1)
+        try:
+            key = self.key(frame)
+        finally:
+            frame.charge(1)
         found, is_there, missing = look_up(value, key)
         if self.is_test:
             return is_there

@@ -165,9 +165,21 @@ def plan_membership(plans: list[Plan]) -> Plan | None:
     return Plan(lambda frame: number_key(element(frame)) in keys)
 
 
-def plan_call(function: str, overloads: tuple[Overload, ...], plans: list[Plan]) -> Plan:
+def plan_call(
+    function: str,
+    overloads: tuple[Overload, ...],
+    plans: list[Plan],
+    *,
+    evaluates_both: bool = True,
+) -> Plan:
     """
     Plan a call of a function.
+
+    Args:
+        function: Its name.
+        overloads: Those that it may mean.
+        plans: The arguments.
+        evaluates_both: Whether the second of two arguments is evaluated if the first one fails.
     """
     invoke = _dispatch(function, overloads)
     id_ = overloads[0].id if len(overloads) == 1 else ""
@@ -175,7 +187,7 @@ def plan_call(function: str, overloads: tuple[Overload, ...], plans: list[Plan])
     runs = [each.run for each in plans]
     if function == "@not_strictly_false":
         return Plan(_not_strictly_false(runs[0]))
-    if len(runs) == 2:  # noqa: PLR2004 - a call with two arguments
+    if evaluates_both and len(runs) == 2:  # noqa: PLR2004 - a call with two arguments
         return Plan(_binary(runs[0], runs[1], invoke, cost))
     return Plan(_other(runs, invoke, cost))
 
@@ -193,7 +205,7 @@ def plan_search(function: str, overloads: tuple[Overload, ...], plans: list[Plan
     """
     if isinstance(plans[1].value, str):
         compiled(plans[1].value)
-    made = plan_call(function, overloads, plans)
+    made = plan_call(function, overloads, plans, evaluates_both=False)
 
     def run(frame: Frame) -> Value:
         try:
@@ -239,21 +251,25 @@ def _binary(left: Run, right: Run, invoke: Callable[..., Value], cost: Cost | No
 
 
 def _other(runs: list[Run], invoke: Callable[..., Value], cost: Cost | None) -> Run:
-    is_unary = len(runs) == 1
+    def charge(frame: Frame, args: tuple[Value, ...], result: Value) -> None:
+        frame.charge(1 if cost is None else cost(args, result))
 
     def run(frame: Frame) -> Value:
+        args: list[Value] = []
         try:
-            args = tuple([each(frame) for each in runs])
+            for each in runs:
+                args.append(each(frame))  # noqa: PERF401 - those before an error count
         except CelError:
-            if is_unary:
-                frame.charge(1 if cost is None else cost((None,), None))
+            # The call is paid for if it was the last argument that failed.
+            if len(args) == len(runs) - 1:
+                charge(frame, (*args, None), None)
             raise
         try:
             result = invoke(*args)
         except CelError:
-            frame.charge(1 if cost is None else cost(args, None))
+            charge(frame, tuple(args), None)
             raise
-        frame.charge(1 if cost is None else cost(args, result))
+        charge(frame, tuple(args), result)
         return result
 
     return run

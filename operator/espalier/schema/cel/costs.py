@@ -11,11 +11,14 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from espalier.schema.cel.values import (
-    CelError,
-    ListValue,
+    Duration,
+    InternalError,
     Opaque,
     Optional,
+    Timestamp,
+    Uint,
     Value,
+    go_name,
     is_list,
     is_map,
 )
@@ -101,7 +104,9 @@ def _ip(args: Args, _: Value) -> int:
 
 
 def _format_check(args: Args, _: Value) -> int:
-    length: int = getattr(args[0], "max_pattern_length", 0)
+    length: int | None = getattr(args[0], "max_pattern_length", None)
+    if length is None:
+        return 1
     pattern = math.ceil(length * _PER_CHARACTER_OF_PATTERN)
     return _traversal(1 + size_of(args[1])) * pattern
 
@@ -178,16 +183,15 @@ def _made_list(_: Args, result: Value) -> int:
 
 
 def _flattened(args: Args, _: Value) -> int:
-    depth = args[1] if len(args) > 1 else 1
+    depth = args[1] if len(args) > 1 and args[1].__class__ is int else 1
     return size_of(args[0]) * (1 if depth < 0 else depth) + 1 + LIST_COST
 
 
 def _compared_with_itself(index: int) -> Cost:
     def cost(args: Args, _: Value) -> int:
-        values: ListValue | None = args[index]
-        if values is None:
-            # The server stumbles over an error where it expects a list.
-            raise CelError(_NO_LIST)
+        values = args[index]
+        if not is_list(values):
+            raise _no_list(values)
         count = len(values)
         is_text = bool(count) and isinstance(values.items[0], (str, bytes))
         return int(count * count * (2.1 if is_text else 2.0)) + 1 + LIST_COST
@@ -195,9 +199,17 @@ def _compared_with_itself(index: int) -> Cost:
     return cost
 
 
-_NO_LIST: Final = (
-    "internal error: interface conversion: *types.Err is not traits.Lister: missing method Add"
-)
+_ADDABLE: Final = (int, Uint, float, str, bytes, Duration, Timestamp)
+
+
+def _no_list(value: Value) -> InternalError:
+    # The server stumbles over what is no list; an error stands here as None.
+    name = "*types.Err" if value is None else go_name(value)
+    method = "Contains" if value.__class__ in _ADDABLE else "Add"
+    conversion = f"interface conversion: {name} is not traits.Lister: missing method {method}"
+    return InternalError(f"internal error: {conversion}")
+
+
 _KINDS: Final = ("int", "uint", "double", "bool", "string", "bytes")
 _TIMES: Final = ("google.protobuf.Duration", "google.protobuf.Timestamp")
 _TRACKED: Final[Mapping[str, Cost]] = {

@@ -6,7 +6,6 @@ Source:
 """
 
 from collections.abc import Iterator
-from typing import Final
 
 from espalier.schema.cel.attributes import Run
 from espalier.schema.cel.frames import UNSET, Frame
@@ -18,24 +17,10 @@ from espalier.schema.cel.values import (
     ListValue,
     MapValue,
     Value,
+    go_name,
     is_list,
     is_map,
-    type_of,
 )
-
-_GO_NAMES: Final = {
-    "bool": "types.Bool",
-    "bytes": "types.Bytes",
-    "double": "types.Double",
-    "int": "types.Int",
-    "null_type": "types.Null",
-    "string": "types.String",
-    "uint": "types.Uint",
-    "google.protobuf.Duration": "types.Duration",
-    "google.protobuf.Timestamp": "types.Timestamp",
-    "optional_type": "*types.Optional",
-    "type": "*types.Type",
-}
 
 
 class Fold:
@@ -124,7 +109,7 @@ class Fold:
                 return ((key, None) for key in over.each_key())
             return ((key, over.find(key)[0]) for key in over.each_key())
         if not is_list(over):
-            kind = _GO_NAMES.get(type_of(over).name, type_of(over).name)
+            kind = go_name(over)
             if self._variable2 is None:
                 raise CelError(f"got '{kind}', expected iterable type")
             raise CelError(f"unsupported comprehension range type: {kind}")

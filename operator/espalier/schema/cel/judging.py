@@ -18,6 +18,7 @@ from espalier.schema.cel.values import (
     NONE,
     CelError,
     CostLimitError,
+    InternalError,
     TimeLimitError,
     Value,
     some,
@@ -218,8 +219,8 @@ class _Session:
             yield self._end(place.invalid(f"{text} exceeds limit for rule: {rule.label}"))
         else:
             self.left -= frame.cost
-            if isinstance(failure, CelError):
-                yield place.invalid(_runtime_text(failure.text, rule.label))
+            if failure is not None:
+                yield place.invalid(_runtime_text(str(failure), rule.label))
             elif result is not True:
                 yield self._failed(rule, place, plain)
 
@@ -232,7 +233,7 @@ class _Session:
             return None, CelError(expression.obstacle)
         try:
             return expression.program.run(frame), None
-        except (CelError, CostLimitError, TimeLimitError) as error:
+        except (CelError, InternalError, CostLimitError, TimeLimitError) as error:
             return None, error
         except RecursionError:
             return None, TimeLimitError("the value nests too deep")

@@ -9,7 +9,7 @@ import functools
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
-from espalier.schema.cel.arithmetic import add, is_element
+from espalier.schema.cel.arithmetic import add, is_element, no_trait
 from espalier.schema.cel.comparing import NO_SUCH_OVERLOAD, has_order, is_equal_for_sure, order
 from espalier.schema.cel.frames import MAX_COST
 from espalier.schema.cel.signatures import Library, Overload, overload
@@ -108,9 +108,13 @@ def _includes(target: Value, wanted: Value) -> bool:
 
 
 def _of_types(
-    types: tuple[str, ...], declare: Callable[[str], tuple[str, str]], implementation: Any
+    types: tuple[str, ...],
+    declare: Callable[[str], tuple[str, str]],
+    implementation: Any,
+    *,
+    is_guarded: bool = True,
 ) -> tuple[Overload, ...]:
-    return tuple(overload(*declare(name), implementation) for name in types)
+    return tuple(overload(*declare(name), implementation, is_guarded=is_guarded) for name in types)
 
 
 _KUBERNETES: Final[Library] = {
@@ -150,13 +154,19 @@ def _slice(values: ListValue, start: int, end: int) -> ListValue:
     return ListValue(values.items[start:end])
 
 
-def _flatten(values: Value, depth: int = 1) -> ListValue:
-    if not is_list(values):
+def _flatten(values: Value, depth: Value = 1) -> ListValue:
+    if not is_list(values) or depth.__class__ is not int:
         kind = type_of(values).name
         raise CelError(f"{NO_SUCH_OVERLOAD}: {kind}.flatten({type_of(depth).name})")
     if depth < 0:
         raise CelError("level must be non-negative")
     return ListValue([*_flattened(values, depth)])
+
+
+def _flatten_once(values: Value) -> ListValue:
+    if not is_list(values):
+        raise CelError(f"{NO_SUCH_OVERLOAD}: {type_of(values).name}.flatten()")
+    return _flatten(values)
 
 
 def _flattened(values: ListValue, depth: int) -> Iterator[Value]:
@@ -168,10 +178,14 @@ def _flattened(values: ListValue, depth: int) -> Iterator[Value]:
 
 
 def _sort(values: ListValue) -> ListValue:
+    if not is_list(values):
+        raise no_trait(values, "sort")
     return _sort_by(values, values)
 
 
 def _sort_by(values: ListValue, keys: ListValue) -> ListValue:
+    if not is_list(values):
+        raise no_trait(values, "@sortByAssociatedKeys")
     if len(values) != len(keys):
         raise CelError(
             "@sortByAssociatedKeys() expected a list of the same size as the associated keys list,"
@@ -223,7 +237,7 @@ def _distinct(values: ListValue) -> ListValue:
 _EXTENDED: Final[Library] = {
     "slice": (overload("list_slice", "list(T).(int, int) -> list(T)", _slice),),
     "flatten": (
-        overload("list_flatten", "list(list(T)).() -> list(T)", _flatten, is_guarded=False),
+        overload("list_flatten", "list(list(T)).() -> list(T)", _flatten_once, is_guarded=False),
         overload("list_flatten_int", "list(dyn).(int) -> list(dyn)", _flatten, is_guarded=False),
     ),
     "sort": _of_types(
@@ -233,6 +247,7 @@ _EXTENDED: Final[Library] = {
             f"list({name}).() -> list({name})",
         ),
         _sort,
+        is_guarded=False,
     ),
     "@sortByAssociatedKeys": _of_types(
         _COMPARABLE,
@@ -241,6 +256,7 @@ _EXTENDED: Final[Library] = {
             f"list(T).(list({name})) -> list(T)",
         ),
         _sort_by,
+        is_guarded=False,
     ),
     "lists.range": (overload("lists_range", "(int) -> list(int)", _range),),
     "reverse": (overload("list_reverse", "list(T).() -> list(T)", _reverse),),

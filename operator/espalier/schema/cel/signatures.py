@@ -30,7 +30,7 @@ from espalier.schema.cel.types import (
     param,
     type_of_type,
 )
-from espalier.schema.cel.values import Value, type_of
+from espalier.schema.cel.values import Failure, Value, type_of
 
 Implementation = Callable[..., Value]
 
@@ -57,7 +57,7 @@ class Overload:
 
     def takes(self, args: tuple[Value, ...]) -> bool:
         """
-        Tell whether values are of the types of the arguments, parameters apart.
+        Tell whether values are of the types of the arguments, as the server sees it.
         """
         return len(args) == len(self.args) and all(map(_is_of, args, self.args))
 
@@ -65,8 +65,18 @@ class Overload:
 def _is_of(value: Value, wanted: CelType) -> bool:
     if wanted.kind in ("dyn", "param"):
         return True
+    if value.__class__ is Failure:
+        return False
     found = type_of(value)
-    return (found.kind, found.name) == (wanted.kind, wanted.name)
+    if (found.kind, found.name) != (wanted.kind, wanted.name):
+        return False
+    # Of lists and maps the first member stands for all.
+    if wanted.kind == "list" and len(value):
+        return _is_of(value.items[0], wanted.params[0])
+    if wanted.kind == "map" and len(value):
+        first = next(iter(value.each_key()), None)
+        return all(map(_is_of, (first, value.find(first)[0]), wanted.params))
+    return True
 
 
 Library = Mapping[str, tuple[Overload, ...]]

@@ -54,6 +54,12 @@ class CelError(Exception):
         return str(self.args[0])
 
 
+class InternalError(Exception):
+    """
+    An evaluation ended where the server's does by accident; nothing may ignore it.
+    """
+
+
 class BudgetError(Exception):
     """
     An evaluation was stopped: it cost too much, or took too long.
@@ -341,3 +347,26 @@ def quoted(value: str) -> str:
     Quote a string as Go does.
     """
     return quote(value)
+
+
+_GO_NAMES: Final = {
+    "bool": "types.Bool",
+    "bytes": "types.Bytes",
+    "double": "types.Double",
+    "int": "types.Int",
+    "null_type": "types.Null",
+    "string": "types.String",
+    "uint": "types.Uint",
+    "google.protobuf.Duration": "types.Duration",
+    "google.protobuf.Timestamp": "types.Timestamp",
+    "optional_type": "*types.Optional",
+    "type": "*types.Type",
+}
+
+
+def go_name(value: Value) -> str:
+    """
+    Name the class that a value has in the server, as some errors do.
+    """
+    name = type_of(value).name
+    return _GO_NAMES.get(name, name)
