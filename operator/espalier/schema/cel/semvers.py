@@ -118,7 +118,8 @@ def _normalized(text: str) -> str:
 
 
 def _without_zeros(part: str) -> str:
-    if len(part) <= 1:
+    # To the server one character may be several bytes.
+    if len(part) <= 1 and part.isascii():
         return part
     stripped = part.lstrip("0")
     return stripped if stripped[:1] in tuple("0123456789") else f"0{stripped}"

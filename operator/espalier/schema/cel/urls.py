@@ -64,8 +64,6 @@ def uri_error(text: str) -> str:
     if text.startswith(":"):
         return f"{what}missing protocol scheme"
     match = _SCHEME.match(text)
-    if match is None and ":" in text.partition("/")[0] and text[0] != "/":
-        return f"{what}first path segment in URL cannot contain colon"
     if match is None and not text.startswith("/"):
         return f"{what}invalid URI for request"
     return what + _detail(text)
