@@ -4,6 +4,8 @@ Lists: pages, tokens, selectors, metadata only.
 
 import base64
 
+import orjson
+
 from tests.contract.server import METADATA_LIST, Object
 from tests.contract.widgets import Widgets
 
@@ -176,3 +178,44 @@ async def test_the_items_of_lists_of_builtin_kinds_do_not_say_what_they_are(
     assert listed["metadata"].keys() == {"resourceVersion", "continue", "remainingItemCount"}
     assert "kind" not in listed["items"][0]
     assert "apiVersion" not in listed["items"][0]
+
+
+def _token_behind(start: str) -> str:
+    content = {"v": "meta.k8s.io/v1", "rv": -1, "start": start}
+    return base64.urlsafe_b64encode(orjson.dumps(content)).decode().rstrip("=")
+
+
+async def test_a_token_made_by_a_client_goes_on_at_the_newest_resource_version(
+    widgets: Widgets,
+) -> None:
+    await _fill(widgets, 4)
+    everywhere = f"/apis/{widgets.group}/v1alpha1/widgets"
+    first = await widgets.server.get(everywhere, limit="1")
+    await widgets.create("w1a")
+
+    cases = [
+        (everywhere, "default/w1\0", ["w1a", "w2", "w3"]),
+        (widgets.path(), "w1\0", ["w1a", "w2", "w3"]),
+        (everywhere, "default/w1b\0", ["w2", "w3"]),
+        (everywhere, "default0", []),
+    ]
+    for path, start, expected in cases:
+        token = _token_behind(start)
+        listed = await widgets.server.get(path, limit="9", **{"continue": token})
+        assert _names(listed) == expected
+    assert _names(first) == ["w0"]
+
+
+async def test_a_token_is_the_same_for_all_versions(widgets: Widgets) -> None:
+    await _fill(widgets, 4)
+    first = await widgets.server.get(widgets.path(), limit="2")
+    token = {"continue": first["metadata"]["continue"]}
+    await widgets.server.merge(widgets.path("w3"), {"spec": {"size": 9}})
+
+    old = await widgets.server.get(widgets.path(), limit="2", **token)
+    new = await widgets.server.get(widgets.path(version="v1"), limit="2", **token)
+
+    assert _names(old) == _names(new) == ["w2", "w3"]
+    assert [item["metadata"]["resourceVersion"] for item in old["items"]] == [
+        item["metadata"]["resourceVersion"] for item in new["items"]
+    ]

@@ -68,6 +68,17 @@ async def test_both_conditions_are_always_applied_together(world: World) -> None
     ]
 
 
+async def test_what_was_said_of_validity_stays_until_something_else_is_said(world: World) -> None:
+    valid = Condition(type=NOT_CHECKED.type, status="False", reason="Invalid", message="one of 5")
+    await world.reporter.report(WIDGETS, (current("Verified", "all of 5", "True"), valid))
+    await settled()
+    await world.say("Rewriting", "0 of 7")
+
+    (_, before), (_, after) = world.definitions.applied
+    assert (after[1].status, after[1].reason, after[1].message) == ("False", "Invalid", "one of 5")
+    assert after[1].last_transition_time == before[1].last_transition_time
+
+
 async def test_progress_is_written_seldom_and_the_last_of_it_in_the_end(world: World) -> None:
     for done in range(5):
         await world.say("Rewriting", f"{done} of 5")

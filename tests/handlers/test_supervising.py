@@ -316,3 +316,25 @@ async def test_a_bug_stops_the_operator_and_is_kept(
     assert world.stopped
     assert world.guard.failure is bug
     assert "A task died of an unexpected error; the operator stops." in caplog.messages
+
+
+async def test_a_run_that_wants_to_look_again_does_so_at_its_time(world: World) -> None:
+    await world.see(WIDGETS)
+    await world.tell(Outcome(definition=WIDGETS, is_proved=True, again_seconds=3600))
+    await world.clock.advance(3599)
+    assert world.work.log == ["run 1"]
+    await world.clock.advance(1)
+    assert world.work.log == ["run 1", "run 1"]
+    # That is no failure: pauses after one begin anew.
+    await world.tell(FAILED)
+    await world.clock.advance(pause_seconds("", attempt=2))
+    assert world.work.log == ["run 1"] * 3
+
+
+async def test_a_storage_version_that_moved_and_moved_back_is_seen_while_a_run_rests(
+    world: World,
+) -> None:
+    await world.see(WIDGETS)
+    await world.tell(Outcome(definition=WIDGETS, is_proved=True, again_seconds=3600))
+    await world.see(replace(WIDGETS, resource_version="2", stored_versions=("v0", "v1")))
+    assert world.work.log == ["run 1", "run 2"]

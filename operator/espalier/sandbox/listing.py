@@ -27,7 +27,9 @@ _EXPIRED = (
 
 class _Start(NamedTuple):
     """
-    Where a page begins: a revision, None for the newest, and the last key of the page before.
+    Where a page begins: a revision, None for the newest, and the first text that a key may have.
+
+    The text is one below what is listed, right behind the last key of the page before.
     """
 
     revision: int | None
@@ -81,7 +83,9 @@ class Listing:
             raise self._expired(start) from error
         metadata: Object = {"resourceVersion": str(revision)}
         if page.last:
-            metadata["continue"] = _token(start.revision or revision, page.last)
+            metadata["continue"] = _token(
+                start.revision or revision, f"{page.last.removeprefix(prefix)}\0"
+            )
             if selector(call.options) is None:
                 metadata["remainingItemCount"] = page.remaining
         return _listed(codec.kind, page.objects, metadata, call.view)
@@ -116,7 +120,8 @@ class Listing:
         objects: list[Object] = []
         corrupt: list[tuple[str, Refusal]] = []
         last, remaining = "", 0
-        for stored in self._store.scan(prefix, after=start.after, revision=start.revision):
+        after = f"{prefix}{start.after}" if start.after else ""
+        for stored in self._store.scan(prefix, after=after, revision=start.revision):
             if limit and len(objects) >= limit:
                 remaining += 1
                 continue
@@ -198,8 +203,8 @@ def _listed(kind: Kind, objects: list[Object], metadata: Object, view: View) -> 
     }
 
 
-def _token(revision: int, last: str) -> str:
-    content = orjson.dumps({"v": _META, "rv": revision, "start": last})
+def _token(revision: int, start: str) -> str:
+    content = orjson.dumps({"v": _META, "rv": revision, "start": start})
     return base64.urlsafe_b64encode(content).decode().rstrip("=")
 
 
