@@ -22,7 +22,6 @@ from espalier.schema.cel.values import (
     CelError,
     Duration,
     GrowingList,
-    Opaque,
     Timestamp,
     Uint,
     Value,
@@ -226,10 +225,7 @@ def size(value: Value) -> int:
     """
     if isinstance(value, (str, bytes)) or is_list(value) or is_map(value):
         return len(value)
-    found = value.size() if isinstance(value, Opaque) else None
-    if found is None:
-        raise no_trait(value, "size")
-    return found
+    raise no_trait(value, "size")
 
 
 def _ordering(name: str, accepted: tuple[int, ...]) -> Callable[[Value, Value], bool]:

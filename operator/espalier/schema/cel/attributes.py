@@ -10,7 +10,7 @@ Source:
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from espalier.schema.cel.comparing import NO_SUCH_OVERLOAD
 from espalier.schema.cel.frames import Frame
@@ -24,6 +24,7 @@ from espalier.schema.cel.values import (
     Uint,
     Value,
     demand,
+    go_name,
     is_list,
     is_map,
     show,
@@ -88,6 +89,7 @@ def look_up(value: Value, key: Value) -> tuple[Value, bool, str]:
     Raises:
         CelError: The value itself is an error, or the key is none for it.
     """
+    check_key(key)
     demand(value)
     if is_map(value):
         found, is_there = value.find(key)
@@ -100,6 +102,20 @@ def look_up(value: Value, key: Value) -> tuple[Value, bool, str]:
             raise CelError(f"unsupported index: {show(key)}")
         return demand(value.items[index]), True, ""
     return None, False, f"no such key: {show(key)}"
+
+
+def check_key(key: Value) -> None:
+    """
+    Look whether a value may be a key or an index.
+
+    Raises:
+        CelError: It may not.
+    """
+    if key.__class__ not in _KEYS:
+        raise CelError(f"invalid qualifier type: {go_name(key)}")
+
+
+_KEYS: Final = frozenset((str, int, bool, float, Uint))
 
 
 def index_of(key: Value) -> int:

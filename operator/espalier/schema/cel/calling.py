@@ -187,7 +187,9 @@ def plan_call(
     runs = [each.run for each in plans]
     if function == "@not_strictly_false":
         return Plan(_not_strictly_false(runs[0]))
-    if evaluates_both and len(runs) == 2:  # noqa: PLR2004 - a call with two arguments
+    # Whatever chooses among overloads takes its arguments as a list.
+    is_varied = len(overloads) > 1 and overloads[0].is_guarded
+    if evaluates_both and not is_varied and len(runs) == 2:  # noqa: PLR2004 - a call with two arguments
         return Plan(_binary(runs[0], runs[1], invoke, cost))
     return Plan(_other(runs, invoke, cost))
 
@@ -203,8 +205,7 @@ def plan_search(function: str, overloads: tuple[Overload, ...], plans: list[Plan
     Raises:
         CelError: The pattern does not compile.
     """
-    if isinstance(plans[1].value, str):
-        compiled(plans[1].value)
+    compiled(plans[1].value)
     made = plan_call(function, overloads, plans, evaluates_both=False)
 
     def run(frame: Frame) -> Value:

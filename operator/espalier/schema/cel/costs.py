@@ -89,18 +89,26 @@ def _joined(_: Args, result: Value) -> int:
 
 
 def _contains_ip(args: Args, _: Value) -> int:
-    parsed = _traversal(size_of(args[1])) if isinstance(args[1], str) else 0
-    return _traversal(size_of(args[0]) * 2) + parsed
+    return _traversal(size_of(args[0]) * 2)
 
 
 def _contains_cidr(args: Args, _: Value) -> int:
-    parsed = _traversal(size_of(args[1])) if isinstance(args[1], str) else 0
     own = size_of(args[0])
-    return _traversal(own * 2) + _traversal(own) + 1 + parsed
+    return _traversal(own * 2) + _traversal(own) + 1
 
 
-def _ip(args: Args, _: Value) -> int:
-    return _traversal(size_of(args[0])) if isinstance(args[0], str) else 1
+def _and_parsing(cost: Cost) -> Cost:
+    return lambda args, result: cost(args, result) + _traversal(size_of(args[1]))
+
+
+def _permission(_: Args, __: Value) -> int:
+    return 350_000
+
+
+def _selector(args: Args, _: Value) -> int:
+    # A list, and a requirement for every two characters.
+    length = size_of(args[1])
+    return LIST_COST + _traversal(length) + math.ceil(length / 2) * (LIST_COST + STRUCT_COST)
 
 
 def _format_check(args: Args, _: Value) -> int:
@@ -143,12 +151,13 @@ _BY_FUNCTION: Final[Mapping[str, Cost]] = {
     ),
     **dict.fromkeys(("url", "lowerAscii", "upperAscii", "substring", "trim"), _of_first()),
     **dict.fromkeys(("replace", "split", "ip.isCanonical"), _of_first(2)),
-    **dict.fromkeys(("cidr", "isIP", "isCIDR", "quantity", "isQuantity"), _of_first()),
+    **dict.fromkeys(("cidr", "ip", "isIP", "isCIDR", "quantity", "isQuantity"), _of_first()),
     **dict.fromkeys(("semver", "isSemver"), _of_first()),
     "join": _joined,
     "find": _pattern_search,
     "findAll": _pattern_search,
-    "ip": _ip,
+    "check": _permission,
+    **dict.fromkeys(("fieldSelector", "labelSelector"), _selector),
     "containsIP": _contains_ip,
     "containsCIDR": _contains_cidr,
     "validate": _format_check,
@@ -184,7 +193,8 @@ def _made_list(_: Args, result: Value) -> int:
 
 def _flattened(args: Args, _: Value) -> int:
     depth = args[1] if len(args) > 1 and args[1].__class__ is int else 1
-    return size_of(args[0]) * (1 if depth < 0 else depth) + 1 + LIST_COST
+    factor = 1.0 if depth < 0 else float(depth)
+    return int(size_of(args[0]) * factor) + 1 + LIST_COST
 
 
 def _compared_with_itself(index: int) -> Cost:
@@ -213,6 +223,9 @@ def _no_list(value: Value) -> InternalError:
 _KINDS: Final = ("int", "uint", "double", "bool", "string", "bytes")
 _TIMES: Final = ("google.protobuf.Duration", "google.protobuf.Timestamp")
 _TRACKED: Final[Mapping[str, Cost]] = {
+    "cidr_ip": _one,
+    "cidr_contains_ip_string": _and_parsing(_contains_ip),
+    "cidr_contains_cidr_string": _and_parsing(_contains_cidr),
     "list_sets_contains_list": _sets(1),
     "list_sets_intersects_list": _sets(1),
     "list_sets_equivalent_list": _sets(2),

@@ -16,6 +16,7 @@ from espalier.schema.cel.attributes import (
     Plain,
     Qualifier,
     Run,
+    check_key,
     reader,
     slot_reader,
     tester,
@@ -150,7 +151,7 @@ class _Planner:
             found = plan_membership(plans)
             if found is not None:
                 return found
-        if node.function in PATTERN_FUNCTIONS and plans[1].is_constant:
+        if node.function in PATTERN_FUNCTIONS and isinstance(plans[1].value, str):
             return plan_search(node.function, overloads, plans)
         made = plan_call(node.function, overloads, plans)
         if node.function in CONVERSIONS and len(plans) == 1 and plans[0].is_constant:
@@ -160,6 +161,8 @@ class _Planner:
     def index(self, plans: list[Plan], *, is_optional: bool = False) -> Plan:
         attribute = self._as_attribute(plans[0])
         key = plans[1]
+        if key.is_constant:
+            check_key(key.value)
         read = key.attribute.resolve if key.attribute else key.run
         attribute.add(Qualifier(read, is_optional=is_optional))
         return self._attribute(attribute)

@@ -361,6 +361,12 @@ _GO_NAMES: Final = {
     "google.protobuf.Timestamp": "types.Timestamp",
     "optional_type": "*types.Optional",
     "type": "*types.Type",
+    "net.IP": "cel.IP",
+    "net.CIDR": "cel.CIDR",
+    "kubernetes.URL": "cel.URL",
+    "kubernetes.Quantity": "cel.Quantity",
+    "kubernetes.Semver": "cel.Semver",
+    "kubernetes.NamedFormat": "cel.Format",
 }
 
 
