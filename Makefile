@@ -16,6 +16,7 @@ FLAGS ?=
 DIR ?=
 N ?= 20000
 SEED ?=
+ROUNDS ?=
 
 .DEFAULT_GOAL := help
 .PHONY: help venv docs lint format typing imports unit test vectors cases crds differential control-plane e2e mutation bench-schema bench-validate bench-migrate e2e-chaos demo demo-real image clean
@@ -90,8 +91,8 @@ bench-schema: $(RUNTIME) ## Measure the schema core: copies, normal forms, compi
 bench-validate: $(RIVALS) ## Measure validation: against jsonschema and kubernetes-validate
 	@$(BIN)/python -m benchmarks.validate
 
-bench-migrate: control-plane ## Measure migrations against a bare loop (needs Go): FLAGS="--objects 1000"
-	@$(BIN)/python -m benchmarks.migrate $(FLAGS)
+bench-migrate: control-plane ## Measure migrations against a bare loop (needs Go): N=10000 ROUNDS=5 FLAGS=--in-tree
+	@$(BIN)/python -m benchmarks.migrate $(if $(filter-out file,$(origin N)),--objects $(N)) $(if $(ROUNDS),--rounds $(ROUNDS)) $(FLAGS)
 
 e2e-chaos: control-plane ## Kill the operator and the servers in mid-run, ten minutes: SEED=1
 	@$(BIN)/python -m tests.e2e.chaos $(if $(SEED),--seed $(SEED)) $(FLAGS)

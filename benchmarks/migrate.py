@@ -1,130 +1,195 @@
 """
 How fast is a migration, against a loop that only sends the same patches? ``make bench-migrate``.
 
-On a real control plane. Each round flips the storage version twice: once for the bare loop, a small
-Go program, and once for Espalier's engine, which also proves, verifies and trims (with no settle
-time). Figures are medians over the rounds. The last line is one JSON object.
+On a real control plane, on the same cores as its servers. Each round flips the storage version
+twice: once for the bare loop, a small Go program, and once for Espalier's engine, which also
+proves, verifies and trims. Figures are medians over the rounds. The last line is one JSON object.
 """
 
 import argparse
 import asyncio
-import resource
+import json
 import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import orjson
 from tests.e2e.controlplane.assets import find_assets
 from tests.e2e.controlplane.running import ControlPlane
 from tests.e2e.crds import Crd, schema, version
 
+from benchmarks.migrate_engine import CHECKPOINTS, EngineRun, run_engine
+from benchmarks.migrate_idle import measure_idle
+from benchmarks.migrate_in_tree import migrate_in_tree
 from benchmarks.relay import Relay
-from espalier import cluster, engine
-from espalier.crd import Condition, Definition
-from espalier.engine import Ports, RunSettings
 
 GROUP = "bench.example.com"
 NAMESPACE = "default"
 LOOP = Path(__file__).parent / "bareloop"
 VERSIONS = ("v1", "v2")
-CANDIDATES = ((8, False), (16, False), (24, False), (32, False), (16, True))
+CANDIDATES = ((8, False), (16, False), (24, False), (32, False), (48, False), (16, True))
 SPEC = {"payload": {"type": "string"}}
+# Metadata and what stands around the payload.
+SERVERS_BYTES = 500
+FLIP_SECONDS = 60.0
 
-Figures = dict[str, float]
+HEADLINES = ("rewrite_over_bare_loop", "objects_per_second", "peak_rss_mib")
+
+Figures: TypeAlias = dict[str, float]
 
 
-@dataclass(slots=True, kw_only=True)
-class Round:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoopRun:
     """
-    What one round has shown, of one of the two.
+    What the bare loop has taken, as it tells it.
+
+    Attributes:
+        seconds: Of the patches alone.
+        cpu_seconds: Of the client, likewise.
+        sent_bytes: By the client.
     """
 
     objects: int
-    rewrite_seconds: float
+    seconds: float
     cpu_seconds: float
-    total_seconds: float = 0.0
-    verify_seconds: float = 0.0
-    peak_rss_mib: float = 0.0
+    sent_bytes: int
+    received_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """
+    One of each, one after the other.
+    """
+
+    bare: LoopRun
+    engine: EngineRun
+
+    @property
+    def ratio(self) -> float:
+        """
+        The engine's rewriting rate over that of the bare loop.
+        """
+        return self.bare.seconds / self.engine.rewrite_seconds
 
 
 def main() -> None:
     """
-    Measure, print a table for people, and the figures for machines.
+    Measure, print tables for people, and the figures for machines.
     """
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--objects", type=int, default=10_000)
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--bytes", type=int, nargs="+", default=[1024, 5120])
-    parser.add_argument("--engine", nargs=2, metavar=("KUBECONFIG", "CRD"))
-    given = parser.parse_args()
-    if given.engine:
-        found = asyncio.run(_run_engine(*given.engine))
-        print(orjson.dumps(found).decode())
-        return
+    given = _arguments()
+    print("Objects per second, clients and servers on the same cores. The engine's settle time is")
+    print("0 and its byte budget is off. Client CPU and bytes are those of an object's rewrite.")
+    figures: Figures = {}
     with _control_plane() as plane:
         loop = _build_loop(plane.folder)
-        figures: Figures = {}
         for size_bytes in given.bytes:
-            figures |= _measure(plane, loop, given.objects, size_bytes, given.rounds)
-    first = f"_{given.bytes[0]}"
-    for name in ("rewrite_over_bare_loop", "objects_per_second", "peak_rss_mib"):
-        figures[name] = figures[f"{name}{first}"]
+            found = _measure(plane, loop, given, size_bytes)
+            figures |= {f"{name}_{size_bytes}": figure for name, figure in found.items()}
+    if given.definitions:
+        with _control_plane() as plane:
+            idle = measure_idle(plane, given.definitions)
+        print(
+            f"\nThe operator, idle in a cluster with {given.definitions} definitions:"
+            f" {idle.resident_mib:.0f} MiB, {idle.peak_mib:.0f} MiB at its peak"
+        )
+        figures["idle_rss_mib"] = idle.resident_mib
+    figures |= {name: figures[f"{name}_{given.bytes[0]}"] for name in HEADLINES}
     print(orjson.dumps({name: round(figure, 3) for name, figure in figures.items()}).decode())
 
 
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.migrate")
+    parser.add_argument("--objects", type=int, default=10_000)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--bytes", type=int, nargs="+", default=[1024, 5120])
+    parser.add_argument(
+        "--definitions", type=int, default=1000, help="for the idle operator; 0 leaves it out"
+    )
+    parser.add_argument(
+        "--in-tree", action="store_true", help="a StorageVersionMigration of each size, too"
+    )
+    return parser.parse_args()
+
+
 def _measure(
-    plane: ControlPlane, loop: Path, objects: int, size_bytes: int, rounds: int
+    plane: ControlPlane, loop: Path, given: argparse.Namespace, size_bytes: int
 ) -> Figures:
     crd = Crd(plane, f"loads{size_bytes}", GROUP)
-    _fill(crd, objects, size_bytes)
-    bench = _Bench(plane=plane, crd=crd, loop=loop)
+    _fill(crd, given.objects, size_bytes)
+    bench = _Bench(plane=plane, crd=crd, loop=loop, objects=given.objects)
     bench.find_best()
+    rounds = list(_rounds(bench, given.rounds, size_bytes))
+    figures = _figures(given.objects, rounds)
+    _print_row("median", figures)
+    figures |= bench.traffic()
     print(
-        f"\n{objects} objects of {size_bytes} bytes; the bare loop is at its best with"
+        f"bytes an object: sent {figures['sent_bytes_per_object']:.0f},"
+        f" received {figures['received_bytes_per_object']:.0f}; bare"
+        f" {figures['bare_sent_bytes_per_object']:.0f},"
+        f" {figures['bare_received_bytes_per_object']:.0f}"
+    )
+    if given.in_tree:
+        seconds = bench.in_tree_seconds()
+        figures["in_tree_seconds"] = seconds
+        figures["whole_over_in_tree"] = figures["whole_seconds"] / seconds
+        print(
+            f"in-tree: {seconds:.1f} s, of which the engine's whole run takes"
+            f" {figures['whole_over_in_tree']:.2f}"
+        )
+    crd.remove()
+    return figures
+
+
+def _rounds(bench: "_Bench", rounds: int, size_bytes: int) -> Iterator[Round]:
+    print(
+        f"\n{bench.objects} objects of {size_bytes} bytes; the bare loop is at its best with"
         f" {bench.workers} patches at a time over {'one connection' if bench.http2 else 'as many'}"
     )
-    print(f"{'round':>5} {'bare/s':>8} {'engine/s':>9} {'ratio':>6} {'whole s':>8} {'RSS MiB':>8}")
-    pairs: list[tuple[Round, Round]] = []
+    print(
+        f"{'round':>7} {'bare':>7} {'rewrite':>8} {'ratio':>6} {'verify':>7} {'whole':>8}"
+        f" {'bare CPU':>9} {'CPU':>8} {'peak RSS':>9}"
+    )
     for number in range(1, rounds + 1):
-        bare, ours = bench.bare_round(), bench.engine_round()
-        pairs.append((bare, ours))
-        rates = objects / bare.rewrite_seconds, objects / ours.rewrite_seconds
-        print(
-            f"{number:>5} {rates[0]:>8.0f} {rates[1]:>9.0f} {rates[1] / rates[0]:>6.2f}"
-            f" {ours.total_seconds:>8.1f} {ours.peak_rss_mib:>8.0f}",
-            flush=True,
-        )
-    traffic = bench.traffic()
-    crd.remove()
-    return _figures(pairs, traffic, f"_{size_bytes}")
+        found = bench.round(engine_first=number % 2 == 0)
+        _print_row(f"{number}", _figures(bench.objects, [found]))
+        yield found
 
 
-def _figures(
-    pairs: Sequence[tuple[Round, Round]], traffic: dict[str, float], suffix: str
-) -> Figures:
-    def median(values: Iterator[float]) -> float:
-        return statistics.median(values)
+def _print_row(title: str, figures: Figures) -> None:
+    print(
+        f"{title:>7} {figures['bare_objects_per_second']:>7.0f}"
+        f" {figures['objects_per_second']:>8.0f} {figures['rewrite_over_bare_loop']:>6.2f}"
+        f" {figures['verified_per_second']:>7.0f} {figures['whole_seconds']:>6.1f} s"
+        f" {figures['bare_cpu_us_per_object']:>6.0f} us {figures['cpu_us_per_object']:>5.0f} us"
+        f" {figures['peak_rss_mib']:>5.0f} MiB",
+        flush=True,
+    )
 
-    figures = {
-        "rewrite_over_bare_loop": median(
-            bare.rewrite_seconds / ours.rewrite_seconds for bare, ours in pairs
-        ),
-        "bare_objects_per_second": median(b.objects / b.rewrite_seconds for b, _ in pairs),
-        "objects_per_second": median(o.objects / o.rewrite_seconds for _, o in pairs),
-        "verified_per_second": median(o.objects / o.verify_seconds for _, o in pairs),
-        "whole_seconds": median(o.total_seconds for _, o in pairs),
-        "cpu_us_per_object": median(o.cpu_seconds / o.objects * 1e6 for _, o in pairs),
-        "bare_cpu_us_per_object": median(b.cpu_seconds / b.objects * 1e6 for b, _ in pairs),
-        "peak_rss_mib": max(o.peak_rss_mib for _, o in pairs),
-        **traffic,
+
+def _figures(objects: int, rounds: Sequence[Round]) -> Figures:
+    def median(figure: Callable[[Round], float]) -> float:
+        return statistics.median(figure(one) for one in rounds)
+
+    return {
+        "rewrite_over_bare_loop": median(lambda one: one.ratio),
+        "objects_per_second": median(lambda one: objects / one.engine.rewrite_seconds),
+        "verified_per_second": median(lambda one: objects / one.engine.verify_seconds),
+        "whole_seconds": median(lambda one: one.engine.total_seconds),
+        "cpu_us_per_object": median(lambda one: one.engine.rewrite_cpu_seconds / objects * 1e6),
+        "whole_cpu_us_per_object": median(lambda one: one.engine.total_cpu_seconds / objects * 1e6),
+        "peak_rss_mib": max(one.engine.peak_rss_mib for one in rounds),
+        "bare_objects_per_second": median(lambda one: objects / one.bare.seconds),
+        "bare_cpu_us_per_object": median(lambda one: one.bare.cpu_seconds / objects * 1e6),
+        "bare_sent_bytes_per_object": median(lambda one: one.bare.sent_bytes / objects),
+        "bare_received_bytes_per_object": median(lambda one: one.bare.received_bytes / objects),
     }
-    return {f"{name}{suffix}": figure for name, figure in figures.items()}
 
 
 @dataclass(slots=True, kw_only=True)
@@ -132,6 +197,7 @@ class _Bench:
     plane: ControlPlane
     crd: Crd
     loop: Path
+    objects: int
     workers: int = 16
     http2: bool = False
     storage: str = VERSIONS[0]
@@ -141,96 +207,119 @@ class _Bench:
         Try the bare loop in several ways, each on its share of the objects.
         """
         self._flip()
-        share = len(self.crd.raw()) // len(CANDIDATES)
-        rates = {}
+        share = max(self.objects // len(CANDIDATES), 1)
+        rates: dict[tuple[int, bool], float] = {}
         for number, (workers, http2) in enumerate(CANDIDATES):
             found = self._patch(workers, http2=http2, skip=number * share, take=share)
-            rates[workers, http2] = found["objects"] / found["seconds"]
+            rates[workers, http2] = found.objects / found.seconds
         self.workers, self.http2 = max(rates, key=lambda way: rates[way])
         self._patch(self.workers, http2=self.http2)
 
-    def bare_round(self) -> Round:
-        self._flip()
-        found = self._patch(self.workers, http2=self.http2)
-        return Round(
-            objects=found["objects"],
-            rewrite_seconds=found["seconds"],
-            cpu_seconds=found["cpu_seconds"],
-        )
+    def round(self, *, engine_first: bool) -> Round:
+        """
+        Let both do the same work; who begins alternates, for the machine may get slower or faster.
+        """
+        if engine_first:
+            engine = self._engine()
+            return Round(self._bare(), engine)
+        bare = self._bare()
+        return Round(bare, self._engine())
 
-    def engine_round(self) -> Round:
-        self._flip()
-        found = Round(**self._engine(self.plane.kubeconfig))
-        if set(self.crd.stored_at()) != {self.storage} or len(self.crd.stored_versions()) > 1:
-            raise SystemExit("the engine has left something behind")
-        return found
-
-    def traffic(self) -> dict[str, float]:
+    def traffic(self) -> Figures:
         """
         Count the bytes of an engine's run, over a relay that is too slow to be timed.
         """
-        self._flip()
+        self._begin()
         with Relay(self.plane.url) as relay:
             text = self.plane.kubeconfig.read_text(encoding="utf-8")
             path = self.plane.folder / "relayed.kubeconfig"
             path.write_text(text.replace(self.plane.url, relay.url), encoding="utf-8")
-            found = Round(**self._engine(path))
+            found = asyncio.run(
+                run_engine(
+                    str(path),
+                    self.crd.name,
+                    count=lambda: (relay.sent_bytes, relay.received_bytes),
+                )
+            )
         return {
-            "sent_bytes_per_object": relay.sent_bytes / found.objects,
-            "received_bytes_per_object": relay.received_bytes / found.objects,
+            "sent_bytes_per_object": found.sent_bytes / self.objects,
+            "received_bytes_per_object": found.received_bytes / self.objects,
         }
 
-    def _engine(self, kubeconfig: Path) -> dict[str, Any]:
-        # Of the checkpoint of an earlier round it would know that only a new proof is needed.
-        self.plane.api.delete("/api/v1/namespaces/bench/configmaps")
-        command = [sys.executable, "-m", "benchmarks.migrate", "--engine"]
-        return _json_of([*command, str(kubeconfig), self.crd.name])
+    def in_tree_seconds(self) -> float:
+        """
+        Time the server's own migration, once.
+        """
+        self._flip()
+        seconds = migrate_in_tree(self.plane, self.crd)
+        self._check("the StorageVersionMigration")
+        return seconds
 
-    def _patch(self, workers: int, *, http2: bool, skip: int = 0, take: int = 0) -> dict[str, Any]:
+    def _bare(self) -> LoopRun:
+        self._flip()
+        found = self._patch(self.workers, http2=self.http2)
+        if found.objects != self.objects:
+            raise SystemExit(f"the bare loop has found {found.objects} objects")
+        return found
+
+    def _engine(self) -> EngineRun:
+        self._begin()
+        module = "benchmarks.migrate_engine"
+        command = [sys.executable, "-m", module, str(self.plane.kubeconfig), self.crd.name]
+        found = EngineRun(**_json_of(command))
+        self._check("the engine")
+        return found
+
+    def _begin(self) -> None:
+        self._flip()
+        # Of the checkpoint of an earlier round it would know that only a new proof is needed.
+        self.plane.api.delete(f"/api/v1/namespaces/{CHECKPOINTS}/configmaps")
+
+    def _check(self, who: str) -> None:
+        found, versions = self.crd.stored_at(), self.crd.stored_versions()
+        if found != {self.storage: self.objects} or versions != [self.storage]:
+            raise SystemExit(f"{who} left objects stored at {found}, storedVersions {versions}")
+
+    def _patch(self, workers: int, *, http2: bool, skip: int = 0, take: int = 0) -> LoopRun:
         collection = f"{self.plane.url}{self.crd.objects_path(self.storage)}"
-        return _json_of(
-            [
-                str(self.loop),
-                f"-collection={collection}",
-                f"-ca={self.plane.folder / 'ca.crt'}",
-                f"-token={self.plane.token}",
-                f"-workers={workers}",
-                f"-http2={str(http2).lower()}",
-                f"-skip={skip}",
-                f"-take={take}",
-            ]
-        )
+        command = [
+            str(self.loop),
+            f"-collection={collection}",
+            f"-ca={self.plane.folder / 'ca.crt'}",
+            f"-token={self.plane.token}",
+            f"-workers={workers}",
+            f"-http2={str(http2).lower()}",
+            f"-skip={skip}",
+            f"-take={take}",
+        ]
+        return LoopRun(**_json_of(command))
 
     def _flip(self) -> None:
+        """
+        Make the other version the storage version, and wait until the server has taken it over.
+        """
         self.storage = VERSIONS[1 - VERSIONS.index(self.storage)]
         self.crd.set_versions(_versions(), storage=self.storage)
-        # When a new object is stored at it, the server has taken it over.
-        deadline = time.monotonic() + 30
-        while True:
-            path = self.crd.objects_path(self.storage)
-            name = f"probe-{time.monotonic_ns()}"
-            self.plane.api.post(path, self.crd.object(self.storage, name, spec={}))
-            raw = self.plane.raw_get(f"{self.crd.raw_prefix}{NAMESPACE}/{name}")
-            stored = orjson.loads(raw or b"{}").get("apiVersion", "").rpartition("/")[2]
-            self.plane.api.delete(f"{path}/{name}")
-            if stored == self.storage:
-                return
+        deadline = time.monotonic() + FLIP_SECONDS
+        while self._stored_version_of_a_probe() != self.storage:
             if time.monotonic() > deadline:
                 raise SystemExit("the server does not take over the storage version")
+
+    def _stored_version_of_a_probe(self) -> str:
+        path = self.crd.objects_path(self.storage)
+        name = f"probe-{time.monotonic_ns()}"
+        self.plane.api.post(path, self.crd.object(self.storage, name, spec={}))
+        raw = self.plane.raw_get(f"{self.crd.raw_prefix}{NAMESPACE}/{name}") or b"{}"
+        self.plane.api.delete(f"{path}/{name}")
+        return str(json.loads(raw).get("apiVersion", "")).rpartition("/")[2]
 
 
 def _fill(crd: Crd, objects: int, size_bytes: int) -> None:
     crd.create(_versions(), storage=VERSIONS[0])
     crd.label(mode="enforce")
-    # What the server adds is some 500 bytes.
-    payload = "x" * max(size_bytes - 500, 1)
-    crd.add(
-        VERSIONS[0],
-        *(
-            crd.object(VERSIONS[0], f"o{number:06}", spec={"payload": payload})
-            for number in range(objects)
-        ),
-    )
+    spec = {"payload": "x" * max(size_bytes - SERVERS_BYTES, 1)}
+    names = (f"o{number:06}" for number in range(objects))
+    crd.add(VERSIONS[0], *(crd.object(VERSIONS[0], name, spec=spec) for name in names))
 
 
 def _versions() -> list[dict[str, Any]]:
@@ -249,7 +338,7 @@ def _control_plane() -> Iterator[ControlPlane]:
     plane = ControlPlane(find_assets())
     plane.start()
     try:
-        namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "bench"}}
+        namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": CHECKPOINTS}}
         plane.api.post("/api/v1/namespaces", namespace)
         yield plane
     finally:
@@ -258,56 +347,8 @@ def _control_plane() -> Iterator[ControlPlane]:
 
 def _json_of(command: Sequence[str]) -> dict[str, Any]:
     ran = subprocess.run(command, check=True, stdout=subprocess.PIPE)  # noqa: S603 - ours
-    found: dict[str, Any] = orjson.loads(ran.stdout)
+    found: dict[str, Any] = json.loads(ran.stdout)
     return found
-
-
-@dataclass(slots=True)
-class _Stopwatch:
-    """
-    Notes when a run went from one phase to the next.
-    """
-
-    begun: dict[str, float] = field(default_factory=dict)
-
-    async def report(self, definition: Definition, conditions: Sequence[Condition]) -> None:
-        del definition
-        message = conditions[0].message
-        phase = message.partition(":")[0].partition(" (")[0]
-        if conditions[0].status == "True":
-            phase = "done"
-        self.begun.setdefault(phase, time.perf_counter())
-
-
-async def _run_engine(kubeconfig: str, name: str) -> dict[str, float]:
-    settings = RunSettings(settle_seconds=0, bytes_per_second=1 << 40)
-    watch = _Stopwatch()
-    async with cluster.connect(kubeconfig) as connected:
-        ports = Ports(
-            objects=connected.objects,
-            definitions=connected.definitions,
-            rights=connected.rights,
-            checkpoints=connected.checkpoints("bench"),
-            archive=connected.archive("bench"),
-            leases=connected.leases("bench"),
-            clock=connected.clock,
-        )
-        found = await connected.definitions.get_definition(name)
-        begun, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_SELF)
-        outcome = await engine.run(found, ports, settings, watch)
-    if not outcome.is_proved:
-        raise SystemExit(f"not proved: {outcome.conditions}")
-    used = resource.getrusage(resource.RUSAGE_SELF)
-    moments = watch.begun
-    objects = int(outcome.conditions[0].message.split()[1])
-    return {
-        "objects": objects,
-        "rewrite_seconds": moments["verifying"] - moments["rewriting"],
-        "verify_seconds": moments["done"] - moments["verifying"],
-        "total_seconds": moments["done"] - begun,
-        "cpu_seconds": used.ru_utime + used.ru_stime - before.ru_utime - before.ru_stime,
-        "peak_rss_mib": used.ru_maxrss / 1024,
-    }
 
 
 if __name__ == "__main__":

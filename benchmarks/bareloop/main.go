@@ -46,11 +46,11 @@ type page struct {
 }
 
 type result struct {
-	Objects      int     `json:"objects"`
-	Seconds      float64 `json:"seconds"`
-	CPUSeconds   float64 `json:"cpu_seconds"`
-	SentBytes    int64   `json:"sent_bytes"`
-	ReceivedByte int64   `json:"received_bytes"`
+	Objects       int     `json:"objects"`
+	Seconds       float64 `json:"seconds"`
+	CPUSeconds    float64 `json:"cpu_seconds"`
+	SentBytes     int64   `json:"sent_bytes"`
+	ReceivedBytes int64   `json:"received_bytes"`
 }
 
 type countingConn struct {
@@ -179,11 +179,11 @@ func (l *loop) patchAll(objects []object, workers int) result {
 	close(work)
 	group.Wait()
 	return result{
-		Objects:      len(objects),
-		Seconds:      time.Since(started).Seconds(),
-		CPUSeconds:   cpuSeconds() - cpu,
-		SentBytes:    l.sent.Load() - sent,
-		ReceivedByte: l.received.Load() - received,
+		Objects:       len(objects),
+		Seconds:       time.Since(started).Seconds(),
+		CPUSeconds:    cpuSeconds() - cpu,
+		SentBytes:     l.sent.Load() - sent,
+		ReceivedBytes: l.received.Load() - received,
 	}
 }
 

@@ -269,6 +269,7 @@ class Migration:
         for number in range(1, MAX_VERIFY_PASSES + 1):
             self._what = f"verifying (pass {number})"
             before = await self._sentry.check()
+            await self._tell(done=0, total=None)
             tally = await work.go(self, start_token=None)
             if tally.undecodable:
                 raise RunStoppedError(Reason.UNDECODABLE, _undecodable_words(tally))
