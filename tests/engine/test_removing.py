@@ -9,6 +9,7 @@ import pytest
 
 from espalier.crd import Definition, Version
 from espalier.engine import Outcome, Reason, RunSettings, run, tend
+from espalier.engine.ports import ObjectKey
 from espalier.engine.tending import MAX_AT_ONCE
 from espalier.errors import ArchiveFullError, RejectedError
 from espalier.paths import JSON
@@ -405,3 +406,60 @@ def test_tending_meets_conflicts_and_bad_objects() -> None:
         await ended(task)
 
     play(story())
+
+
+def test_tending_looks_at_validity_now_and_then() -> None:
+    async def story() -> FakeCluster:
+        cluster = a_cluster(1)
+        task = await tended(cluster)
+        cluster.touch("w0", {"spec": {"size": "large"}})
+        await cluster.clock.sleep(SETTINGS.resurvey_seconds + 10)
+        await ended(task)
+        return cluster
+
+    cluster = play(story())
+    (current, valid) = cluster.reports[-1]
+    assert current.status == "True"
+    assert (valid.status, valid.reason) == ("False", "Invalid")
+    assert "default/w0" in valid.message
+    assert "espalier.dev/schema-violations" in cluster.etcd[ObjectKey("default", "w0")].annotations
+
+
+def test_tending_ends_when_the_window_closes() -> None:
+    async def story() -> FakeCluster:
+        cluster = a_cluster(1)
+        cluster.change(annotations={"espalier.dev/window": "00:00-00:02"})
+        task = await tended(cluster)
+        await asyncio.wait_for(task, 200)
+        cluster.put("late", GARBAGE, version="v1")
+        await cluster.clock.sleep(30)
+        return cluster
+
+    assert content(play(story()), "late") != CLEAN
+
+
+def test_tending_leaves_other_namespaces_and_owned_objects_alone() -> None:
+    async def story() -> FakeCluster:
+        cluster = a_cluster(0)
+        cluster.change(
+            annotations={"espalier.dev/namespaces": "default"},
+            labels={"espalier.dev/mode": "enforce", "espalier.dev/skip-owned": "true"},
+        )
+        assert cluster.definition is not None
+        outcome = await run_on(cluster)
+        assert (outcome.reason, outcome.tends) == (Reason.PARTIAL, True)
+        definition = cluster.definition
+        task = asyncio.create_task(tend(definition, cluster.ports, SETTINGS, cluster))
+        await cluster.clock.sleep(1)
+        cluster.put("ours", GARBAGE, version="v1")
+        elsewhere = cluster.put("elsewhere", GARBAGE, version="v1", owner="helm-controller")
+        cluster.etcd[ObjectKey("other", "elsewhere")] = cluster.etcd.pop(elsewhere)
+        cluster.put("owned", GARBAGE, version="v1", owner="kustomize-controller")
+        await cluster.clock.sleep(30)
+        await ended(task)
+        return cluster
+
+    cluster = play(story())
+    pruned = {key.name for key, one in cluster.etcd.items() if "junk" not in str(one.raw)}
+    assert "ours" in pruned
+    assert "owned" not in pruned

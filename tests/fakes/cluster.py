@@ -214,6 +214,7 @@ class FakeCluster:
         version: str = "v1alpha1",
         managed: Sequence[str] | None = ("size",),
         uid: str = "",
+        owner: str = "kubectl",
     ) -> ObjectKey:
         """
         Write an object straight into etcd; ``managed`` names fields of its spec.
@@ -224,7 +225,7 @@ class FakeCluster:
             uid=uid or f"uid-{name}",
             version=self._next_version(),
             raw={"apiVersion": f"example.com/{version}", "kind": "Widget", **content},
-            managed_fields=[] if managed is None else [written_by("kubectl", fields)],
+            managed_fields=[] if managed is None else [written_by(owner, fields)],
         )
         self._publish("ADDED", key)
         return key
