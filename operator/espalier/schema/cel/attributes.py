@@ -139,11 +139,13 @@ def index_of(key: Value) -> int:
 class Plain:
     """
     A variable, or whatever an expression results in, with what is selected from it.
+
+    Attributes:
+        base: Reads it; a failure raises.
     """
 
     base: Run
     qualifiers: list[Qualifier] = field(default_factory=list)
-    cost = 1
 
     def add(self, qualifier: Qualifier) -> None:
         """
@@ -155,7 +157,7 @@ class Plain:
         """
         Read it.
         """
-        value = demand(self.base(frame))
+        value = self.base(frame)
         if not self.qualifiers:
             return value
         is_optional = isinstance(value, Optional)
@@ -183,7 +185,6 @@ class Conditional:
     condition: Run
     truthy: "Attribute"
     falsy: "Attribute"
-    cost = 0
 
     def add(self, qualifier: Qualifier) -> None:
         """
@@ -211,14 +212,17 @@ def reader(attribute: Attribute) -> Run:
     """
     Make what reads an attribute and charges for it.
     """
-    cost = attribute.cost
     resolve = attribute.resolve
+    if not isinstance(attribute, Plain):
+        return resolve
+    base, qualifiers = attribute.base, attribute.qualifiers
 
     def run(frame: Frame) -> Value:
-        frame.charge(cost)
-        return resolve(frame)
+        frame.charge(1)
+        # Most attributes are variables, and variables are never failures.
+        return resolve(frame) if qualifiers else base(frame)
 
-    return run if cost else resolve
+    return run
 
 
 def tester(attribute: Attribute) -> Run:

@@ -82,7 +82,7 @@ def plan_logic(plans: list[Plan], *, decisive: bool) -> Plan:
 
 
 def _both(
-    left: Run, right: Run, frame: Frame, charge: Callable[[Value, Value], None]
+    left: Run, right: Run, frame: Frame, charge: Callable[[Frame, Value, Value], None]
 ) -> tuple[Value, Value]:
     # Both sides are always evaluated, and paid for, even where one of them fails.
     try:
@@ -92,14 +92,18 @@ def _both(
             second = right(frame)
         except CelError:
             second = None
-        charge(None, second)
+        charge(frame, None, second)
         raise
     try:
         second = right(frame)
     except CelError:
-        charge(first, None)
+        charge(frame, first, None)
         raise
     return first, second
+
+
+# Comparing two of these costs one step.
+_FIXED_SIZE: Final = frozenset((bool, int, Uint, float))
 
 
 def plan_equality(plans: list[Plan], *, is_negated: bool) -> Plan:
@@ -113,11 +117,15 @@ def plan_equality(plans: list[Plan], *, is_negated: bool) -> Plan:
         raise LookupError(name)
     cost = reckon
 
-    def run(frame: Frame) -> Value:
-        first, second = _both(
-            left, right, frame, lambda one, other: frame.charge(cost((one, other), None))
-        )
+    def charge(frame: Frame, first: Value, second: Value) -> None:
         frame.charge(cost((first, second), None))
+
+    def run(frame: Frame) -> Value:
+        first, second = _both(left, right, frame, charge)
+        if first.__class__ in _FIXED_SIZE and second.__class__ in _FIXED_SIZE:
+            frame.charge(1)
+        else:
+            charge(frame, first, second)
         if not is_negated:
             return equal(first, second)
         try:
@@ -233,13 +241,11 @@ def _not_strictly_false(inner: Run) -> Run:
 
 
 def _binary(left: Run, right: Run, invoke: Callable[..., Value], cost: Cost | None) -> Run:
-    def charge(frame: Frame, first: Value, second: Value, result: Value) -> None:
+    def charge(frame: Frame, first: Value, second: Value, result: Value = None) -> None:
         frame.charge(1 if cost is None else cost((first, second), result))
 
     def run(frame: Frame) -> Value:
-        first, second = _both(
-            left, right, frame, lambda one, other: charge(frame, one, other, None)
-        )
+        first, second = _both(left, right, frame, charge)
         try:
             result = invoke(first, second)
         except CelError:
