@@ -2,7 +2,10 @@
 ``espalier migrate``: the engine's own runs, from the shell, against a server.
 """
 
+import asyncio
 import json
+import signal
+import sys
 from typing import Any
 
 import pytest
@@ -143,3 +146,32 @@ async def test_a_definition_that_is_not_there_is_one_line(name: str) -> None:
 async def test_nothing_to_migrate_is_a_usage_error() -> None:
     async with site() as cluster:
         assert (await cluster.run("migrate")).exit_code == Exit.USAGE
+
+
+async def test_ctrl_c_ends_it_and_the_same_command_goes_on() -> None:
+    async with site(definition(), OBJECTS) as cluster:
+        await cluster.change({"spec": {"versions": versions("v1")}})
+        command = ["migrate", NAME, "--yes", "--settle-seconds", "600"]
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "espalier", *command),
+            *("--kubeconfig", str(cluster.kubeconfig)),
+            stderr=asyncio.subprocess.PIPE,
+        )
+        async with asyncio.timeout(60):
+            while await stored_version(cluster, "b") != "example.com/v1":
+                await cluster.stage.definition(NAME)
+        process.send_signal(signal.SIGINT)
+        _, stderr = await process.communicate()
+        left = await cluster.stage.definition(NAME)
+        # It would raise LeaseLostError if the command still held it.
+        leases = cluster.connected.leases(NAMESPACE, "me")
+        await leases.acquire(left)
+        await leases.release(left)
+        again = await cluster.run("migrate", NAME, *QUICK)
+        after = await cluster.stage.definition(NAME)
+
+    assert process.returncode == Exit.INCOMPLETE
+    assert stderr.decode().splitlines()[-1] == "espalier: interrupted"
+    assert left.stored_versions == ("v1alpha1", "v1")
+    assert again.exit_code == Exit.CLEAN, again.output
+    assert after.stored_versions == ("v1",)

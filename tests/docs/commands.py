@@ -24,7 +24,8 @@ def page() -> str:
     Make the page.
     """
     parts = [_HEAD]
-    for name, command, context in _commands(main, click.Context(main, info_name="espalier")):
+    root = click.Context(main, info_name="espalier", **main.context_settings)
+    for name, command, context in _commands(main, root):
         context.terminal_width = context.max_content_width = _WIDTH
         text = command.get_help(context)
         parts.append(f"## `{name}`\n\n```text\n{text}\n```\n")
@@ -38,8 +39,7 @@ def _commands(
     for name in group.list_commands(above):
         command = group.get_command(above, name)
         assert command is not None
-        settings = {"help_option_names": ["-h", "--help"]}
-        context = click.Context(command, parent=above, info_name=name, **settings)  # type: ignore[arg-type]  # a setting
+        context = click.Context(command, parent=above, info_name=name)
         if isinstance(command, click.Group):
             yield from _commands(command, context)
         else:

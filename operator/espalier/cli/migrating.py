@@ -26,6 +26,8 @@ from espalier.handlers.settings import Settings
 from espalier.paths import JSON
 
 # The engine reports for people; a bar needs the numbers in what it says.
+_CLAUSE = re.compile("[:;,]")
+_PHASE_CHARACTERS = 24
 _PROGRESS = re.compile(r"(\d+)(?: of (\d+))? objects")
 
 
@@ -104,15 +106,18 @@ class _OnScreen:
         self._advance = advance
         self._terminal = terminal
         self._told = ""
+        self._done = 0
 
     async def report(self, definition: Definition, conditions: Sequence[Condition]) -> None:
         current = conditions[0]
         found = _PROGRESS.search(current.message) if current.reason == Reason.REWRITING else None
-        text = f"{definition.name}: {current.reason}"
+        total = None
         if found is not None:
-            self._advance(int(found[1]), total=int(found[2]) if found[2] else None, text=text)
+            self._done, total = int(found[1]), int(found[2]) if found[2] else None
+        phase = _CLAUSE.split(current.message, maxsplit=1)[0][:_PHASE_CHARACTERS]
+        self._advance(self._done, total=total, text=f"{definition.name}: {phase}")
         if self._terminal.verbosity and current.message != self._told:
-            self._terminal.tell(f"{text}: {current.message}")
+            self._terminal.tell(f"{definition.name}: {current.reason}: {current.message}")
         self._told = current.message
 
 

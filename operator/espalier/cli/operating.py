@@ -50,7 +50,9 @@ def operator(
     *, kubeconfig: str | None, context: str | None, log_format: str, verbose: bool, **given: object
 ) -> None:
     """
-    Run the operator: keep NonStructuralSchema, and work on the definitions that are labelled.
+    Run the operator, until it is told to stop.
+
+    It keeps NonStructuralSchema, and works on the definitions that are labelled.
 
     It speaks to the API server of --kubeconfig, else of KUBECONFIG, else of the pod's service
     account, else of ~/.kube/config. Every setting may be given as a variable as well, its name in

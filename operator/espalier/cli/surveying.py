@@ -88,7 +88,7 @@ def survey(
     all_namespaces: bool,
 ) -> None:
     """
-    Look at stored objects: what would change, be lost, is invalid?
+    Look at stored objects: what would be lost, what is invalid?
 
     Reads every object of the definitions named, or of all, a page at a time, and writes nothing.
     It tells what a rewrite would do to the objects: fields that would be lost, defaults and nulls,

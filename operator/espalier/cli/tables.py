@@ -107,8 +107,11 @@ def _line(finding: Finding, *, is_wide: bool) -> Text:
 def _print_table(console: Console, table: Table, *, is_wide: bool) -> None:
     shown = [n for n, column in enumerate(table.columns) if is_wide or not column.is_wide]
     made = RichTable(box=None, pad_edge=False, show_edge=False, header_style="bold")
+    names = max((len(row[shown[0]]) for row in table.rows), default=0)
     for n in shown:
-        made.add_column(table.columns[n].title, overflow="fold")
+        # Names are to be copied: they are broken last.
+        least = min(names, console.width // 2) if n == shown[0] else None
+        made.add_column(table.columns[n].title, overflow="fold", min_width=least)
     for row in table.rows:
         cells = [printable(row[n]) for n in shown]
         made.add_row(*(Text(cell, style=_WORDS.get(cell.partition(" ")[0], "")) for cell in cells))

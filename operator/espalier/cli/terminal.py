@@ -5,6 +5,7 @@ Where a command's output goes: results to standard output, everything else to st
 import logging
 import os
 import sys
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,7 +17,6 @@ from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
     Progress,
-    TaskProgressColumn,
     TextColumn,
     TimeElapsedColumn,
 )
@@ -28,6 +28,7 @@ from espalier.cli.results import Level, Result
 from espalier.cli.tables import print_findings, print_result, printable
 
 _DIFF_STYLES: Mapping[str, str] = {"+": "green", "-": "red", "@": "cyan"}
+_PATIENCE_SECONDS = 0.4
 _LEVELS: Mapping[int, int] = {0: logging.ERROR, 1: logging.INFO, 2: logging.DEBUG}
 
 
@@ -125,22 +126,28 @@ class Terminal:
         if self.is_quiet or not console.is_terminal:
             yield _stand_still
             return
-        with Progress(
+        bar = Progress(
             TextColumn("{task.description}", markup=False),
             BarColumn(),
             MofNCompleteColumn(),
-            TaskProgressColumn(),
             TimeElapsedColumn(),
             console=console,
             transient=True,
-        ) as bar:
-            task = bar.add_task(printable(text), total=total)
+        )
+        task = bar.add_task(printable(text), total=total)
+        begun = time.monotonic()
 
-            def advance(done: int, *, total: int | None = None, text: str = "") -> None:
-                described = printable(text) or None
-                bar.update(task, completed=done, total=total, description=described)
+        def advance(done: int, *, total: int | None = None, text: str = "") -> None:
+            described = printable(text) or None
+            bar.update(task, completed=done, total=total, description=described)
+            # What is done at once needs no bar that flickers.
+            if time.monotonic() - begun > _PATIENCE_SECONDS:
+                bar.start()
 
+        try:
             yield advance
+        finally:
+            bar.stop()
 
     def confirm(self, question: str, *, is_answered: bool) -> bool:
         """
