@@ -121,3 +121,15 @@ def test_names_that_a_schema_declares_whole_are_as_long_as_it_says(*, is_embedde
     assert _refusals(root) == []
     schema["properties"]["metadata"]["properties"]["generateName"] = text
     assert any("estimated rule cost exceeds" in each for each in _refusals(root))
+
+
+def test_members_of_what_has_none_have_no_type() -> None:
+    rules = [{"rule": "self == self"}]
+    inner = {"type": "string", "x-kubernetes-validations": rules}
+    odd: dict[str, Any] = {"type": "object", "items": inner}
+    root = {"type": "object", "properties": {"a": odd}}
+    assert _refusals(root) == []
+    odd["x-kubernetes-validations"] = rules
+    place = f"{_AT}.properties[a].items.x-kubernetes-validations"
+    detail = "failed to convert to declType for CEL validation rules"
+    assert _refusals(root) == [f"{place}: Internal error: {detail}"]

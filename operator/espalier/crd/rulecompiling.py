@@ -11,7 +11,7 @@ from espalier.crd.keywords import Keywords, child, children, nodes, text
 from espalier.findings import ErrorType, FieldError, Printed, go_json
 from espalier.paths import JSON, Key, Path, render_path
 from espalier.schema import Profile, Structural
-from espalier.schema.cel.compiling import Expression, Rule, compile_validations
+from espalier.schema.cel.compiling import NO_DECLARATION, Expression, Rule, compile_validations
 from espalier.schema.cel.escaping import escape
 from espalier.schema.cel.estimating import estimate
 from espalier.schema.cel.objects import Declaration, NestingError, declare
@@ -24,6 +24,10 @@ MAX_TOTAL_COST = 100_000_000
 """What all rules of a schema may cost at most."""
 
 _KEYWORD = "x-kubernetes-validations"
+_UNKNOWN = (
+    "internal error: failed to construct type information for x-kubernetes-validations rules:"
+    " unable to convert structural schema to CEL declarations"
+)
 _MOST_EXPENSIVE = 4
 _MUCH = 100.0
 _LITTLE = 1.5
@@ -128,6 +132,7 @@ class _Scope:
         node: The node.
         declared: What expressions know of it; None where they know nothing, or need not.
         is_in_scope: Whether the node or one above has rules.
+        problem: Why expressions know nothing of it, in the server's words.
         cardinality: How many such values there may be; None where nothing limits them.
         uncorrelated: The outermost place above whose members have no old values.
     """
@@ -137,6 +142,7 @@ class _Scope:
     is_in_scope: bool
     cardinality: int | None
     uncorrelated: Path | None
+    problem: str = _UNKNOWN
 
 
 @dataclass
@@ -163,7 +169,7 @@ class _Walk:
         values = child(keywords, "additionalProperties")
         if values is not None and isinstance(below, Structural):
             element = None if declared is None else declared.element
-            self.enter(values, (*path, "additionalProperties"), inner, below, element)
+            self.enter_member(values, (*path, "additionalProperties"), inner, below, element)
         members = inner
         if not _is_correlated_map(keywords):
             members = replace(inner, uncorrelated=inner.uncorrelated or path)
@@ -176,7 +182,7 @@ class _Walk:
             if text(keywords, "x-kubernetes-list-type") != "map":
                 inner = replace(inner, uncorrelated=inner.uncorrelated or path)
             element = None if declared is None else declared.element
-            self.enter(items, (*path, "items"), inner, scope.node.items, element)
+            self.enter_member(items, (*path, "items"), inner, scope.node.items, element)
         if _rules(keywords) and path not in self.bad:
             self.compile(keywords, path, scope)
 
@@ -197,17 +203,29 @@ class _Walk:
         scope = replace(above, node=node, declared=declared, is_in_scope=is_in_scope)
         self.go(keywords, path, scope)
 
+    def enter_member(
+        self,
+        keywords: Keywords,
+        path: Path,
+        above: _Scope,
+        node: Structural,
+        declared: Declaration | None,
+    ) -> None:
+        if above.is_in_scope and above.declared is not None and declared is None:
+            # The server takes the type from above without looking whether there is one.
+            self.go(
+                keywords, path, replace(above, node=node, declared=None, problem=NO_DECLARATION)
+            )
+        else:
+            self.enter(keywords, path, above, node, declared)
+
     def compile(self, keywords: Keywords, path: Path, scope: _Scope) -> None:
         below = (*path, _KEYWORD)
         if scope.declared is None:
-            detail = (
-                "internal error: failed to construct type information for"
-                " x-kubernetes-validations rules: unable to convert structural schema to CEL"
-                " declarations"
+            error = FieldError(
+                type=ErrorType.INTERNAL, path=below, detail=scope.problem, origin=_KEYWORD
             )
-            self.errors.append(
-                FieldError(type=ErrorType.INTERNAL, path=below, detail=detail, origin=_KEYWORD)
-            )
+            self.errors.append(error)
             return
         for index, written in enumerate(_rules(keywords)):
             (rule,) = compile_validations(
