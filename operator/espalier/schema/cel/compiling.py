@@ -243,7 +243,9 @@ def _compile_rule(
     if message_text and rule is not None and not rule.error:
         message = message_compiler.compile(message_text, STRING)
     path = ""
-    if _text(written, "fieldPath") and rule is not None and not rule.error:
+    # The server gives up where the message does not compile, before it reads the path.
+    has_message = message is None or not message.error
+    if _text(written, "fieldPath") and rule is not None and not rule.error and has_message:
         found = resolve(_text(written, "fieldPath"), node, allow_brackets=True)
         path = "" if found.problem else _rendered(found.path)
     return Rule(
