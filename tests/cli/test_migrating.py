@@ -12,6 +12,7 @@ import pytest
 import yaml
 
 from espalier.cli.exits import Exit
+from espalier.sandbox import Fault
 from tests.cli.clusters import NAME, NAMESPACE, Site, site, widget
 from tests.cli.golden import check_golden
 from tests.cli.manifests import WIDGETS, items_in
@@ -125,12 +126,39 @@ async def test_nobody_works_where_somebody_else_does() -> None:
     assert result.exit_code == Exit.INCOMPLETE
 
 
-async def test_only_failed_ones_are_tried_again() -> None:
+async def test_what_failed_can_be_tried_again_alone() -> None:
     async with site(definition(), OBJECTS) as cluster:
-        result = await cluster.run("migrate", "--only-failed", "--yes")
+        await cluster.change({"spec": {"versions": versions("v1")}})
+        fault = Fault(method="PATCH", path="/widgets/b$", status=422, reason="Invalid", times=None)
+        cluster.sandbox.faults.add(fault)
+        failed = await cluster.run("migrate", NAME, *QUICK)
+        cluster.sandbox.faults.clear()
+        before = len(cluster.sandbox.log)
+        again = await cluster.run("migrate", NAME, *QUICK, "--only-failed")
+        written = {
+            request.path.rpartition("/")[2]
+            for request in cluster.sandbox.log[before:]
+            if request.method == "PATCH" and "/widgets/" in request.path
+        }
+        left = await cluster.stage.definition(NAME)
 
-    assert result.stdout == "0 definitions of 0 proved to be current\n"
+    assert "default/b" in failed.stdout
+    assert failed.exit_code == Exit.INCOMPLETE
+    assert "Partial: " in again.stdout
+    assert again.exit_code == Exit.CLEAN
+    assert written == {"b"}
+    assert left.stored_versions == ("v1alpha1", "v1")
+
+
+async def test_a_namespace_alone_is_migrated_and_nothing_trimmed() -> None:
+    async with site(definition(), OBJECTS) as cluster:
+        await cluster.change({"spec": {"versions": versions("v1")}})
+        result = await cluster.run("migrate", NAME, *QUICK, "-n", "default")
+        left = await cluster.stage.definition(NAME)
+
+    assert "1 definition, 0 proved to be current" in result.stdout
     assert result.exit_code == Exit.CLEAN
+    assert left.stored_versions == ("v1alpha1", "v1")
 
 
 @pytest.mark.parametrize("name", ["none.example.com", "nonsense"])

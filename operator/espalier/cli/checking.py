@@ -157,8 +157,10 @@ def _summary(result: Result, profile: Profile) -> str:
     told = f"{counted(definitions, 'definition')} checked by profile {profile.value}"
     skipped = f"; {counted(len(result.skipped), 'document')} skipped" if result.skipped else ""
     errors, warnings = result.number(Level.ERROR), result.number(Level.WARNING)
+    if result.problems:
+        skipped += f"; {counted(len(result.problems), 'source')} could not be read"
     if not errors and not warnings:
-        return f"{told}: no findings{skipped}"
+        return f"{told}: no findings{skipped}" if definitions else f"{told}{skipped}"
     found = f"{counted(errors, 'error')}, {counted(warnings, 'warning')}"
     return f"{told}: {fit} structural, {definitions - fit} not; {found}{skipped}"
 

@@ -51,6 +51,13 @@ class _Request:
         wanted = {f"{PREFIX}mode": "enforce"}
         return wanted | ({f"{PREFIX}loss": "accept"} if self.accepts_loss else {})
 
+    def is_met_by(self, outcome: Outcome) -> bool:
+        """
+        Whether a run did all that was asked for.
+        """
+        is_restricted = self.only_failed or bool(self.namespaces)
+        return outcome.is_proved or (is_restricted and outcome.reason == Reason.PARTIAL)
+
     @property
     def annotations(self) -> dict[str, str]:
         if not self.namespaces:
@@ -122,13 +129,13 @@ class _OnScreen:
 
 
 @click.command()
-@click.argument("names", nargs=-1, metavar="CRD...")
+@click.argument("names", nargs=-1, required=True, metavar="CRD...")
 @click.option("--dry-run", is_flag=True, help="Survey, and say what would stop; write nothing.")
 @click.option("--yes", "is_confirmed", is_flag=True, help="Do not ask.")
 @click.option(
     "--only-failed",
     is_flag=True,
-    help="Only definitions whose condition StoredObjectsCurrent says Failed.",
+    help="Only objects that failed in the last run; proves and trims nothing.",
 )
 @click.option("--accept-loss", is_flag=True, help="Go on although stored data would be lost.")
 @click.option(
@@ -173,18 +180,17 @@ def migrate(  # noqa: PLR0913 - one argument an option
     Examples:
       espalier migrate widgets.example.com --dry-run
       espalier migrate widgets.example.com
-      espalier migrate --only-failed --yes
+      espalier migrate widgets.example.com --only-failed --yes
 
     \b
     Exit codes:
-      0  all objects are proved to be current (with --dry-run: nothing would stop it)
+      0  all objects are proved to be current (with --dry-run: nothing would stop it; with
+         --only-failed or --namespace: what was asked for is done)
       1  with --dry-run: something would be lost or stop it
       2  the command line or the kubeconfig makes no sense
       3  the cluster could not be read
       4  it stopped, or somebody else is at work: the output says why
     """
-    if not names and not only_failed:
-        raise click.UsageError("Missing argument 'CRD...': name definitions, or --only-failed.")
     request = _Request(names, namespaces, only_failed, accept_loss, settle_seconds)
     chosen = asyncio.run(_choose(target, request))
     if dry_run:
@@ -194,7 +200,8 @@ def migrate(  # noqa: PLR0913 - one argument an option
         _ask(terminal, chosen, is_answered=is_confirmed)
         with terminal.progress("migrating") as advance:
             reporter = _OnScreen(advance, terminal)
-            result = _result_of(asyncio.run(_migrate(target, request, chosen, reporter)))
+            outcomes = asyncio.run(_migrate(target, request, chosen, reporter))
+            result = _result_of(request, outcomes)
     terminal.finish(result)
 
 
@@ -207,22 +214,7 @@ def _ask(terminal: Terminal, chosen: Sequence[str], *, is_answered: bool) -> Non
 
 async def _choose(target: Target, request: _Request) -> list[str]:
     async with cluster.connect(target.kubeconfig, context=target.context) as connected:
-        if not request.only_failed:
-            return [
-                (await connected.definitions.get_definition(name)).name for name in request.names
-            ]
-        return [
-            one.name
-            async for one in connected.definitions.list_definitions()
-            if isinstance(one, Definition)
-            and (not request.names or one.name in request.names)
-            and _has_failed(one)
-        ]
-
-
-def _has_failed(definition: Definition) -> bool:
-    current = definition.condition(engine.STORED_OBJECTS_CURRENT)
-    return current is not None and current.reason == Reason.FAILED
+        return [(await connected.definitions.get_definition(name)).name for name in request.names]
 
 
 async def _migrate(
@@ -231,7 +223,9 @@ async def _migrate(
     outcomes = []
     async with cluster.connect(target.kubeconfig, context=target.context) as connected:
         ports = _ports_of(connected, target, request)
-        settings = RunSettings(settle_seconds=request.settle_seconds)
+        settings = RunSettings(
+            settle_seconds=request.settle_seconds, only_failed=request.only_failed
+        )
         for name in names:
             definition = await ports.definitions.get_definition(name)
             outcomes.append((name, await engine.run(definition, ports, settings, reporter)))
@@ -306,11 +300,12 @@ def _as_loss(finding: Finding, request: _Request) -> Finding:
     return replace(finding, level=Level.WARNING)
 
 
-def _result_of(outcomes: Sequence[tuple[str, Outcome]]) -> Result:
+def _result_of(request: _Request, outcomes: Sequence[tuple[str, Outcome]]) -> Result:
     proved = sum(outcome.is_proved for _, outcome in outcomes)
+    met = sum(request.is_met_by(outcome) for _, outcome in outcomes)
     findings = tuple(
         Finding(
-            level=Level.NOTE if outcome.is_proved else Level.ERROR,
+            level=Level.NOTE if request.is_met_by(outcome) else Level.ERROR,
             rule=f"migrate/{outcome.reason or 'gone'}",
             subject=Subject(name=name),
             message=_message(outcome),
@@ -323,13 +318,13 @@ def _result_of(outcomes: Sequence[tuple[str, Outcome]]) -> Result:
     ]
     return Result(
         kind="MigrateResult",
-        summary=f"{counted(proved, 'definition')} of {len(outcomes)} proved to be current",
+        summary=f"{counted(len(outcomes), 'definition')}, {proved} proved to be current",
         findings=findings,
         subjects=tuple(Subject(name=name) for name, _ in outcomes),
         tables=(Table(columns=columns, rows=rows),),
         items=tuple(_item(name, outcome) for name, outcome in outcomes),
         counts={"definitions": len(outcomes), "proved": proved},
-        is_incomplete=proved < len(outcomes),
+        is_incomplete=met < len(outcomes),
     )
 
 

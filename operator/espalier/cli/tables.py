@@ -26,6 +26,8 @@ _WORDS: Mapping[str, str] = {
 }
 # So often a warning is shown for each thing that was looked at.
 _REPEATED = 3
+# A value that is told may be long.
+_MESSAGE_CHARACTERS = 1000
 # As wide as the longest line of whoever reads it from a file.
 _ANY_WIDTH = 100_000
 # A name from a file must not steer the terminal.
@@ -98,7 +100,11 @@ def _line(finding: Finding, *, is_wide: bool) -> Text:
     where = finding.subject.where
     parts: list[tuple[str, str]] = [(f"{printable(where)}: ", "bold")] if where else []
     parts.append((f"{finding.level.value}: ", f"bold {_STYLES[finding.level]}"))
-    parts.append((f"{printable(finding.subject.name)}: {printable(finding.message)}", ""))
+    message = finding.message
+    if len(message) > _MESSAGE_CHARACTERS and not is_wide:
+        left_out = len(message) - _MESSAGE_CHARACTERS
+        message = f"{message[:_MESSAGE_CHARACTERS]} ... ({left_out} more characters)"
+    parts.append((f"{printable(finding.subject.name)}: {printable(message)}", ""))
     if is_wide:
         parts.append((f" [{finding.rule}]", "dim"))
     return Text.assemble(*parts)
