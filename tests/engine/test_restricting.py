@@ -144,6 +144,14 @@ def test_objects_of_a_gitops_controller_are_left_alone_and_nothing_is_trimmed(
     assert written == {"ours"}
 
 
+def test_what_a_skipped_object_would_lose_stops_nothing() -> None:
+    cluster = FakeCluster(asked(skip_owned="true"))
+    cluster.put("ours", {"spec": {"size": 1}})
+    cluster.put("theirs", {"spec": {"size": 1}}, managed=("size", "gone"), owner="helm-controller")
+    assert play(run_on(cluster)).reason == Reason.PARTIAL
+    assert "v1alpha1" not in str(cluster.raw("ours"))
+
+
 def test_where_no_object_is_skipped_the_run_is_a_proof() -> None:
     cluster = FakeCluster(asked(skip_owned="true"))
     cluster.fill(2)

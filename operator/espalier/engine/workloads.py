@@ -64,7 +64,7 @@ class Rewriting:
         """
         Name the objects of a page.
         """
-        return [metadata.key for metadata in page.objects if not self._is_skipped(metadata)]
+        return [metadata.key for metadata in page.objects if not self.is_skipped(metadata)]
 
     def skipper(self) -> Skipper:
         """
@@ -84,9 +84,9 @@ class Rewriting:
         Rewrite the objects of a page.
         """
         for metadata in page.objects:
-            if self._is_skipped(metadata):
+            if self.is_skipped(metadata):
                 skip(tally, metadata.key)
-        wanted = [metadata for metadata in page.objects if not self._is_skipped(metadata)]
+        wanted = [metadata for metadata in page.objects if not self.is_skipped(metadata)]
 
         async def rewrite(metadata: StoredMetadata) -> None:
             seen = Identity(metadata.uid, metadata.resource_version)
@@ -96,7 +96,10 @@ class Rewriting:
 
         await work_through(wanted, rewrite, workers=self._pacer.max_in_flight)
 
-    def _is_skipped(self, metadata: StoredMetadata) -> bool:
+    def is_skipped(self, metadata: StoredMetadata) -> bool:
+        """
+        Tell whether an object is to be left alone.
+        """
         return self._skips_owned and names_owner(metadata.managed_fields)
 
     async def try_again(self, keys: Sequence[ObjectKey]) -> Tally:
