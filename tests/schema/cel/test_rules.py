@@ -193,3 +193,30 @@ def test_only_schemas_with_rules_are_governed() -> None:
     assert not CelJudge().governs(without, is_resource=True)
     assert CelJudge().governs(within, is_resource=True)
     assert CelJudge().judge(without, {}) == ()
+
+
+UNKNOWN: JSON = {"x-kubernetes-preserve-unknown-fields": True}
+PRESERVED = "values preserved by x-kubernetes-preserve-unknown-fields"
+UNSEEN = {
+    "dyn(self).u == dyn(self).u": "",
+    "dyn(self).t == 'x'": "",
+    "dyn(self).u == 1": "failed rule: dyn(self).u == 1",
+    "size(dyn(self).u) == 1": "'no such overload: size'",
+    "dyn(self).u.q == 1": "no such key: q evaluating rule",
+    "type(dyn(self).u) == int": f"type conversion to 'type' not supported for {PRESERVED}",
+    "dyn(self).u.all(x, true)": "got '*common.unknownPreserved', expected iterable type",
+    "[1][dyn(self).u] == 1": "invalid qualifier type: *common.unknownPreserved",
+}
+
+
+@pytest.mark.parametrize(("rule", "detail"), UNSEEN.items())
+def test_what_no_schema_knows_can_only_be_compared(rule: str, detail: str) -> None:
+    schema: JSON = {
+        "type": "object",
+        "properties": {"u": UNKNOWN, "t": UNKNOWN},
+        "x-kubernetes-validations": [{"rule": rule}],
+    }
+
+    found = judge(schema, {"u": {"q": 1}, "t": "x"})
+
+    assert [ruling.error.detail.startswith(detail) for ruling in found] == [True] * bool(detail)

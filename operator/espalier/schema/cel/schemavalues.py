@@ -13,9 +13,10 @@ from espalier.paths import JSON
 from espalier.schema.cel.clock import parse_date, parse_timestamp, parse_worded_duration
 from espalier.schema.cel.comparing import NO_SUCH_OVERLOAD, equal, register_equality
 from espalier.schema.cel.escaping import escape, unescape
-from espalier.schema.cel.types import LIST, MAP
+from espalier.schema.cel.types import LIST, MAP, UNKNOWN
 from espalier.schema.cel.values import (
     CLASSES,
+    GO_CLASSES,
     CelError,
     Failure,
     ListValue,
@@ -106,9 +107,10 @@ class UnknownValue:
 
     def is_equal(self, other: Value) -> bool:
         """
-        Compare with another value of the kind.
+        Compare with another value as they are, whatever the schemas say.
         """
-        return isinstance(other, UnknownValue) and equal_json(self.raw, other.raw)
+        raw = other.raw if isinstance(other, UnknownValue) else other
+        return equal_json(self.raw, raw)
 
 
 class SchemaList(ListValue):
@@ -157,6 +159,16 @@ class KeyedList(SchemaList):
 
 
 CLASSES[SchemaMap] = MAP
+CLASSES[UnknownValue] = UNKNOWN
+GO_CLASSES.update(
+    {
+        SchemaMap: "*common.unstructuredMap",
+        UnknownValue: "*common.unknownPreserved",
+        SchemaList: "*common.unstructuredList",
+        SetList: "*common.unstructuredSetList",
+        KeyedList: "*common.unstructuredMapList",
+    }
+)
 for _class in (SchemaList, SetList, KeyedList):
     CLASSES[_class] = LIST
 

@@ -23,7 +23,7 @@ from espalier.schema.cel.clock import (
 from espalier.schema.cel.comparing import NO_SUCH_OVERLOAD
 from espalier.schema.cel.regexes import compiled
 from espalier.schema.cel.signatures import Library, Overload, overload
-from espalier.schema.cel.types import CelType
+from espalier.schema.cel.types import UNKNOWN, CelType
 from espalier.schema.cel.values import (
     INT64_MAX,
     INT64_MIN,
@@ -55,6 +55,16 @@ _BOOLS: Final = {
 
 def _refuse(value: Value, wanted: str) -> CelError:
     return CelError(f"type conversion error from '{type_of(value).name}' to '{wanted}'")
+
+
+def _type_name(value: Value) -> CelType:
+    found = type_of(value)
+    if found is UNKNOWN:
+        raise CelError(
+            "type conversion to 'type' not supported for values preserved by"
+            " x-kubernetes-preserve-unknown-fields"
+        )
+    return found
 
 
 def _identity(value: Value) -> Value:
@@ -248,7 +258,7 @@ def _time_part(part: str) -> tuple[Overload, ...]:
 
 
 _CONVERSIONS: Library = {
-    "type": (overload("type", "(A) -> type(A)", type_of),),
+    "type": (overload("type", "(A) -> type(A)", _type_name),),
     "bool": (
         overload("bool_to_bool", "(bool) -> bool", _identity),
         overload("string_to_bool", "(string) -> bool", _text_to_bool),

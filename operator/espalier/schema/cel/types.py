@@ -57,6 +57,7 @@ SEMVER = CelType("struct", "kubernetes.Semver")
 FORMAT = CelType("struct", "kubernetes.NamedFormat")
 LIST = CelType("list", "list", (DYN,))
 MAP = CelType("map", "map", (DYN, DYN))
+UNKNOWN = CelType("unknown", "unknown")
 OPTIONAL = CelType("opaque", "optional_type", (DYN,))
 
 

@@ -370,9 +370,18 @@ _GO_NAMES: Final = {
 }
 
 
+GO_CLASSES: Final[dict[type, str]] = {
+    ListValue: "*types.baseList",
+    GrowingList: "*types.mutableList",
+    MapValue: "*types.baseMap",
+    GrowingMap: "*types.mutableMap",
+}
+"""What the server calls the classes of lists and maps."""
+
+
 def go_name(value: Value) -> str:
     """
     Name the class that a value has in the server, as some errors do.
     """
     name = type_of(value).name
-    return _GO_NAMES.get(name, name)
+    return GO_CLASSES.get(value.__class__) or _GO_NAMES.get(name, name)
