@@ -620,3 +620,19 @@ def test_a_new_generation_during_the_verify_pass_is_settled_anew() -> None:
         return cluster.clock.monotonic_seconds()
 
     assert play(story()) >= 60.0
+
+
+def test_a_generation_that_came_in_mid_run_with_the_same_purpose_is_the_one_told() -> None:
+    cluster = a_cluster()
+    rotations = iter([1])
+
+    def rotate(call: str, name: str) -> None:
+        if (call, name) == ("rewrite", "w005") and next(rotations, None):
+            assert cluster.definition is not None
+            cluster.change(generation=cluster.definition.generation + 1)
+
+    cluster.hooks.append(rotate)
+    outcome = play(run_on(cluster))
+    assert outcome.is_proved
+    assert "for generation 2; storedVersions: v1" in outcome.conditions[0].message
+    assert cluster.count("acquire") <= 20

@@ -6,7 +6,7 @@ Stored versions are trimmed only where every object was looked at and rewritten.
 
 from collections.abc import Iterator, Sequence
 
-from espalier.crd import Condition
+from espalier.crd import Condition, Definition
 from espalier.engine import conditions
 from espalier.engine.conditions import Reason, counted
 from espalier.engine.planning import Legacy, Plan
@@ -43,19 +43,22 @@ def _restrictions(planned: Plan, tally: Tally | None, *, only_failed: bool) -> I
 
 
 def words_of(
-    planned: Plan, tally: Tally | None, *, note: str = "", only_failed: bool = False
+    planned: Plan,
+    definition: Definition,
+    tally: Tally | None,
+    *,
+    note: str = "",
+    only_failed: bool = False,
 ) -> tuple[Condition, ...]:
     """
     Make the condition of a run that has come to its end.
 
     Args:
+        definition: As it is now: its generation may be a newer one than the run's.
         tally: Of the last pass; None if there was nothing to pass over.
         note: A sentence to add.
     """
-    definition, restrictions = (
-        planned.definition,
-        restrictions_of(planned, tally, only_failed=only_failed),
-    )
+    restrictions = restrictions_of(planned, tally, only_failed=only_failed)
     notes = ". ".join(filter(None, (*_notes(planned, tally), note)))
     if tally is not None and not restrictions:
         return conditions.current(definition, objects=tally.seen, note=notes)

@@ -238,10 +238,16 @@ async def _bring_into_form(
         objects = ledger.progress.proved_objects
         return definition, conditions.current(definition, objects=objects), True
     if not planned.rewrites:
-        return definition, words_of(planned, None), False
+        return definition, words_of(planned, definition, None), False
     migration = Migration(planned, ports, settings, ledger=ledger, reporter=reporter, sentry=sentry)
     migrated = await migration.migrate()
-    words = words_of(planned, migrated.tally, note=migrated.note, only_failed=settings.only_failed)
+    words = words_of(
+        planned,
+        migrated.definition,
+        migrated.tally,
+        note=migrated.note,
+        only_failed=settings.only_failed,
+    )
     return migrated.definition, words, migrated.is_proved
 
 

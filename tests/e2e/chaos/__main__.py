@@ -36,7 +36,7 @@ POLICY = "chaos-denies-one-in-a-hundred"
 OBJECTS, WRITERS = 3000, 3
 KILLS, API_RESTARTS, ETCD_RESTARTS = 30, 5, 1
 SECONDS = 600.0
-LAST_PART_SECONDS = 150.0
+LAST_PART_SECONDS = 200.0
 """At the end nothing is broken any more, so that the run can come to its proof."""
 
 VALUE = {"value": {"type": "integer"}, "color": {"type": "string", "default": "red"}}

@@ -13,7 +13,7 @@ from tests.e2e.crds import Crd
 
 VERSIONS = ("v1alpha1", "v1")
 REFUSED = frozenset({403, 422})
-PAUSE_SECONDS = 0.05
+PAUSE_SECONDS = 0.1
 AWAY_SECONDS = 0.5
 
 
@@ -60,7 +60,7 @@ class Writer:
         version = self._chance.choice(VERSIONS)
         value = self._chance.randrange(1, 1_000_000)
         living = [name for name, held in self.expected.items() if held is not None]
-        match self._chance.choices(("create", "edit", "delete"), (2, 7, 1))[0]:
+        match self._chance.choices(("create", "edit", "delete"), (1, 8, 1))[0]:
             case "create":
                 self._created += 1
                 name = f"{self._prefix}-n{self._created:05}"
