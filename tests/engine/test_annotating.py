@@ -6,12 +6,14 @@ import json
 
 import pytest
 
-from espalier.engine import Outcome, RunSettings, run
+from espalier.crd import Version
+from espalier.engine import Outcome, Reason, RunSettings, run
 from espalier.engine.annotating import ANNOTATION, MAX_ANNOTATION_BYTES, render_violations
 from espalier.engine.ports import ObjectKey
 from espalier.findings import ErrorType, FieldError
+from espalier.paths import JSON
 from tests.fakes.clock import play
-from tests.fakes.cluster import FakeCluster, conflict, legacy_widgets, rejected
+from tests.fakes.cluster import FakeCluster, conflict, legacy_widgets, rejected, widgets
 
 SETTINGS = RunSettings(settle_seconds=1, page_size=3, max_in_flight=2)
 BAD = ObjectKey("default", "bad")
@@ -72,6 +74,69 @@ def test_a_label_leaves_annotations_out(label: dict[str, str]) -> None:
     cluster = a_cluster(**label)
     play(run_on(cluster))
     assert cluster.count("annotate") == 0
+
+
+STRICT: dict[str, JSON] = {
+    "type": "object",
+    "properties": {
+        "spec": {"type": "object", "properties": {"size": {"maximum": 5, "type": "integer"}}}
+    },
+}
+
+
+def pruned_by_the_server(**labels: str) -> FakeCluster:
+    """
+    Make a cluster with an invalid object of which a write would take something away.
+    """
+    version = Version(name="v1", served=True, storage=True, schema=STRICT)
+    named = {f"espalier.dev/{name}": value for name, value in labels.items()}
+    cluster = FakeCluster(
+        widgets(
+            versions=(version,),
+            stored_versions=("v1",),
+            labels={"espalier.dev/mode": "enforce", **named},
+        )
+    )
+    cluster.put("bad", {"spec": {"size": 9, "gone": 1}}, version="v1", managed=("size", "gone"))
+    return cluster
+
+
+@pytest.mark.parametrize("labels", [{}, {"migrate": "false"}])
+def test_no_annotation_is_written_where_a_write_might_lose_something(
+    labels: dict[str, str],
+) -> None:
+    cluster = pruned_by_the_server(**labels)
+    play(run_on(cluster))
+    assert cluster.count("annotate", "rewrite", "replace_managed_fields") == 0
+    assert cluster.raw("bad")["spec"] == {"size": 9, "gone": 1}
+
+
+def test_an_annotation_is_written_once_the_loss_is_accepted() -> None:
+    cluster = pruned_by_the_server(loss="accept")
+    outcome = play(run_on(cluster))
+    assert outcome.is_proved
+    assert annotation(cluster) is not None
+
+
+def test_no_annotation_is_written_by_a_schema_that_came_meanwhile() -> None:
+    cluster = a_cluster()
+
+    def change(call: str, _: str) -> None:
+        if call == "list_objects" and cluster.count("set_stored_versions", "rewrite") >= 2:
+            assert cluster.definition is not None
+            cluster.change(versions=cluster.definition.versions, deleting=True)
+
+    cluster.hooks.append(change)
+    play(run_on(cluster))
+    assert cluster.count("annotate") == 0
+
+
+def test_a_failed_run_tells_what_is_invalid_all_the_same() -> None:
+    cluster = a_cluster()
+    cluster.fail("rewrite", rejected("spec.size: Invalid value: 3: no"), name="bad", times=99)
+    outcome = play(run_on(cluster))
+    assert (outcome.reason, outcome.retries) == (Reason.FAILED, True)
+    assert (outcome.conditions[1].status, outcome.conditions[1].reason) == ("False", "Invalid")
 
 
 def test_an_object_that_is_being_deleted_is_left_alone() -> None:

@@ -6,6 +6,7 @@ in the way of server-side apply. Best effort: what was written meanwhile, or is 
 """
 
 import logging
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from espalier.crd import Definition
@@ -33,9 +34,18 @@ class Cleaned:
     refused: int = 0
 
 
-async def clean_histories(planned: Plan, ports: Ports, settings: RunSettings) -> Cleaned:
+async def clean_histories(
+    planned: Plan,
+    ports: Ports,
+    settings: RunSettings,
+    *,
+    check: Callable[[], Awaitable[object]],
+) -> Cleaned:
     """
     Clean all objects of a definition whose objects are proved to be current.
+
+    Args:
+        check: Raises if the definition is not the same any more.
 
     Raises:
         ClusterError: They cannot be listed.
@@ -48,6 +58,7 @@ async def clean_histories(planned: Plan, ports: Ports, settings: RunSettings) ->
         objects=ports.objects, resource=planned.resource, page_size=settings.page_size
     )
     async for page, _ in pages(listing, ports.clock, skipper=Skipper(ports.objects)):
+        await check()
         await work_through(page.objects, cleaner.clean, workers=pacer.max_in_flight)
     cleaned = cleaner.cleaned
     if cleaned.objects or cleaned.refused:

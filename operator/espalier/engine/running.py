@@ -43,6 +43,9 @@ logger = logging.getLogger(__name__)
 MAX_STARTS = 10
 """How often a run starts over by itself when the definition changes under it."""
 
+# Before any of these it was proved that a rewrite loses nothing.
+_VALIDATED = frozenset({Reason.FAILED, Reason.UNDECODABLE})
+
 MAX_WINDOW_PAUSE_SECONDS = 600.0
 """However long a window stays closed, the clock is looked at again after so long."""
 
@@ -201,13 +204,22 @@ async def _run_alone(
     planned: Plan, ports: Ports, settings: RunSettings, reporter: Reporter, sentry: Sentry
 ) -> Outcome:
     ledger = await open_ledger(ports.checkpoints, ports.clock, planned.definition, key=planned.key)
-    definition, words, is_proved = await _bring_into_form(
-        planned, ports, settings, reporter, ledger=ledger, sentry=sentry
-    )
+    try:
+        definition, words, is_proved = await _bring_into_form(
+            planned, ports, settings, reporter, ledger=ledger, sentry=sentry
+        )
+    except RunStoppedError as error:
+        if error.reason not in _VALIDATED:
+            raise
+        # What could not be written may be what violates the schema.
+        words = conditions.not_current(Reason(error.reason), error.detail)
+        await reporter.report(planned.definition, words)
+        valid = await validate_all(planned, ports, settings, check=sentry.check)
+        return await end(planned.definition, reporter, (*words, valid), retries=True)
     await reporter.report(definition, words)
     if is_proved:
-        await clean_histories(planned, ports, settings)
-    valid = await validate_all(planned, ports, settings)
+        await clean_histories(planned, ports, settings, check=sentry.check)
+    valid = await validate_all(planned, ports, settings, check=sentry.check)
     return await end(
         definition,
         reporter,

@@ -198,7 +198,9 @@ class _Tender:
         """
         while True:
             await self._clock.sleep(self._settings.resurvey_seconds)
-            valid = await validate_all(self._planned, self._ports, self._settings)
+            valid = await validate_all(
+                self._planned, self._ports, self._settings, check=self._sentry.check
+            )
             await self._reporter.report(self._planned.definition, (*self._told, valid))
 
     async def _list(self) -> str:

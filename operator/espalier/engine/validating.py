@@ -2,7 +2,7 @@
 Which stored objects violate the schema? What follows a proof, and is repeated now and then.
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 
 from espalier.crd import Condition
 from espalier.engine.annotating import Annotator, Note, note_for
@@ -11,7 +11,7 @@ from espalier.engine.listing import ObjectListing
 from espalier.engine.narrowing import Skipper
 from espalier.engine.owners import is_owned
 from espalier.engine.paging import pages
-from espalier.engine.planning import Plan
+from espalier.engine.planning import Legacy, Plan
 from espalier.engine.ports import ObjectPage
 from espalier.engine.restricting import within_words
 from espalier.engine.settings import Ports, RunSettings, pacer_of
@@ -19,9 +19,21 @@ from espalier.engine.surveying import Surveyor
 from espalier.engine.validity import LEFT_OUT, validity_of
 
 
-async def validate_all(planned: Plan, ports: Ports, settings: RunSettings) -> Condition:
+async def validate_all(
+    planned: Plan,
+    ports: Ports,
+    settings: RunSettings,
+    *,
+    check: Callable[[], Awaitable[object]],
+) -> Condition:
     """
     Read all objects, annotate those that violate the schema, and make the condition.
+
+    An annotation is a write like any other: where the server prunes, it is done only if it is
+    known that a rewrite loses nothing.
+
+    Args:
+        check: Raises if the definition is not the same any more.
 
     Raises:
         ClusterError: They cannot be listed.
@@ -41,7 +53,8 @@ async def validate_all(planned: Plan, ports: Ports, settings: RunSettings) -> Co
             note = note_for(obj, looked.key, looked.violations)
             if note is not None:
                 notes.append(note)
-        if policy.does("annotate"):
+        if notes and may_annotate(planned):
+            await check()
             await annotator.write(notes)
     refused = annotator.refused()
     note_text = ""
@@ -51,6 +64,16 @@ async def validate_all(planned: Plan, ports: Ports, settings: RunSettings) -> Co
             f" {refused.describe()}"
         )
     return validity_of(surveyor.survey(), within=within_words(policy.namespaces), note=note_text)
+
+
+def may_annotate(planned: Plan) -> bool:
+    """
+    Tell whether annotations are wanted, and lose nothing.
+
+    Whoever rewrites has proved before that nothing is lost; nobody else has.
+    """
+    is_harmless = planned.policy.does("migrate") or isinstance(planned, Legacy)
+    return planned.policy.does("annotate") and is_harmless
 
 
 async def _pages(
