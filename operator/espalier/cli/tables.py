@@ -116,7 +116,7 @@ def _print_table(console: Console, table: Table, *, is_wide: bool) -> None:
     names = max((len(row[shown[0]]) for row in table.rows), default=0)
     for n in shown:
         # Names are to be copied: they are broken last.
-        least = min(names, console.width // 2) if n == shown[0] else None
+        least = min(names, console.width * 3 // 4) if n == shown[0] else None
         made.add_column(table.columns[n].title, overflow="fold", min_width=least)
     for row in table.rows:
         cells = [printable(row[n]) for n in shown]
