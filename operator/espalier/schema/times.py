@@ -10,6 +10,9 @@ from typing import NamedTuple
 from espalier.errors import MalformedValueError
 
 _LAYOUT = "2006-01-02T15:04:05Z07:00"
+_LOCAL_LAYOUT = "2006-01-02T15:04:05"
+_DATE_LAYOUT = "2006-01-02"
+_PIECES_OF_DATES = 5
 
 
 class _Piece(NamedTuple):
@@ -65,32 +68,63 @@ def canonical_time(text: str) -> str:
     """
     if _CANONICAL.fullmatch(text):
         return text
+    numbers, rest = _take(text, _PIECES, _LAYOUT)
+    zone = _match(_ZONE, rest, text, _LAYOUT)
+    offset = _offset(text, zone.group())
+    _end(text, rest[zone.end() :], numbers)
+    return _shifted(text, numbers, offset)
+
+
+def date_problem(text: str) -> str:
+    """
+    Tell why a text is no date, in the words of Go's ``time.Parse``; empty if it is one.
+    """
+    return _problem(text, _PIECES[:_PIECES_OF_DATES], _DATE_LAYOUT)
+
+
+def local_time_problem(text: str) -> str:
+    """
+    Tell why a text is no time without a zone; empty if it is one.
+    """
+    return _problem(text, _PIECES, _LOCAL_LAYOUT)
+
+
+def _problem(text: str, pieces: tuple[_Piece, ...], layout: str) -> str:
+    try:
+        numbers, rest = _take(text, pieces, layout)
+        _end(text, rest, numbers)
+    except MalformedValueError as error:
+        return str(error)
+    return ""
+
+
+def _take(text: str, pieces: tuple[_Piece, ...], layout: str) -> tuple[list[int], str]:
     rest = text
     numbers: list[int] = []
-    for piece in _PIECES:
-        match = _match(piece, rest, text)
+    for piece in pieces:
+        match = _match(piece, rest, text, layout)
         rest = rest[match.end() :]
         if piece.name:
             number = int(match.group().split(".")[0].split(",")[0])
             if not piece.least <= number < piece.limit:
                 raise _malformed(text, f"{piece.name} out of range")
             numbers.append(number)
-    zone = _match(_ZONE, rest, text)
-    offset = _offset(text, zone.group())
-    rest = rest[zone.end() :]
+    return numbers, rest
+
+
+def _end(text: str, rest: str, numbers: list[int]) -> None:
     if rest:
         raise _malformed(text, f"extra text: {_quote(rest)}")
-    year, month, day, *clock = numbers
+    year, month, day = numbers[:3]
     if not 1 <= day <= calendar.monthrange(year or _CYCLE_YEARS, month)[1]:
         raise _malformed(text, "day out of range")
-    return _shifted(text, (year, month, day, *clock), offset)
 
 
-def _match(piece: _Piece, rest: str, text: str) -> re.Match[str]:
+def _match(piece: _Piece, rest: str, text: str, layout: str) -> re.Match[str]:
     match = piece.pattern.match(rest)
     if match is None:
         detail = f"cannot parse {_quote(rest)} as {_quote(piece.layout)}"
-        raise MalformedValueError(f"parsing time {_quote(text)} as {_quote(_LAYOUT)}: {detail}")
+        raise MalformedValueError(f"parsing time {_quote(text)} as {_quote(layout)}: {detail}")
     return match
 
 
@@ -105,7 +139,7 @@ def _offset(text: str, zone: str) -> timedelta:
     return -offset if zone[0] == "-" else offset
 
 
-def _shifted(text: str, numbers: tuple[int, ...], offset: timedelta) -> str:
+def _shifted(text: str, numbers: list[int], offset: timedelta) -> str:
     year, month, day, hour, minute, second = numbers
     cycle = _CYCLE_YEARS if year <= 1 else 0
     try:

@@ -6,12 +6,12 @@ Source:
 """
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 from typing import ClassVar, Final
 
-from espalier.schema.cel.comparing import opaque_equality
+from espalier.schema.cel.comparing import NO_SUCH_OVERLOAD, opaque_equality
 from espalier.schema.cel.signatures import Library, overload
 from espalier.schema.cel.types import QUANTITY, CelType
 from espalier.schema.cel.values import INT64_MAX, INT64_MIN, CelError, Opaque, TimeLimitError, Value
@@ -48,11 +48,14 @@ class QuantityValue(Opaque):
 
     Attributes:
         is_large: Whether the server holds it as a number of any size: then it is no integer.
+        is_sum: Whether it was added up: the server can compare it with others, but not others with
+            it.
     """
 
     number: int
     scale: int
     is_large: bool = False
+    is_sum: bool = False
     type: ClassVar[CelType] = QUANTITY
 
     @property
@@ -68,6 +71,8 @@ class QuantityValue(Opaque):
         """
         if not isinstance(other, QuantityValue):
             return opaque_equality(self, other)
+        if other.is_sum:
+            raise CelError(NO_SUCH_OVERLOAD)
         return self.exact == other.exact
 
     def integer(self) -> int | None:
@@ -183,12 +188,16 @@ def _sign(quantity: QuantityValue) -> int:
     return int(quantity.number > 0) - int(quantity.number < 0)
 
 
+def _add(left: QuantityValue, right: QuantityValue) -> QuantityValue:
+    return replace(left + right, is_sum=True)
+
+
 def _add_int(quantity: QuantityValue, number: int) -> QuantityValue:
-    return quantity + QuantityValue(number, 0)
+    return _add(quantity, QuantityValue(number, 0))
 
 
 def _subtract(left: QuantityValue, right: QuantityValue) -> QuantityValue:
-    return left + -right
+    return _add(left, -right)
 
 
 QUANTITIES: Final[Library] = {
@@ -218,7 +227,7 @@ QUANTITIES: Final[Library] = {
         ),
     ),
     "add": (
-        overload("quantity_add", "quantity.(quantity) -> quantity", QuantityValue.__add__),
+        overload("quantity_add", "quantity.(quantity) -> quantity", _add),
         overload("quantity_add_int", "quantity.(int) -> quantity", _add_int),
     ),
     "sub": (

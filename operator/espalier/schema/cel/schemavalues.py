@@ -3,13 +3,12 @@ Values of objects as expressions see them: through their schemas.
 """
 
 import base64
-import binascii
 import functools
-import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from espalier.paths import JSON
+from espalier.schema.cel.base64faults import base64_fault
 from espalier.schema.cel.clock import parse_date, parse_timestamp, parse_worded_duration
 from espalier.schema.cel.comparing import NO_SUCH_OVERLOAD, equal, register_equality
 from espalier.schema.cel.escaping import escape, unescape
@@ -20,12 +19,14 @@ from espalier.schema.cel.values import (
     CelError,
     Failure,
     ListValue,
+    Timestamp,
     Value,
     is_list,
     is_map,
     whole,
 )
 from espalier.schema.model import Structural, ValueValidation
+from espalier.schema.times import date_problem, local_time_problem
 from espalier.schema.values import equal_json
 
 _GO_TYPES: Final = {
@@ -38,7 +39,6 @@ _GO_TYPES: Final = {
     type(None): "<nil>",
 }
 _NOT_SCALAR: Final = "listSet operations are only supported on lists of scalar values"
-_NOT_BASE64 = re.compile("[^A-Za-z0-9_-]")
 
 
 class SchemaMap:
@@ -272,24 +272,25 @@ def _duration(text: str) -> Value:
 
 
 def _date(text: str) -> Value:
-    return parse_date(text) or Failure(f"Invalid date formatted string {text}")
+    found = parse_date(text)
+    return found or Failure(f"Invalid date formatted string {text}: {date_problem(text)}")
 
 
 def _date_time(text: str) -> Value:
+    if not text:
+        return Timestamp(0)
     found = parse_timestamp(text, may_lack_zone=True)
-    return found or Failure(f"Invalid date-time formatted string {text}")
+    # The layout without a zone is the last one that the server tries.
+    return found or Failure(
+        f"Invalid date-time formatted string {text}: {local_time_problem(text)}"
+    )
 
 
 def _bytes(text: str) -> Value:
     # The server checks the format by the standard alphabet, and reads it by that of URLs.
-    stripped = text.rstrip("=")
-    wrong = _NOT_BASE64.search(stripped)
-    try:
-        if wrong is None:
-            return base64.b64decode(text, altchars=b"-_", validate=True)
-    except (binascii.Error, ValueError):
-        wrong = None
-    at = len(stripped) if wrong is None else wrong.start()
+    at = base64_fault(text)
+    if at is None:
+        return base64.urlsafe_b64decode(text.replace("\n", "").replace("\r", ""))
     return Failure(f"Invalid byte formatted string {text}: illegal base64 data at input byte {at}")
 
 
