@@ -187,6 +187,7 @@ async def test_ctrl_c_ends_it_and_the_same_command_goes_on() -> None:
         )
         async with asyncio.timeout(60):
             while await stored_version(cluster, "b") != "example.com/v1":
+                assert process.returncode is None, await process.communicate()
                 await cluster.stage.definition(NAME)
         process.send_signal(signal.SIGINT)
         _, stderr = await process.communicate()

@@ -151,7 +151,12 @@ async def test_the_definitions_of_a_cluster_will_do() -> None:
 
 @pytest.mark.parametrize(
     "arguments",
-    [["good.yaml"], ["--crd", "-", "-"], ["--crd", "crd.yaml", "--update-of", "-", "-"]],
+    [
+        ["--crd", "crd.yaml", "--update-of", "good.yaml", "--profile", "kep", "good.yaml"],
+        ["good.yaml"],
+        ["--crd", "-", "-"],
+        ["--crd", "crd.yaml", "--update-of", "-", "-"],
+    ],
     ids=" ".join,
 )
 @pytest.mark.usefixtures("folder")

@@ -29,7 +29,7 @@ from espalier.cli.tables import print_findings, print_result, printable
 
 _DIFF_STYLES: Mapping[str, str] = {"+": "green", "-": "red", "@": "cyan"}
 _PATIENCE_SECONDS = 0.4
-_LEVELS: Mapping[int, int] = {0: logging.ERROR, 1: logging.INFO, 2: logging.DEBUG}
+_LEVELS: Mapping[int, int] = {0: logging.WARNING, 1: logging.INFO, 2: logging.DEBUG}
 
 
 class Advance(Protocol):

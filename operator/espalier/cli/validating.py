@@ -114,6 +114,8 @@ def validate(  # noqa: PLR0913 - one argument an option
         raise click.UsageError("Name the definitions: --crd FILE, or --cluster.")
     if [*crds, *objects, old].count("-") > 1:
         raise click.UsageError("Standard input (-) can be read only once.")
+    if old is not None and profile is Profile.KEP:
+        raise click.UsageError("--update-of needs --profile apiserver: only servers forgive.")
     catalogue = _catalogue_of(crds, target if in_cluster else None)
     question = Question(catalogue=catalogue, profile=profile, namespace=namespace)
     problems = list(catalogue.problems)
