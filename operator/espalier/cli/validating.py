@@ -98,9 +98,8 @@ def validate(  # noqa: PLR0913 - one argument an option
     Examples:
       espalier validate --crd crd.yaml widget.yaml
       espalier validate --crd config/crd/ --allow-unchecked 'deploy/**/*.yaml'
-      espalier validate --cluster --context staging widget.yaml
+      espalier validate --cluster widget.yaml
       espalier validate --crd crd.yaml --update-of before.yaml after.yaml
-      espalier validate --crd crd.yaml -o junit objects/ > report.xml
 
     \b
     Exit codes:
@@ -112,10 +111,9 @@ def validate(  # noqa: PLR0913 - one argument an option
     """
     if not crds and not in_cluster:
         raise click.UsageError("Name the definitions: --crd FILE, or --cluster.")
-    if [*crds, *objects, old].count("-") > 1:
-        raise click.UsageError("Standard input (-) can be read only once.")
     if old is not None and profile is Profile.KEP:
         raise click.UsageError("--update-of needs --profile apiserver: only servers forgive.")
+    _see_one_stdin(*crds, *objects, old)
     catalogue = _catalogue_of(crds, target if in_cluster else None)
     question = Question(catalogue=catalogue, profile=profile, namespace=namespace)
     problems = list(catalogue.problems)
@@ -125,6 +123,11 @@ def validate(  # noqa: PLR0913 - one argument an option
         with terminal.progress("validating") as advance:
             validated += _validated(objects, question, olds, problems, advance)
     terminal.finish(_result_of(validated, problems, is_lenient=allow_unchecked))
+
+
+def _see_one_stdin(*sources: str | None) -> None:
+    if sources.count("-") > 1:
+        raise click.UsageError("Standard input (-) can be read only once.")
 
 
 def _catalogue_of(crds: Sequence[str], target: Target | None) -> Catalogue:
