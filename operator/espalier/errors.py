@@ -233,7 +233,13 @@ class ConflictError(ClusterError):
 class NotFoundError(ClusterError):
     """
     The object, or its whole resource, is gone.
+
+    Attributes:
+        is_object: Whether it is said of the very object. Otherwise its resource may not be served,
+            or not by the server that was asked, and nothing is known of the object.
     """
+
+    is_object: bool = False
 
 
 @dataclass(unsafe_hash=True, kw_only=True)

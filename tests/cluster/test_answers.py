@@ -64,6 +64,23 @@ def test_a_conversion_webhook_that_is_away_is_told_as_such(reason: str) -> None:
     assert type(error) is ConversionError
 
 
+@pytest.mark.parametrize(
+    ("body", "is_object"),
+    [
+        (b'{"kind":"Status","code":404,"details":{"name":"a","kind":"widgets"}}', True),
+        (b'{"kind":"Status","code":404,"details":{}}', False),
+        (b'{"kind":"Status","code":404}', False),
+        (b"404 page not found", False),
+    ],
+)
+def test_an_object_that_is_gone_is_told_from_a_resource_that_is_not_served(
+    body: bytes, *, is_object: bool
+) -> None:
+    error = error_of(TRIED, 404, body)
+    assert isinstance(error, NotFoundError)
+    assert error.is_object is is_object
+
+
 def test_an_expired_token_comes_with_the_fresh_one() -> None:
     said = status_of(410, "Expired", metadata={"continue": "fresh"})
 

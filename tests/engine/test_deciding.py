@@ -3,6 +3,7 @@ The small decisions, as tables: retries, causes, pages, pace, words, checkpoints
 """
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 
@@ -35,7 +36,8 @@ from espalier.paths import JSON
 from tests.fakes.clock import FakeClock, play
 from tests.fakes.cluster import WIDGETS, busy, conflict, expired, rejected, widgets
 
-GONE = NotFoundError(verb="patch", resource=WIDGETS, status=404, reason="NotFound")
+UNSERVED = NotFoundError(verb="patch", resource=WIDGETS, status=404, reason="NotFound")
+GONE = replace(UNSERVED, is_object=True)
 FORBIDDEN = ForbiddenError(verb="patch", resource=WIDGETS, status=403, reason="Forbidden")
 OTHER_UID = rejected('metadata.uid: Invalid value: "u": field is immutable')
 
@@ -45,6 +47,9 @@ OTHER_UID = rejected('metadata.uid: Invalid value: "u": field is immutable')
     [
         (GONE, 1, Gone()),
         (GONE, MAX_ATTEMPTS, Gone()),
+        # Not the object is gone, but its resource is not served: nothing is known of the object.
+        (UNSERVED, 1, Wait(0.5)),
+        (UNSERVED, MAX_ATTEMPTS, Failed("404 NotFound")),
         (conflict(), 1, ReadAgain()),
         (conflict(), MAX_ATTEMPTS, Failed("409 Conflict")),
         (OTHER_UID, 1, ReadAgain()),

@@ -430,7 +430,9 @@ class FakeCluster:
     async def get_definition(self, name: str) -> Definition:
         await self._enter("get_definition", name)
         if self.definition is None:
-            raise NotFoundError(verb="get", resource=name, status=404, reason="NotFound")
+            raise NotFoundError(
+                verb="get", resource=name, status=404, reason="NotFound", is_object=True
+            )
         return self.definition
 
     async def set_stored_versions(
@@ -591,7 +593,9 @@ class FakeCluster:
 
     def _found(self, key: ObjectKey) -> Stored:
         if self.definition is None or key not in self.etcd:
-            raise NotFoundError(verb="get", resource=str(key), status=404, reason="NotFound")
+            raise NotFoundError(
+                verb="get", resource=str(key), status=404, reason="NotFound", is_object=True
+            )
         if self.etcd[key].is_broken:
             raise self._undecodable([key])
         return self.etcd[key]

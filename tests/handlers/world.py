@@ -99,7 +99,7 @@ class FakeDefinitions:
 
     async def get_definition(self, name: str) -> Definition:
         if name not in self.found:
-            raise NotFoundError(verb="get", resource=name, status=404)
+            raise NotFoundError(verb="get", resource=name, status=404, is_object=True)
         return self.found[name]
 
     async def list_definitions(self) -> AsyncIterator[Definition]:

@@ -52,6 +52,7 @@ class _Cause(msgspec.Struct):
 
 
 class _Details(msgspec.Struct, rename="camel"):
+    name: str = ""
     causes: list[_Cause] | None = None
     retry_after_seconds: float = 0
 
@@ -134,6 +135,9 @@ def error_of(
     if code == HTTPStatus.GONE or said.reason in {"Expired", "Gone"}:
         token = said.metadata.continue_token if said.metadata else ""
         return ExpiredTokenError(**facts, status=code, fresh_token=token or None)
+    if code == HTTPStatus.NOT_FOUND:
+        is_object = said.details is not None and bool(said.details.name)
+        return NotFoundError(**facts, status=code, is_object=is_object)
     if code in _NAMED:
         return _NAMED[code](**facts, status=code)
     # Before the next one: some servers tell it as a fault of what is stored.
@@ -148,11 +152,10 @@ def error_of(
     return RejectedError(**facts, status=code, causes=tuple(_texts(said.causes)))
 
 
-_NAMED: Mapping[int, type[ForbiddenError | NotFoundError | ConflictError]] = {
+_NAMED: Mapping[int, type[ForbiddenError | ConflictError]] = {
     # The credentials were renewed before; a person must give others.
     HTTPStatus.UNAUTHORIZED: ForbiddenError,
     HTTPStatus.FORBIDDEN: ForbiddenError,
-    HTTPStatus.NOT_FOUND: NotFoundError,
     HTTPStatus.CONFLICT: ConflictError,
 }
 

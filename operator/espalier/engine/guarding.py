@@ -60,11 +60,14 @@ class Sentry:
 
         Raises:
             DefinitionChangedError: It is gone, another one, or asks for something else.
+            ClusterError: It cannot be read.
         """
         name = self._definition.name
         try:
             fresh = await patiently(lambda: self._definitions.get_definition(name), self._clock)
-        except NotFoundError:
+        except NotFoundError as error:
+            if not error.is_object:
+                raise
             raise DefinitionChangedError(name, "the definition is gone") from None
         if purpose_of(fresh) != self._purpose:
             raise DefinitionChangedError(name, "the definition or its labels changed")

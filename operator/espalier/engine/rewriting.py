@@ -108,7 +108,7 @@ def after_failure(error: ClusterError, *, attempt: int) -> Gone | Wait | ReadAga
     Args:
         attempt: How many calls were made for this object, from 1.
     """
-    if isinstance(error, NotFoundError):
+    if isinstance(error, NotFoundError) and error.is_object:
         return Gone()
     if attempt >= MAX_ATTEMPTS:
         return Failed(cause_of(error), is_forbidden=isinstance(error, ForbiddenError))
@@ -119,6 +119,9 @@ def after_failure(error: ClusterError, *, attempt: int) -> Gone | Wait | ReadAga
             return ReadAgain()
         case TransientError(retry_after_seconds=asked):
             return Wait(call_pause_seconds(attempt, asked_seconds=asked))
+        case NotFoundError():
+            # One of several servers does not serve the resource yet, or not any more.
+            return Wait(call_pause_seconds(attempt))
         case _:
             return Failed(cause_of(error), is_forbidden=isinstance(error, ForbiddenError))
 

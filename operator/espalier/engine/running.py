@@ -74,13 +74,18 @@ async def run(
 
     Args:
         reporter: Is told everything, progress too; it decides what is written when.
+
+    Raises:
+        ClusterError: The definition cannot be read.
     """
     for _ in range(MAX_STARTS):
         try:
             fresh = await patiently(
                 lambda: ports.definitions.get_definition(definition.name), ports.clock
             )
-        except NotFoundError:
+        except NotFoundError as error:
+            if not error.is_object:
+                raise
             return Outcome(definition=None)
         if fresh.uid != definition.uid:
             return Outcome(definition=None)

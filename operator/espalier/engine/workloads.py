@@ -225,7 +225,9 @@ class Removing:
         for key in keys:
             try:
                 obj = await self._ports.objects.get_object(self.resource, key)
-            except NotFoundError:
+            except NotFoundError as error:
+                if not error.is_object:
+                    raise
                 count(tally, key, Gone())
                 continue
             page = ObjectPage(

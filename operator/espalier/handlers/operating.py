@@ -128,7 +128,9 @@ class Espalier:
     async def _look_at(self, name: str) -> None:
         try:
             definition = await self._definitions.get_definition(name)
-        except NotFoundError:
+        except NotFoundError as error:
+            if not error.is_object:
+                raise
             self._keeper.forget(name)
             await self._supervisor.reconcile(name, None)
             return

@@ -218,8 +218,8 @@ class Supervisor:
         """
         try:
             fresh = await self._definitions.get_definition(definition.name)
-        except NotFoundError:
-            return None
+        except NotFoundError as error:
+            return None if error.is_object else definition
         except EspalierError as error:
             logger.warning(
                 "Could not read a definition anew.",

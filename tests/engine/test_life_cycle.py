@@ -1,0 +1,161 @@
+"""
+The life of a version, T1 to T4; and every kind of error at every step of a run.
+"""
+
+from dataclasses import replace
+
+import pytest
+
+from espalier.crd import Version
+from espalier.engine import Outcome, RunSettings, run
+from espalier.errors import (
+    ClusterError,
+    ConflictError,
+    ConversionError,
+    EspalierError,
+    ExpiredTokenError,
+    ForbiddenError,
+    NotFoundError,
+    RejectedError,
+    TransientError,
+    UndecodableError,
+)
+from tests.fakes.clock import play
+from tests.fakes.cluster import V1_SCHEMA, V1ALPHA1_SCHEMA, WIDGETS, FakeCluster, widgets
+
+SETTINGS = RunSettings(settle_seconds=1, page_size=4, max_in_flight=2)
+OLD = Version(name="v1alpha1", served=True, storage=True, schema=V1ALPHA1_SCHEMA)
+NEW = Version(name="v1", served=True, storage=True, schema=V1_SCHEMA, has_status=True)
+
+
+async def run_on(cluster: FakeCluster) -> Outcome:
+    assert cluster.definition is not None
+    return await run(cluster.definition, cluster.ports, SETTINGS, cluster)
+
+
+def stored(cluster: FakeCluster) -> tuple[set[str], tuple[str, ...]]:
+    """
+    Tell at which versions objects are stored, and which ones the definition names.
+    """
+    assert cluster.definition is not None
+    versions = {str(one.raw["apiVersion"]).partition("/")[2] for one in cluster.etcd.values()}
+    return versions, cluster.definition.stored_versions
+
+
+def managed_at(cluster: FakeCluster) -> set[str]:
+    return {
+        str(entry["apiVersion"])
+        for one in cluster.etcd.values()
+        for entry in one.managed_fields
+        if isinstance(entry, dict)
+    }
+
+
+def test_a_version_lives_from_t1_to_t4() -> None:
+    async def story() -> None:
+        # T1: there is v1alpha1 alone.
+        cluster = FakeCluster(widgets(versions=(OLD,), stored_versions=("v1alpha1",)))
+        cluster.fill(10)
+        for one in cluster.etcd.values():
+            for entry in one.managed_fields:
+                assert isinstance(entry, dict)
+                entry["apiVersion"] = "example.com/v1alpha1"
+        assert (await run_on(cluster)).is_proved
+        assert stored(cluster) == ({"v1alpha1"}, ("v1alpha1",))
+
+        # T2: v1 comes and is what is stored from now on.
+        cluster.change(
+            versions=(replace(OLD, storage=False), NEW), stored_versions=("v1alpha1", "v1")
+        )
+        assert (await run_on(cluster)).is_proved
+        assert stored(cluster) == ({"v1"}, ("v1",))
+        assert managed_at(cluster) == {"example.com/v1alpha1"}
+
+        # T3: v1alpha1 is not served any more.
+        cluster.change(versions=(replace(OLD, storage=False, served=False), NEW))
+        assert (await run_on(cluster)).is_proved
+        assert managed_at(cluster) == set()
+
+        # T4: v1alpha1 is gone, and nothing is missed.
+        cluster.change(versions=(NEW,))
+        cluster.calls.clear()
+        assert (await run_on(cluster)).is_proved
+        assert stored(cluster) == ({"v1"}, ("v1",))
+        assert cluster.count("set_stored_versions", "annotate", "replace_managed_fields") == 0
+
+    play(story())
+
+
+STEPS = (
+    "get_definition",
+    "missing_verbs",
+    "acquire",
+    "load",
+    "save",
+    "other_migrations",
+    "list_metadata",
+    "get_object",
+    "try_rewrite",
+    "rewrite",
+    "set_stored_versions",
+    "list_objects",
+    "replace_managed_fields",
+)
+KINDS: tuple[tuple[type[ClusterError], int], ...] = (
+    (TransientError, 503),
+    (ConversionError, 500),
+    (ConflictError, 409),
+    (NotFoundError, 404),
+    (ExpiredTokenError, 410),
+    (ForbiddenError, 403),
+    (UndecodableError, 500),
+    (RejectedError, 400),
+    (RejectedError, 422),
+)
+
+
+def error_of(kind: type[ClusterError], status: int) -> ClusterError:
+    return kind(verb="patch", resource=WIDGETS, status=status, reason=kind.__name__)
+
+
+def a_cluster() -> FakeCluster:
+    cluster = FakeCluster(widgets(versions=(replace(OLD, storage=False, served=False), NEW)))
+    cluster.fill(10)
+    return cluster
+
+
+def nothing_was_trimmed_too_early(cluster: FakeCluster) -> None:
+    versions, named = stored(cluster)
+    assert named in {("v1alpha1", "v1"), ("v1",)}
+    assert named != ("v1",) or versions == {"v1"}
+
+
+@pytest.mark.parametrize("step", STEPS)
+@pytest.mark.parametrize(("kind", "status"), KINDS)
+@pytest.mark.parametrize("times", [1, 3, 10_000])
+def test_no_error_at_any_step_trims_too_early_or_ends_the_trying(
+    step: str, kind: type[ClusterError], status: int, times: int
+) -> None:
+    async def story() -> None:
+        cluster = a_cluster()
+        cluster.fail(step, error_of(kind, status), times=times)
+        outcome = Outcome(definition=cluster.definition, retries=True)
+        for _ in range(6):
+            try:
+                outcome = await run_on(cluster)
+            except EspalierError:
+                # The supervisor tries again whatever ends a run.
+                outcome = Outcome(definition=cluster.definition, retries=True)
+            nothing_was_trimmed_too_early(cluster)
+            assert cluster.holder == ""
+            if outcome.is_proved or outcome.definition is None:
+                break
+            assert outcome.retries
+            assert not cluster.reports or cluster.reports[-1][0].status == "False"
+            if times > len(STEPS):
+                cluster.faults.clear()
+        if outcome.definition is not None:
+            assert outcome.is_proved
+            assert stored(cluster) == ({"v1"}, ("v1",))
+
+    play(story())
