@@ -271,3 +271,19 @@ async def test_an_apply_names_its_manager(widgets: Widgets) -> None:
             "apply patch"
         ),
     )
+
+
+async def test_an_object_that_is_gone_is_told_from_a_resource_that_is_not_served(
+    widgets: Widgets,
+) -> None:
+    await widgets.create("there", spec={"size": 1})
+    patch: Object = {"metadata": {"uid": "00000000-0000-0000-0000-000000000000"}}
+    gone = widgets.path("gone", version="v1")
+    unserved = widgets.path("there", version="v7")
+    for method, body in (("GET", None), ("PATCH", patch)):
+        of_object = await widgets.server.call(method, gone, body, content_type=MERGE)
+        of_resource = await widgets.server.call(method, unserved, body, content_type=MERGE)
+        assert (of_object.status, of_resource.status) == (404, 404)
+        assert of_object.body["details"]["name"] == "gone"
+        if isinstance(of_resource.body, dict):
+            assert not (of_resource.body.get("details") or {}).get("name")
