@@ -210,6 +210,9 @@ class _Checker:
         args = tuple(map(self.check, node.args))
         if node.target is None:
             name = node.function.removeprefix(".")
+            if name not in self.declarations.functions:
+                # The error names it as it was written.
+                name = node.function
             return self.resolve(replace(node, function=name, args=args))
         prefix = qualified_name(node.target)
         name = f"{prefix}.{node.function}".removeprefix(".")

@@ -197,6 +197,11 @@ def _add_int(quantity: QuantityValue, number: int) -> QuantityValue:
 
 
 def _subtract(left: QuantityValue, right: QuantityValue) -> QuantityValue:
+    if right.number == INT64_MIN and not right.is_large:
+        # The server negates it without looking, which changes nothing.
+        wrapped = left + right
+        exact = left.exact - right.exact
+        return replace(_large(exact) if wrapped.is_large else wrapped, is_sum=True)
     return _add(left, -right)
 
 
@@ -235,7 +240,7 @@ QUANTITIES: Final[Library] = {
         overload(
             "quantity_sub_int",
             "quantity.(int) -> quantity",
-            lambda quantity, number: _add_int(quantity, -number),
+            lambda quantity, number: _subtract(quantity, QuantityValue(number, 0)),
         ),
     ),
 }
