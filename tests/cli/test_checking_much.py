@@ -10,6 +10,7 @@ from click.testing import CliRunner, Result
 
 from espalier.cli import judging, main
 from espalier.cli.exits import Exit
+from espalier.sandbox import Fault
 from tests.cli.clusters import NAME, site
 from tests.cli.manifests import NOT_STRUCTURAL, STRUCTURAL, WIDGETS, document_in, items_in
 
@@ -115,3 +116,15 @@ async def test_a_cluster_has_no_old_files() -> None:
         result = await cluster.run("check", "--cluster", "--update-of", "x")
 
     assert result.exit_code == Exit.USAGE
+
+
+async def test_a_definition_that_goes_meanwhile_is_no_error() -> None:
+    gadgets = yaml.safe_load(WIDGETS.replace("widget", "gadget").replace("Widget", "Gadget"))
+    async with site(WIDGETS) as cluster:
+        await cluster.define(gadgets)
+        fault = Fault(method="GET", path="/gadgets.example.com$", status=404, reason="NotFound")
+        cluster.sandbox.faults.add(fault)
+        result = await cluster.run("check", "--cluster", "-o", "json")
+
+    assert [item["name"] for item in items_in(result.stdout)] == [NAME]
+    assert result.exit_code == Exit.CLEAN

@@ -16,7 +16,7 @@ from espalier.cluster import Cluster
 from espalier.cluster.numbers import decode_json
 from espalier.cluster.places import definition_path
 from espalier.cluster.requests import Call
-from espalier.errors import SourceError
+from espalier.errors import NotFoundError, SourceError
 from espalier.paths import JSON
 from espalier.schema import Profile
 
@@ -74,7 +74,13 @@ async def manifests_of(connected: Cluster, names: Sequence[str]) -> AsyncIterato
             path=definition_path(name),
             is_read=True,
         )
-        manifest = decode_json(await connected.client.send(call))
+        try:
+            manifest = decode_json(await connected.client.send(call))
+        except NotFoundError:
+            if names:
+                raise
+            # It went after its name was listed.
+            continue
         yield {**_TYPE, **manifest} if isinstance(manifest, dict) else manifest
 
 
@@ -83,9 +89,9 @@ async def _judge(
 ) -> Judged:
     judged = Judged()
     async with cluster.connect(target.kubeconfig, context=target.context) as connected:
-        wanted = names or await connected.definitions.definition_names()
-        advance(0, total=len(wanted))
-        async for manifest in manifests_of(connected, wanted):
+        total = len(names or await connected.definitions.definition_names())
+        advance(0, total=total)
+        async for manifest in manifests_of(connected, names):
             document = Document(source="", number=0, value=manifest)
             try:
                 judged.verdicts.append(judge(document, profile=profile, old=manifest))
