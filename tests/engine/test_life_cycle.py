@@ -20,8 +20,16 @@ from espalier.errors import (
     TransientError,
     UndecodableError,
 )
+from espalier.paths import JSON
 from tests.fakes.clock import play
-from tests.fakes.cluster import V1_SCHEMA, V1ALPHA1_SCHEMA, WIDGETS, FakeCluster, widgets
+from tests.fakes.cluster import (
+    V1_SCHEMA,
+    V1ALPHA1_SCHEMA,
+    WIDGETS,
+    FakeCluster,
+    legacy_widgets,
+    widgets,
+)
 
 SETTINGS = RunSettings(settle_seconds=1, page_size=4, max_in_flight=2)
 OLD = Version(name="v1alpha1", served=True, storage=True, schema=V1ALPHA1_SCHEMA)
@@ -157,5 +165,52 @@ def test_no_error_at_any_step_trims_too_early_or_ends_the_trying(
         if outcome.definition is not None:
             assert outcome.is_proved
             assert stored(cluster) == ({"v1"}, ("v1",))
+
+    play(story())
+
+
+JUNK: dict[str, JSON] = {
+    "spec": {"size": 1, "junk": {"a": 1}},
+    "status": {"ready": True, "old": "x"},
+}
+
+
+def nothing_went_without_an_archive(cluster: FakeCluster) -> None:
+    archived = {entry.key for entry in cluster.archived}
+    for key, one in cluster.etcd.items():
+        assert key in archived or one.raw["spec"] == JUNK["spec"]
+        assert key in archived or one.raw["status"] == JUNK["status"]
+
+
+@pytest.mark.parametrize(
+    "step",
+    ["archive", "list_objects", "get_object", "replace", "replace/status", "rewrite", "annotate"],
+)
+@pytest.mark.parametrize(("kind", "status"), KINDS)
+@pytest.mark.parametrize("times", [1, 10_000])
+@pytest.mark.parametrize("after_effect", [False, True])
+def test_no_error_at_any_step_prunes_what_is_not_in_the_archive(
+    step: str, kind: type[ClusterError], status: int, times: int, *, after_effect: bool
+) -> None:
+    async def story() -> None:
+        cluster = FakeCluster(legacy_widgets())
+        for number in range(5):
+            cluster.put(f"w{number}", JUNK, version="v1")
+        fail = cluster.fail_after if after_effect else cluster.fail
+        fail(step, error_of(kind, status), times=times)
+        outcome = Outcome(definition=cluster.definition, retries=True)
+        for _ in range(6):
+            try:
+                outcome = await run_on(cluster)
+            except EspalierError:
+                outcome = Outcome(definition=cluster.definition, retries=True)
+            nothing_went_without_an_archive(cluster)
+            if outcome.is_proved:
+                break
+            if times > len(STEPS):
+                cluster.faults.clear()
+        assert outcome.is_proved
+        assert {str(one.raw["spec"]) for one in cluster.etcd.values()} == {str({"size": 1})}
+        assert {str(one.raw["status"]) for one in cluster.etcd.values()} == {str({"ready": True})}
 
     play(story())

@@ -2,6 +2,7 @@
 Surveys: what is found, what it is called, and that nothing is written.
 """
 
+import asyncio
 from dataclasses import replace
 
 import pytest
@@ -365,3 +366,23 @@ def test_objects_that_cannot_be_updated_any_more_are_told_from_those_that_can() 
     assert found.violations.objects == 2
     assert found.unwritable.first == (ObjectKey("default", "bare"),)
     assert [path.path for path in found.unwritable.paths] == ["spec: Required value"]
+
+
+def test_others_get_their_turn_between_two_objects_of_a_page() -> None:
+    async def story() -> int:
+        cluster = FakeCluster(widgets())
+        cluster.fill(50)
+        turns = 0
+
+        async def other() -> None:
+            nonlocal turns
+            while True:
+                turns += 1
+                await asyncio.sleep(0)
+
+        task = asyncio.create_task(other())
+        await surveyed(cluster, Scope(page_size=50))
+        task.cancel()
+        return turns
+
+    assert play(story()) >= 50

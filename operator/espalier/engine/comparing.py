@@ -5,6 +5,7 @@ Both are reads of one state of one object: the same uid, and the same resource v
 pages seldom is, where somebody writes meanwhile; such objects are read again, one by one.
 """
 
+import asyncio
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -61,6 +62,7 @@ class Comparison:
             ClusterError: An object could not be read again.
         """
         for expected, found in paired(storage_page, page):
+            await asyncio.sleep(0)
             if identity_of(expected) == identity_of(found):
                 self._add(expected, found)
             else:

@@ -5,6 +5,7 @@ A survey tells what normalising would change, what a conversion loses, what viol
 what the history of the objects names that no schema specifies, by counts, paths and names.
 """
 
+import asyncio
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol
@@ -163,6 +164,8 @@ async def survey(
         async for page, _ in pages(listing, clock, skipper=skipper):
             for obj in page.first.objects:
                 surveyor.look_at(obj)
+                # Rules may take long, and leases have to be renewed meanwhile.
+                await asyncio.sleep(0)
             await reader.compare(page)
             if onlooker is not None:
                 await onlooker.surveyed(surveyor.objects, remaining=page.first.remaining)
