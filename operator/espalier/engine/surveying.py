@@ -30,6 +30,9 @@ from espalier.schema.cel.judging import CelJudge
 
 DEFAULT_PAGE_SIZE = 500
 
+RULES_SECONDS = 2.0
+"""How long the rules of one object may take: nothing else is done meanwhile, and a lease runs out."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Normalising:
@@ -221,7 +224,10 @@ class Surveyor:
         self._violations = Counter()
         self._unwritable = Counter()
         self._unchecked = Counter()
-        rules = CelJudge(monotonic_seconds=clock.monotonic_seconds if clock else None)
+        rules = CelJudge(
+            monotonic_seconds=clock.monotonic_seconds if clock else None,
+            seconds_of_object=RULES_SECONDS,
+        )
         self._judge = Judge(effective, rules=rules)
         self.objects = 0
 
