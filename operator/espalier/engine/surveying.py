@@ -31,7 +31,7 @@ from espalier.schema.cel.judging import CelJudge
 DEFAULT_PAGE_SIZE = 500
 
 RULES_SECONDS = 2.0
-"""How long the rules of one object may take: nothing else is done meanwhile, and a lease runs out."""
+"""How long the rules of one object may take; nothing else is done meanwhile."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
