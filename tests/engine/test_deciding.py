@@ -12,7 +12,7 @@ from espalier.engine.calling import MAX_ATTEMPTS as MAX_CALLS
 from espalier.engine.calling import accompanied, patiently
 from espalier.engine.checkpointing import Progress, read_progress, render_progress
 from espalier.engine.losing import Record
-from espalier.engine.pacing import Pacer, work_through
+from espalier.engine.pacing import TRY_AGAIN_AFTER_SECONDS, Pacer, work_through
 from espalier.engine.paging import MAX_RESTARTS, pages
 from espalier.engine.ports import MetadataPage, ObjectKey
 from espalier.engine.rewriting import (
@@ -183,9 +183,42 @@ def test_the_pace_halves_once_for_one_overload_and_grows_back() -> None:
         limits.append(pacer.limit)
         for _ in range(500):
             pacer.succeeded(written=False)
+        limits.append(pacer.limit)
+        await asyncio.sleep(TRY_AGAIN_AFTER_SECONDS)
+        for _ in range(500):
+            pacer.succeeded(written=False)
         return [*limits, pacer.limit]
 
-    assert play(story()) == [16, 8, 1, 20]
+    assert play(story()) == [16, 8, 1, 15, 20]
+
+
+def test_a_server_that_takes_few_at_a_time_is_kept_busy_and_seldom_overrun() -> None:
+    async def story() -> tuple[float, int]:
+        clock = FakeClock()
+        pacer = Pacer(clock, max_in_flight=16)
+        under_way = refused = 0
+
+        async def write(_: int) -> None:
+            nonlocal under_way, refused
+            while True:
+                async with pacer.turn():
+                    if under_way == 6:
+                        refused += 1
+                        pacer.struggled(busy(retry_after_seconds=1))
+                        continue
+                    under_way += 1
+                    await clock.sleep(0.05)
+                    under_way -= 1
+                pacer.succeeded(written=False)
+                return
+
+        await work_through(range(6000), write, workers=pacer.max_in_flight)
+        return clock.monotonic_seconds(), refused
+
+    took_seconds, refused = play(story())
+    # Without any refusal: 6000 in rounds of 6.
+    assert took_seconds < 1.4 * 6000 / 6 * 0.05
+    assert refused < 40
 
 
 @pytest.mark.parametrize(

@@ -360,6 +360,19 @@ def test_a_lease_that_cannot_be_renewed_stops_the_run_before_it_runs_out() -> No
     assert play(story()) < 15.0
 
 
+def test_one_renewal_that_is_refused_costs_no_lease() -> None:
+    cluster = a_cluster()
+    cluster.hooks.append(_slow(cluster))
+    acquires = iter(range(100))
+
+    def refuse(call: str, _: str) -> None:
+        if call == "acquire" and next(acquires) == 1:
+            raise busy()
+
+    cluster.hooks.append(refuse)
+    assert play(run_on(cluster)).is_proved
+
+
 def _slow(cluster: FakeCluster) -> Callable[[str, str], None]:
     # The server is busy often enough for leases to be renewed in between.
     def slow(call: str, _: str) -> None:

@@ -157,3 +157,26 @@ def test_what_is_not_even_looked_at(definition: Definition, reason: Reason) -> N
     cluster = FakeCluster(definition)
     assert play(run_on(cluster)).reason == reason
     assert cluster.count("list_objects") == 0
+
+
+def test_a_run_that_was_paused_by_observing_goes_on_where_it_was() -> None:
+    async def story() -> list[str]:
+        cluster = FakeCluster(widgets())
+        cluster.fill(9)
+
+        def pause(call: str, name: str) -> None:
+            if (call, name) == ("rewrite", "w004"):
+                cluster.change(labels=OBSERVE)
+
+        cluster.hooks.append(pause)
+        paused = await run_on(cluster)
+        assert paused.reason == Reason.OBSERVED
+        cluster.hooks.clear()
+        cluster.calls.clear()
+        cluster.change(labels={"espalier.dev/mode": "enforce"})
+        assert (await run_on(cluster)).is_proved
+        rewritten = [name for call, name in cluster.calls if call == "rewrite"]
+        # What comes after the last checkpoint, and then the verify pass.
+        return rewritten[:-9]
+
+    assert play(story())[0] >= "w003"

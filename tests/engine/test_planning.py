@@ -130,7 +130,6 @@ def key(definition: Definition) -> str:
         widgets(versions=(ALPHA, replace(V1, has_status=False))),
         widgets(conversion="Webhook"),
         widgets(preserve_unknown_fields=True),
-        labelled(mode="observe"),
         labelled(prune="false"),
         labelled(migrate="false"),
         labelled(skip_owned="true"),
@@ -148,6 +147,7 @@ def test_what_makes_another_run(other: Definition) -> None:
         widgets(resource_version="7"),
         widgets(stored_versions=("v1",)),
         labelled(loss="accept"),
+        labelled(mode="observe"),
         labelled(validate="true"),
         labelled(annotate="false"),
         annotated(window="22:00-06:00"),
@@ -161,6 +161,7 @@ def test_what_makes_no_other_run(same: Definition) -> None:
     "other",
     [
         labelled(loss="accept"),
+        labelled(mode="observe"),
         labelled(prune="no"),
         labelled(validate="false"),
         labelled(managed_fields="keep"),

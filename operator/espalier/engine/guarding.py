@@ -21,6 +21,9 @@ CHECK_SECONDS = 2.0
 
 RENEWALS_PER_LEASE = 3
 
+RENEW_AGAIN_AFTER_SECONDS = 1.0
+"""After a renewal that failed: the next regular one would come when the run has to stop."""
+
 
 def purpose_of(definition: Definition) -> Hashable:
     """
@@ -32,6 +35,7 @@ def purpose_of(definition: Definition) -> Hashable:
     return (
         definition.uid,
         run_key(definition, policy),
+        policy.mode,
         policy.is_loss_accepted,
         policy.mistakes,
         policy.window,
@@ -116,13 +120,17 @@ class Holder:
         Raises:
             LeaseLostError: Somebody else has it.
         """
+        regular_seconds = self._leases.duration_seconds / RENEWALS_PER_LEASE
+        pause_seconds = regular_seconds
         while True:
-            await self._clock.sleep(self._leases.duration_seconds / RENEWALS_PER_LEASE)
+            await self._clock.sleep(pause_seconds)
             try:
                 await self.take()
             except ClusterError:
                 # Whether it is still held is for ``expire`` to say.
-                continue
+                pause_seconds = min(RENEW_AGAIN_AFTER_SECONDS, regular_seconds)
+            else:
+                pause_seconds = regular_seconds
 
     async def expire(self) -> None:
         """

@@ -2,7 +2,10 @@
 How many writes are under way at a time, and how fast they may come.
 
 The number grows by one for each full round of successes and is halved when the server struggles:
-when it says so, when it does not answer, or when it answers much more slowly than it did.
+when it says so, when it does not answer, or when it answers much more slowly than it did. It grows
+back to just below where that was at once, and further only after a while: a server that takes so
+many at a time and no more would otherwise be overrun again within milliseconds, and each time it
+asks for a pause of a second.
 The rates bound what etcd must keep: it holds every revision until it compacts, five minutes' worth.
 Only writes that changed something count towards them, once they are done; what the writes under
 way add is bounded by their number.
@@ -23,6 +26,9 @@ FIRST_IN_FLIGHT = 16
 
 # One overload fails many requests at once; it is one reason to slow down, not many.
 HALVE_AT_MOST_EVERY_SECONDS = 1.0
+
+# How long the number that was too many is not tried again.
+TRY_AGAIN_AFTER_SECONDS = 10.0
 
 # A round of answers so slow, and so much slower than the best one, means that the server is behind.
 SLOW_SECONDS = 2.0
@@ -57,6 +63,8 @@ class Pacer:
         self._round_seconds = 0.0
         self._best_seconds = float("inf")
         self._halved_at_seconds = float("-inf")
+        self._too_many = max_in_flight + 1
+        self._has_grown = True
         self._not_before_seconds = float("-inf")
         self._object_bytes: float = ASSUMED_OBJECT_BYTES
         self._waiters: deque[asyncio.Future[None]] = deque()
@@ -152,9 +160,22 @@ class Pacer:
             self._halve(self._clock.monotonic_seconds())
             return
         self._best_seconds = min(self._best_seconds, mean_seconds)
+        self._grow()
+
+    def _grow(self) -> None:
+        is_too_soon = (
+            self._clock.monotonic_seconds() < self._halved_at_seconds + TRY_AGAIN_AFTER_SECONDS
+        )
+        if self._limit + 1 >= self._too_many and is_too_soon:
+            return
         self._limit = min(self._limit + 1, self._max_in_flight)
+        self._has_grown = True
 
     def _halve(self, now_seconds: float) -> None:
+        # A server that is away for a while halves it several times; only the first one tells.
+        if self._has_grown:
+            self._too_many = self._limit
+        self._has_grown = False
         self._halved_at_seconds = now_seconds
         self._successes, self._round_seconds = 0, 0.0
         self._limit = max(self._limit // 2, 1)

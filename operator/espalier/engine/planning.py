@@ -122,8 +122,9 @@ def run_key(definition: Definition, policy: Policy) -> str:
     Digest what a run is for: with another key it stops and starts over.
 
     Schemas count wholly, printer columns and a webhook's certificates do not count. Whether loss
-    is accepted, when writing is allowed and what follows the proof are no part of it: to change
-    those neither costs what was proved nor restarts the settle time.
+    is accepted, whether and when writing is allowed, and what follows the proof are no part of it:
+    to change those neither costs what was proved nor restarts the settle time. So a run that was
+    paused by mode ``observe`` goes on where it was.
     """
     document: JSON = {
         "names": [definition.group, definition.kind, definition.plural, definition.namespaced],
@@ -133,7 +134,6 @@ def run_key(definition: Definition, policy: Policy) -> str:
         "conversion": definition.conversion,
         "preserveUnknownFields": definition.preserve_unknown_fields,
         "steps": [
-            policy.mode.value,
             *(step for step in REWRITING_STEPS if not policy.does(step)),
             *(["skip-owned"] if policy.skips_owned else []),
             *policy.namespaces,
