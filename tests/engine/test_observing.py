@@ -9,7 +9,7 @@ from espalier.engine import Outcome, Reason, RunSettings, run
 from espalier.errors import ForbiddenError
 from espalier.paths import JSON
 from tests.fakes.clock import play
-from tests.fakes.cluster import FakeCluster, legacy_widgets, rejected, widgets
+from tests.fakes.cluster import FakeCluster, busy, legacy_widgets, rejected, widgets
 
 OBSERVE = {"espalier.dev/mode": "observe"}
 SETTINGS = RunSettings(page_size=3)
@@ -169,6 +169,8 @@ def test_a_run_that_was_paused_by_observing_goes_on_where_it_was() -> None:
                 cluster.change(labels=OBSERVE)
 
         cluster.hooks.append(pause)
+        # So that a checkpoint is due behind the first page.
+        cluster.fail("rewrite", busy(retry_after_seconds=4), name="w001")
         paused = await run_on(cluster)
         assert paused.reason == Reason.OBSERVED
         cluster.hooks.clear()
