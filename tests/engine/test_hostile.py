@@ -2,8 +2,10 @@
 Objects that nobody would write, and that somebody does: none of them stops a run for the others.
 """
 
+import pytest
+
 from espalier.crd import Version
-from espalier.engine import Outcome, Reason, RunSettings, run
+from espalier.engine import Outcome, Reason, RunSettings, Surveyor, run
 from espalier.engine.ports import ObjectKey
 from espalier.paths import JSON
 from tests.fakes.clock import play
@@ -88,3 +90,44 @@ def test_a_legacy_object_without_a_uid_is_named_and_left_while_the_others_are_pr
         {"size": 1, "junk": 1},
         {"size": 1},
     ]
+
+
+def nested(levels: int) -> JSON:
+    value: JSON = {"bottom": 1}
+    for _ in range(levels):
+        value = {"a": [value]}
+    return value
+
+
+@pytest.mark.parametrize("legacy", [False, True])
+def test_a_survey_takes_objects_of_any_depth_and_any_names(*, legacy: bool) -> None:
+    spec: dict[str, JSON] = {
+        "type": "object",
+        "properties": {
+            "raw": {"type": "object", "x-kubernetes-preserve-unknown-fields": True},
+            "size": {"type": "integer"},
+        },
+    }
+    schema: dict[str, JSON] = {"type": "object", "properties": {"spec": spec}}
+    version = Version(name="v1", served=True, storage=True, schema=schema)
+    definition = widgets(
+        versions=(version,), stored_versions=("v1",), preserve_unknown_fields=legacy
+    )
+    surveyor = Surveyor(definition)
+    hostile: list[JSON] = [
+        {"raw": nested(3_000)},
+        {"size": nested(3_000)},
+        {"raw": {}, "junk": nested(3_000)},
+        {"raw": {"x" * 100_000: 1}, "y" * 100_000: 1},
+        {"size": "\ud800"},
+        {"size": 10**18, "raw": {"\u0000": None}},
+        [],
+        None,
+    ]
+    for number, value in enumerate(hostile):
+        metadata: dict[str, JSON] = {"name": f"o{number}", "namespace": "default"}
+        surveyor.look_at({"metadata": metadata, "spec": value})
+    found = surveyor.survey()
+    assert found.objects == len(hostile)
+    assert found.violations.objects >= 3
+    assert len(repr(found)) < 100_000
