@@ -3,6 +3,7 @@ The small decisions, as tables: retries, causes, pages, pace, words, checkpoints
 """
 
 import asyncio
+from contextlib import aclosing
 from dataclasses import replace
 
 import pytest
@@ -155,6 +156,59 @@ def test_lists_that_expire_for_ever_end_with_the_error() -> None:
 def test_a_server_that_stays_away_ends_a_list() -> None:
     with pytest.raises(TransientError):
         play(walk(Pages(3, *[busy()] * 100)))
+
+
+@pytest.mark.parametrize(("ahead", "asked"), [(False, 1), (True, 2)])
+def test_the_next_page_is_listed_ahead_where_that_is_wanted(*, ahead: bool, asked: int) -> None:
+    async def story() -> int:
+        source = Pages(3)
+        listed = pages(source, FakeClock(), ahead=ahead)
+        async with aclosing(listed):
+            async for _ in listed:
+                await asyncio.sleep(0)
+                return len(source.asked)
+        return 0
+
+    assert play(story()) == asked
+
+
+def test_what_went_wrong_ahead_is_told_when_its_page_is_wanted() -> None:
+    async def story() -> int:
+        seen = 0
+        listed = pages(Pages(3, conflict()), FakeClock(), ahead=True)
+        async with aclosing(listed):
+            try:
+                async for _ in listed:
+                    await asyncio.sleep(0)
+                    seen += 1
+            except ClusterError:
+                return seen
+        return 0
+
+    assert play(story()) == 1
+
+
+def test_a_list_that_nobody_wants_any_more_is_ended_with_its_request() -> None:
+    ended: list[bool] = []
+
+    class Slow(Pages):
+        async def fetch(self, token: str | None, *, page_size: int) -> MetadataPage:
+            if token is not None:
+                try:
+                    await asyncio.sleep(1000)
+                finally:
+                    ended.append(True)
+            return await super().fetch(token, page_size=page_size)
+
+    async def story() -> None:
+        listed = pages(Slow(3), FakeClock(), ahead=True)
+        async with aclosing(listed):
+            async for _ in listed:
+                await asyncio.sleep(0)
+                break
+
+    play(story())
+    assert ended == [True]
 
 
 def test_patience_has_an_end() -> None:

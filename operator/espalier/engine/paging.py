@@ -10,7 +10,8 @@ stores the storage version, and a consistent list would not show it either. Wher
 token the list begins anew, and objects come twice, which does no harm.
 """
 
-from collections.abc import AsyncIterator
+import asyncio
+from collections.abc import AsyncGenerator
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from espalier.engine.narrowing import SHRINKING, Skipper
@@ -94,13 +95,18 @@ async def pages(
     *,
     start_token: str | None = None,
     skipper: Skipper | None = None,
-) -> AsyncIterator[tuple[PageT, Listed]]:
+    ahead: bool = False,
+) -> AsyncGenerator[tuple[PageT, Listed], None]:
     """
     List every object of a resource.
+
+    Whoever does not take all pages closes the generator, as by ``contextlib.aclosing``.
 
     Args:
         start_token: Where an earlier list is to go on; it may have expired.
         skipper: Gets the list past objects that the server cannot read; without it, they end it.
+        ahead: List the next page while this one is worked on, so that writes need not wait for it.
+            Two pages are in memory then.
 
     Yields:
         The pages, in the server's order.
@@ -112,13 +118,22 @@ async def pages(
         UndecodableError: There is no skipper.
     """
     course = _Course(listing, clock, start_token, skipper)
-    while True:
-        page = await course.next_page()
-        if page is None:
-            return
-        yield page, course.listed
-        if not course.advance(page):
-            return
+    begun: asyncio.Task[PageT | None] | None = None
+    try:
+        while True:
+            page = await (begun if begun is not None else course.next_page())
+            if page is None:
+                return
+            listed, goes_on = course.listed, course.advance(page)
+            if ahead and goes_on:
+                begun = asyncio.create_task(course.next_page())
+            yield page, listed
+            if not goes_on:
+                return
+    finally:
+        if begun is not None:
+            begun.cancel()
+            await asyncio.gather(begun, return_exceptions=True)
 
 
 class _Course(Generic[PageT]):

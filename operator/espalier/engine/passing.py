@@ -4,7 +4,8 @@ One pass over all stored objects: list a page, work on it, tell how far it came.
 The same for both kinds of definitions; they differ in what a page is and what is done with it.
 """
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import aclosing
 from typing import Protocol, TypeVar
 
 from espalier.engine.narrowing import Skipper
@@ -68,6 +69,12 @@ class Work(Protocol[PageT]):
         What to list, one after another; an empty text stands for all.
         """
 
+    @property
+    def lists_ahead(self) -> bool:
+        """
+        Whether two of its pages may be in memory.
+        """
+
     def listing(self, namespace: str) -> Listing[PageT]:
         """
         List one namespace, or all of them for an empty text.
@@ -123,7 +130,7 @@ async def pages_of(
     skipper: Skipper,
     *,
     start_token: str | None = None,
-) -> AsyncIterator[PageT]:
+) -> AsyncGenerator[PageT, None]:
     """
     List some namespaces one after another, or all objects at once.
 
@@ -131,9 +138,16 @@ async def pages_of(
         start_token: Where an earlier list is to go on; only if there is one list.
     """
     for namespace in work.namespaces:
-        listing = work.listing(namespace)
-        async for page, _ in pages(listing, clock, start_token=start_token, skipper=skipper):
-            yield page
+        source = pages(
+            work.listing(namespace),
+            clock,
+            start_token=start_token,
+            skipper=skipper,
+            ahead=work.lists_ahead,
+        )
+        async with aclosing(source):
+            async for page, _ in source:
+                yield page
 
 
 async def read_all(
@@ -148,9 +162,10 @@ async def read_all(
     Raises:
         RunStoppedError: What is stored cannot be read, or ``look_at`` says so.
     """
-    async for page in pages_of(work, clock, work.skipper()):
-        await listener.before_page()
-        look_at(page)
+    async with aclosing(pages_of(work, clock, work.skipper())) as source:
+        async for page in source:
+            await listener.before_page()
+            look_at(page)
 
 
 async def go_through(
@@ -178,15 +193,16 @@ async def go_through(
     tally = Tally()
     skipper = work.skipper()
     is_sampled = False
-    async for page in pages_of(work, ports.clock, skipper, start_token=start_token):
-        await listener.before_page()
-        keys = work.keys_of(page)
-        if keys:
-            await work.before_writing(keys[0])
-        if not is_sampled:
-            await sample(ports.objects, work.resource, keys, pacer, structural=structural)
-            is_sampled = True
-        await work.work_on(page, tally)
-        await listener.after_page(tally, token=page.continue_token, remaining=page.remaining)
+    async with aclosing(pages_of(work, ports.clock, skipper, start_token=start_token)) as source:
+        async for page in source:
+            await listener.before_page()
+            keys = work.keys_of(page)
+            if keys:
+                await work.before_writing(keys[0])
+            if not is_sampled:
+                await sample(ports.objects, work.resource, keys, pacer, structural=structural)
+                is_sampled = True
+            await work.work_on(page, tally)
+            await listener.after_page(tally, token=page.continue_token, remaining=page.remaining)
     tally.undecodable = skipper.names
     return tally

@@ -39,6 +39,7 @@ class Rewriting:
 
     def __init__(self, planned: Plan, ports: Ports, settings: RunSettings, pacer: Pacer) -> None:
         self.resource = planned.resource
+        self.lists_ahead = True
         self.namespaces = planned.policy.namespaces or EVERYWHERE
         self._skips_owned = planned.policy.skips_owned
         self._definition = planned.definition
@@ -144,6 +145,8 @@ class Removing:
         check: Callable[[], Awaitable[object]],
     ) -> None:
         self.resource = planned.resource
+        # Its pages hold whole objects.
+        self.lists_ahead = False
         self.namespaces = planned.policy.namespaces or EVERYWHERE
         self._skips_owned = planned.policy.skips_owned
         self._ports = ports
