@@ -3,7 +3,7 @@ Compares Espalier's answers with those of the API server's packages.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import orjson
@@ -68,7 +68,7 @@ def compare(oracle: Oracle, groups: Sequence[Group]) -> Outcome:
 def _once_equal(oracle: Oracle, group: Group, ours: Answer, theirs: Answer) -> bool:
     # Go begins a map at any of its eight places, so whatever was put in first mostly comes
     # first. What our answer names is therefore put in before what the server's names.
-    paths = [*_paths(ours), *_paths(theirs)]
+    paths = [*_unreadable(ours, group.raw), *_paths(ours), *_paths(theirs)]
     again = Group(
         group.op,
         _with_first(group.raw, paths),
@@ -85,6 +85,20 @@ def _paths(answer: Answer) -> list[list[str]]:
     errors = answer.get("errors")
     texts = [answer.get("error"), *(errors if isinstance(errors, list) else [])]
     return [re.split(r"[.\[\]]+", str(text).partition(": ")[0]) for text in texts if text]
+
+
+def _unreadable(answer: Answer, raw: JSON) -> Iterator[list[str]]:
+    # What cannot be read is told by the name of its keyword alone.
+    named = re.search(r"'(.+?)'", str(answer.get("parse_error", "")))
+    waiting: list[tuple[JSON, list[str]]] = [(raw, [])] if named else []
+    while named and waiting:
+        node, path = waiting.pop()
+        if isinstance(node, dict):
+            if named[1] in node:
+                yield path
+            waiting += [(child, [*path, name]) for name, child in node.items()]
+        elif isinstance(node, list):
+            waiting += [(child, path) for child in node]
 
 
 def _with_first(value: JSON, paths: Sequence[Sequence[str]]) -> JSON:
