@@ -71,13 +71,15 @@ def build_documents(data: bytes | str) -> Iterator[Built]:
     builder = _Builder()
     try:
         for event in yaml.parse(data, Loader=_LOADER):
-            match event:
-                case yaml.DocumentStartEvent():
-                    builder = _Builder()
-                case yaml.DocumentEndEvent():
-                    yield Built(builder.root, builder.marks, builder.root_mark)
-                case _:
-                    builder.take(event)
+            # Nearly all events are nodes.
+            if isinstance(event, yaml.NodeEvent):
+                builder.take(event)
+            elif isinstance(event, yaml.DocumentStartEvent):
+                builder = _Builder()
+            elif isinstance(event, yaml.DocumentEndEvent):
+                yield Built(builder.root, builder.marks, builder.root_mark)
+            else:
+                builder.take(event)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         raise Misfit(
@@ -130,6 +132,8 @@ class _Builder:
         # The parser marks every event; the stubs allow for those made by hand.
         mark = Mark(1, 1) if event.start_mark is None else _mark(event.start_mark)
         match event:
+            case yaml.ScalarEvent():
+                self._take_scalar(event, mark)
             case yaml.MappingStartEvent():
                 self._begin({}, event.anchor, mark)
             case yaml.SequenceStartEvent():
@@ -138,8 +142,6 @@ class _Builder:
                 done = self._open.pop()
                 self._remember(done.anchor, done.value, done.size)
                 self._place(done.value, done.mark, done.size)
-            case yaml.ScalarEvent():
-                self._take_scalar(event, mark)
             case yaml.AliasEvent():
                 self._take_alias(event.anchor or "", mark)
             case _:

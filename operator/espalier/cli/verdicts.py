@@ -4,6 +4,7 @@ What there is to say about one CustomResourceDefinition: structure, acceptance, 
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from espalier import crd, schema
 from espalier.cli.reading import Document
@@ -108,15 +109,24 @@ def _in_order(findings: Sequence[Finding]) -> tuple[Finding, ...]:
     return tuple(sorted(findings, key=lambda one: (one.subject.line or 0, one.subject.column or 0)))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Judge:
     """
-    Looks at one definition from each side.
+    Looks at one definition from each side; reads it once for all of them.
     """
 
     document: Document
     definition: Definition
     old: JSON
+
+    @cached_property
+    def parsed(self) -> tuple[crd.ParsedSchema, ...]:
+        return tuple(crd.ParsedSchema(version.schema) for version in self.definition.versions)
+
+    @cached_property
+    def internal(self) -> tuple[crd.Internal, crd.Internal | None]:
+        before = None if self.old is None else crd.read_internal(self.old)
+        return crd.read_internal(self.document.value), before
 
     @property
     def subject(self) -> Subject:
@@ -134,7 +144,7 @@ class _Judge:
     def _version(self, version: Version, index: int, profile: Profile) -> Iterator[Finding]:
         path = ("spec", "versions", index, "schema", "openAPIV3Schema")
         try:
-            structural = schema.parse(version.schema, profile=profile)
+            structural = self.parsed[index].under(profile)
         except SchemaParseError as error:
             text = f"{render_path(path)}: {error}"
             yield self._finding("structural/parse", path, text, version=version.name)
@@ -148,20 +158,20 @@ class _Judge:
 
     def refusals(self) -> Iterator[Finding]:
         act = "create" if self.old is None else "update"
-        for found in crd.check_definition(self.document.value, self.old):
+        for found in crd.rejections(*self.internal):
             text = f"the API server refuses to {act} it: {found}"
             made = self._finding(f"{act}/{found.error.origin or 'rule'}", found.v1_path, text)
             yield replace(made, hint=crd.hint_for(found, self.document.value))
 
     def warnings(self) -> Iterator[Finding]:
-        for warned in crd.server_warnings(self.document.value, self.old):
+        for warned in crd.warnings_of(self.document.value, *self.internal):
             text = f"the API server warns: {warned.text}"
             rule = f"server/{warned.rule}"
             made = self._finding(rule, warned.path, text, level=Level.WARNING)
             yield replace(made, hint=crd.hint_for(warned))
 
     def lints(self) -> Iterator[Finding]:
-        for lint in crd.lint(self.definition):
+        for lint in crd.lint(self.definition, parsed=self.parsed):
             text = f"{render_path(lint.path)}: {lint.detail}"
             made = self._finding(f"lint/{lint.rule}", lint.path, text, level=Level.WARNING)
             yield replace(made, hint=crd.hint_for(lint))

@@ -2,10 +2,12 @@
 One CustomResourceDefinition: its versions, what is stored, and what its schemas amount to. Pure.
 """
 
-from espalier.crd.checking import Rejection, check_definition
+from espalier.crd.checking import Rejection, check_definition, rejections
 from espalier.crd.definition import Condition, Definition, Version, read_definition
 from espalier.crd.hinting import hint_for
+from espalier.crd.internal import Internal, read_internal
 from espalier.crd.linting import Lint, lint
+from espalier.crd.parsed import ParsedSchema
 from espalier.crd.publishing import OpenAPI, publish, published_versions
 from espalier.crd.resources import resource_of
 from espalier.crd.specifying import (
@@ -19,14 +21,16 @@ from espalier.crd.specifying import (
 )
 from espalier.crd.structure import nonstructural_condition, structural_findings, structural_of
 from espalier.crd.v1paths import path_in_manifest
-from espalier.crd.warning import Warned, server_warnings
+from espalier.crd.warning import Warned, server_warnings, warnings_of
 
 __all__ = [
     "Condition",
     "Definition",
+    "Internal",
     "Lint",
     "Named",
     "OpenAPI",
+    "ParsedSchema",
     "Rejection",
     "Version",
     "Warned",
@@ -41,6 +45,8 @@ __all__ = [
     "publish",
     "published_versions",
     "read_definition",
+    "read_internal",
+    "rejections",
     "resource_of",
     "server_warnings",
     "specified_paths",
@@ -48,4 +54,5 @@ __all__ = [
     "structural_findings",
     "structural_of",
     "unspecified",
+    "warnings_of",
 ]

@@ -78,8 +78,16 @@ def check_definition(
         apiextensions-apiserver, ``pkg/apis/apiextensions/validation/validation.go``,
         ``ValidateCustomResourceDefinition`` and ``ValidateCustomResourceDefinitionUpdate``.
     """
-    new = read_internal(manifest)
     before = None if old is None else read_internal(old)
+    return rejections(read_internal(manifest), before, judge=judge, allow_defaults=allow_defaults)
+
+
+def rejections(
+    new: Internal, before: Internal | None, *, judge: Judge = _JUDGE, allow_defaults: bool = True
+) -> tuple[Rejection, ...]:
+    """
+    Find what ``check_definition`` finds in definitions that are read already.
+    """
     found: list[FieldError] = [*_metadata(new, before)]
     requirements = requirements_for(new, before, allow_defaults=allow_defaults)
     found += _spec(new, requirements, judge)
@@ -212,7 +220,7 @@ def _version(
         else:
             yield from selectable_errors(
                 version.own.selectable_fields,
-                validation.schema,
+                validation,
                 below,
                 may_be_many=requirements.may_have_many_fields.get(version.name, False),
             )
@@ -237,7 +245,7 @@ def _selectable_at_top(new: Internal, requirements: Requirements) -> Iterator[Fi
         return
     yield from selectable_errors(
         fields,
-        new.shared.validation.schema,
+        new.shared.validation,
         path,
         may_be_many=requirements.may_have_many_fields.get("", False),
     )
@@ -254,7 +262,7 @@ def _shared(
 ) -> Iterator[FieldError]:
     if holder.validation is not None and holder.validation.schema is not None:
         yield from schema_errors(
-            holder.validation.schema,
+            holder.validation,
             (*path, schema_key, "openAPIV3Schema"),
             requirements,
             set_with_status=holder.validation.set_at_root if has_status else (),

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from espalier import schema
 from espalier.crd.fields import Fields
 from espalier.crd.keywords import decode_schema, keywords_set
+from espalier.crd.parsed import Validation
 from espalier.crd.webhooks import ClientConfig, read_client_config
 from espalier.errors import MalformedDefinitionError, MalformedValueError
 from espalier.paths import JSON, Path
@@ -73,19 +74,6 @@ class Conversion(NamedTuple):
     strategy: str
     client_config: ClientConfig | None
     review_versions: tuple[str, ...]
-
-
-class Validation(NamedTuple):
-    """
-    The ``schema`` of a version: there may be one without an ``openAPIV3Schema`` in it.
-
-    Attributes:
-        schema: As ``decode_schema`` gives it.
-        set_at_root: Which keywords the root has, an empty list or map counting too.
-    """
-
-    schema: dict[str, JSON] | None
-    set_at_root: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,6 +158,17 @@ class Internal:
         Give the schemas there are, that of all versions once.
         """
         return tuple(found for found, _ in self.placed_schemas())
+
+    def validations(self) -> tuple[Validation, ...]:
+        """
+        Give the validations of all versions, and that in common, as far as they have a schema.
+        """
+        holders = (self.shared, *(version.own for version in self.versions))
+        return tuple(
+            holder.validation
+            for holder in holders
+            if holder.validation is not None and holder.validation.schema is not None
+        )
 
     def placed_schemas(self) -> Iterator[tuple[dict[str, JSON], Path]]:
         """

@@ -56,8 +56,11 @@ def nodes(keywords: Keywords) -> Iterator[Keywords]:
     """
     Yield a decoded schema and all schemas in it.
     """
-    for node, _ in placed_nodes(keywords):
+    waiting: list[Keywords] = [keywords]
+    while waiting:
+        node = waiting.pop()
         yield node
+        waiting += reversed([inner for _, inner in _inner(node)])
 
 
 def placed_nodes(keywords: Keywords) -> Iterator[tuple[Keywords, Path]]:
@@ -75,11 +78,16 @@ def placed_nodes(keywords: Keywords) -> Iterator[tuple[Keywords, Path]]:
         waiting += reversed([(inner, (*path, *below)) for below, inner in _inner(node)])
 
 
+_NESTING = (
+    *("items", "allOf", "anyOf", "oneOf", "not", "properties", "additionalProperties"),
+    *("patternProperties", "additionalItems", "definitions", "dependencies"),
+)
+
+
 def _inner(node: Keywords) -> Iterator[tuple[Path, Keywords]]:
-    for keyword in (
-        *("items", "allOf", "anyOf", "oneOf", "not", "properties", "additionalProperties"),
-        *("patternProperties", "additionalItems", "definitions", "dependencies"),
-    ):
+    for keyword in _NESTING:
+        if keyword not in node:
+            continue
         if keyword in _MAPS:
             for name, named in children(node, keyword).items():
                 yield (keyword, Key(name)), named
@@ -196,8 +204,9 @@ def _decode(raw: JSON, path: Path, depth: int) -> dict[str, JSON]:
         raise MalformedDefinitionError(path, "must be an object")
     decoded: dict[str, JSON] = {}
     told_from_none = _TOLD_FROM_NONE if depth == 1 and path[-1] == Key("metadata") else ()
-    for keyword, kind in _KINDS.items():
-        value = raw.get(keyword)
+    # Few of the keywords are set; the order is the server's all the same.
+    for keyword in sorted(_KINDS.keys() & raw.keys(), key=_ORDER.__getitem__):
+        value, kind = raw[keyword], _KINDS[keyword]
         if value is None:
             continue
         read = _decode_value(value, kind.removeprefix("*"), (*path, keyword), depth + 1)
@@ -206,6 +215,8 @@ def _decode(raw: JSON, path: Path, depth: int) -> dict[str, JSON]:
             decoded[keyword] = read
     return decoded
 
+
+_ORDER: Mapping[str, int] = {keyword: index for index, keyword in enumerate(_KINDS)}
 
 KEYWORDS: frozenset[str] = frozenset(_KINDS)
 """All keywords that API servers know."""

@@ -4,16 +4,19 @@ Warnings about schemas that API servers accept, though they hardly mean what the
 Nothing here is refused by a server; each warning says what will happen instead.
 """
 
-from collections.abc import Callable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from espalier import schema
 from espalier.crd.definition import Definition
 from espalier.crd.knownfields import unknown_keywords
+from espalier.crd.parsed import ParsedSchema
 from espalier.errors import SchemaParseError
 from espalier.paths import JSON, Key, Path, render_path
 from espalier.schema import Profile, Structural, ValueValidation
+from espalier.schema.model import NO_VALIDATION
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,19 +38,26 @@ class Lint:
         return f"{render_path(self.path)}: {self.detail} ({self.rule})"
 
 
-def lint(definition: Definition) -> tuple[Lint, ...]:
+def lint(
+    definition: Definition, *, parsed: Sequence[ParsedSchema] | None = None
+) -> tuple[Lint, ...]:
     """
     Find what is accepted, but hardly meant.
+
+    Args:
+        parsed: The schemas of the versions, for whoever has them parsed already.
 
     Returns:
         The warnings, version by version, each from the outside in. A version whose schema cannot
         be read has none: that is an error, which others report.
     """
     found: list[Lint] = []
+    if parsed is None:
+        parsed = [ParsedSchema(version.schema) for version in definition.versions]
     for index, version in enumerate(definition.versions):
         path = ("spec", "versions", index, "schema", "openAPIV3Schema")
         try:
-            structural = schema.parse(version.schema, profile=Profile.APISERVER)
+            structural = parsed[index].under(Profile.APISERVER)
         except SchemaParseError:
             continue
         if structural is not None:
@@ -58,8 +68,9 @@ def lint(definition: Definition) -> tuple[Lint, ...]:
 
 def _unknown_keywords(raw: JSON, path: Path) -> Iterator[Lint]:
     # Of all others API servers warn themselves.
-    told = frozenset(unknown_keywords(raw, path, silent=False))
-    for below in unknown_keywords(raw, path, silent=True):
+    unknown = tuple(unknown_keywords(raw, path, silent=True))
+    told = frozenset(unknown_keywords(raw, path, silent=False)) if unknown else frozenset()
+    for below in unknown:
         if below not in told:
             detail = "API servers know no such keyword, and drop it here without a warning"
             yield Lint("unknown-keyword", below, detail)
@@ -82,7 +93,8 @@ class _Place(NamedTuple):
 
 
 def _lint_node(node: Structural, place: _Place) -> Iterator[Lint]:
-    for check in _CHECKS:
+    checks = _CHECKS_OF_STRUCTURE if node.value_validation is NO_VALIDATION else _CHECKS
+    for check in checks:
         yield from check(node, place)
     required = node.value_validation.required
     for name, child in node.properties.items():
@@ -200,9 +212,9 @@ def _undeclared(node: Structural, place: _Place) -> Iterator[Lint]:
 
 def _validations(node: Structural) -> Iterator[tuple[Path, ValueValidation]]:
     # Those of the node and of the members of its junctors, which judge the same value.
-    waiting: list[tuple[Path, ValueValidation]] = [((), node.value_validation)]
+    waiting: deque[tuple[Path, ValueValidation]] = deque([((), node.value_validation)])
     while waiting:
-        path, validation = waiting.pop(0)
+        path, validation = waiting.popleft()
         yield path, validation
         waiting += [
             ((*path, *below), member.value_validation) for below, member in validation.junctors()
@@ -298,6 +310,10 @@ _CHECKS: tuple[Callable[[Structural, _Place], Iterator[Lint]], ...] = (
     _patterns,
     _profiles_differ,
     _closed,
+)
+# Most nodes of a schema say nothing of values.
+_CHECKS_OF_STRUCTURE = tuple(
+    check for check in _CHECKS if check not in (_undeclared, _ranges, _enums, _patterns)
 )
 RULES = (
     *("closed-map", "default-within-map", "empty-range", "enum-null", "enum-nullable"),

@@ -13,6 +13,7 @@ from espalier import schema
 from espalier.crd.internal import Internal, Shared
 from espalier.crd.keywords import Keywords, nodes, text
 from espalier.crd.listchecking import is_set_of_non_atomic, item_errors
+from espalier.crd.parsed import Validation
 from espalier.crd.rulecompiling import NOTHING_KNOWN, Known, known_expressions
 from espalier.crd.webhooks import ca_bundle_problem
 from espalier.errors import EspalierError, SchemaParseError
@@ -92,12 +93,12 @@ def has_defaults(definition: Internal) -> bool:
     return any("default" in node for root in definition.schemas() for node in nodes(root))
 
 
-def structural_errors(keywords: Keywords) -> bool:
+def structural_errors(validation: Validation) -> bool:
     """
     Tell whether a schema is not structural, or cannot even be read as such.
     """
     try:
-        structural = schema.parse({**keywords}, profile=Profile.APISERVER)
+        structural = validation.parsed.under(Profile.APISERVER)
     except SchemaParseError:
         return True
     return bool(schema.check_structural(structural, profile=Profile.APISERVER))
@@ -109,8 +110,8 @@ def _after(new: Internal, old: Internal) -> Requirements:
     return Requirements(
         schemas=_all_have_schemas(old),
         valid_types=all(text(node, "type") in ("", *TYPES) for node in every),
-        structural=not any(structural_errors(root) for root in old.schemas()),
-        pruned_defaults=not any(_has_unpruned_defaults(root) for root in old.schemas()),
+        structural=not any(structural_errors(found) for found in old.validations()),
+        pruned_defaults=not any(_has_unpruned_defaults(found) for found in old.validations()),
         atomic_sets=not any(is_set_of_non_atomic(node) for node in every),
         map_keys=not any(any(item_errors(node, ())) for node in every),
         known_review_version=not reviews
@@ -163,13 +164,16 @@ def _has_extensions(definition: Internal) -> bool:
     )
 
 
-def _has_unpruned_defaults(keywords: Keywords) -> bool:
-    if structural_errors(keywords):
+def _has_unpruned_defaults(validation: Validation) -> bool:
+    keywords = validation.schema
+    if keywords is None or not any("default" in node for node in nodes(keywords)):
+        return False
+    if structural_errors(validation):
         return False
     if not isinstance(keywords.get("default", {}), dict):
         # The server can make no resource of such a default, and looks no further.
         return False
-    structural = schema.parse({**keywords}, profile=Profile.APISERVER)
+    structural = validation.parsed.under(Profile.APISERVER)
     try:
         pruned = schema.pruned_defaults(structural)
     except EspalierError:

@@ -5,9 +5,9 @@ The validation rules of a schema, as far as they can be judged without compiling
 import re
 from collections.abc import Iterator
 
-from espalier import schema
 from espalier.crd import faults
 from espalier.crd.keywords import Keywords, text
+from espalier.crd.parsed import ParsedSchema
 from espalier.errors import SchemaParseError
 from espalier.findings import FieldError
 from espalier.paths import Path
@@ -31,12 +31,15 @@ def rule_errors(node: Keywords, path: Path) -> Iterator[FieldError]:
         ``ValidateCustomResourceDefinitionOpenAPISchema``.
     """
     rules = node.get("x-kubernetes-validations")
-    for index, rule in enumerate(rules if isinstance(rules, list) else ()):
+    if not isinstance(rules, list):
+        return
+    parsed = ParsedSchema({**node})
+    for index, rule in enumerate(rules):
         if isinstance(rule, dict):
             below = (*path, "x-kubernetes-validations", index)
             yield from _rule_and_message(rule, below)
             yield from _rest(rule, below)
-            yield from _field_path(rule, node, (*below, "fieldPath"))
+            yield from _field_path(rule, parsed, (*below, "fieldPath"))
 
 
 def _rule_and_message(rule: Keywords, path: Path) -> Iterator[FieldError]:
@@ -62,7 +65,7 @@ def _rest(rule: Keywords, path: Path) -> Iterator[FieldError]:
         yield faults.unsupported((*path, "reason"), text(rule, "reason"), _REASONS)
 
 
-def _field_path(rule: Keywords, node: Keywords, path: Path) -> Iterator[FieldError]:
+def _field_path(rule: Keywords, parsed: ParsedSchema, path: Path) -> Iterator[FieldError]:
     written = text(rule, "fieldPath")
     if not written:
         return
@@ -70,13 +73,13 @@ def _field_path(rule: Keywords, node: Keywords, path: Path) -> Iterator[FieldErr
         yield faults.invalid(path, written, "must be non-empty if specified")
     if _has_newlines(written):
         yield faults.invalid(path, written, "must not contain line breaks")
-    if not _leads_somewhere(written, node):
+    if not _leads_somewhere(written, parsed):
         yield faults.invalid(path, written, "must be a valid path")
 
 
-def _leads_somewhere(written: str, node: Keywords) -> bool:
+def _leads_somewhere(written: str, parsed: ParsedSchema) -> bool:
     try:
-        structural = schema.parse({**node}, profile=Profile.APISERVER)
+        structural = parsed.under(Profile.APISERVER)
     except SchemaParseError:
         # Somebody else says so; the server holds nothing against the path then.
         return True

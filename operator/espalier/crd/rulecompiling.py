@@ -5,9 +5,9 @@ The validation rules of a schema: do they compile, and what do they cost at most
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from espalier import schema
 from espalier.crd import faults
 from espalier.crd.keywords import Keywords, child, children, nodes, text
+from espalier.crd.parsed import Validation
 from espalier.findings import ErrorType, FieldError, Printed, go_json
 from espalier.paths import JSON, Key, Path, render_path
 from espalier.schema import Profile, Structural
@@ -63,13 +63,18 @@ def known_expressions(schemas: Iterable[Keywords]) -> Known:
 
 
 def compilation_errors(
-    keywords: Keywords, path: Path, spoilt: Iterable[FieldError], known: Known, *, limit_each: bool
+    validation: Validation,
+    path: Path,
+    spoilt: Iterable[FieldError],
+    known: Known,
+    *,
+    limit_each: bool,
 ) -> tuple[FieldError, ...]:
     """
     Compile all rules of a structural schema whose defaults are right.
 
     Args:
-        keywords: As ``decode_schema`` gives them.
+        validation: What holds the schema; no rules are in none.
         path: Where the schema stands, to the server.
         spoilt: What else is wrong with the schema: rules at and above such places wait for it.
         known: The expressions of the old definition.
@@ -79,9 +84,10 @@ def compilation_errors(
         apiextensions-apiserver, ``pkg/apis/apiextensions/validation/validation.go``,
         ``ValidateCustomResourceDefinitionOpenAPISchema``, and ``cel_validation.go``.
     """
-    if not any(_rules(node) for node in nodes(keywords)):
+    keywords = validation.schema
+    if keywords is None or not any(_rules(node) for node in nodes(keywords)):
         return ()
-    structural = schema.parse({**keywords}, profile=Profile.APISERVER)
+    structural = validation.parsed.under(Profile.APISERVER)
     if structural is None:
         return ()
     bad = {error.path[:end] for error in spoilt for end in range(len(error.path) + 1)}

@@ -11,6 +11,7 @@ from espalier import schema
 from espalier.crd import faults
 from espalier.crd.keywords import Keywords, child, children, members, text
 from espalier.crd.listchecking import item_errors, list_errors
+from espalier.crd.parsed import Validation
 from espalier.crd.requirements import TYPES, Requirements
 from espalier.crd.rulechecking import rule_errors
 from espalier.crd.rulecompiling import compilation_errors
@@ -49,7 +50,7 @@ _ALLOWED_WITH_STATUS = {
 
 
 def schema_errors(
-    keywords: Keywords,
+    validation: Validation,
     path: Path,
     requirements: Requirements,
     *,
@@ -60,7 +61,7 @@ def schema_errors(
     Find everything that is wrong with a schema.
 
     Args:
-        keywords: As ``decode_schema`` gives them.
+        validation: What holds the schema; there is nothing wrong with none.
         path: Where the schema stands, to the server.
         set_with_status: The keywords that the root has, if the status subresource is on.
 
@@ -68,6 +69,9 @@ def schema_errors(
         apiextensions-apiserver, ``pkg/apis/apiextensions/validation/validation.go``,
         ``validateCustomResourceDefinitionValidation``.
     """
+    keywords = validation.schema
+    if keywords is None:
+        return ()
     found = list(_root_with_status(keywords, path, set_with_status))
     if "nullable" in keywords:
         found.append(faults.forbidden((*path, "nullable"), "nullable cannot be true at the root"))
@@ -75,7 +79,7 @@ def schema_errors(
     is_sound = False
     if requirements.structural:
         try:
-            unsound = _structure(keywords, path, requirements, judge)
+            unsound = _structure(validation, path, requirements, judge)
         except SchemaParseError as error:
             unreadable = faults.invalid(path, "", str(error))
         else:
@@ -85,7 +89,7 @@ def schema_errors(
     found += others
     if is_sound:
         known, limit_each = requirements.known, requirements.limit_each_rule
-        found += compilation_errors(keywords, path, others, known, limit_each=limit_each)
+        found += compilation_errors(validation, path, others, known, limit_each=limit_each)
     if unreadable is not None and not found:
         found.append(unreadable)
     return tuple(found)
@@ -113,9 +117,9 @@ def _root_with_status(
 
 
 def _structure(
-    keywords: Keywords, path: Path, requirements: Requirements, judge: Judge
+    validation: Validation, path: Path, requirements: Requirements, judge: Judge
 ) -> tuple[FieldError, ...]:
-    structural = schema.parse({**keywords}, profile=Profile.APISERVER)
+    structural = validation.parsed.under(Profile.APISERVER)
     found = schema.check_structural(structural, profile=Profile.APISERVER, path=path)
     return found or schema.check_defaults(
         structural,

@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from espalier import schema
 from espalier.crd import faults
 from espalier.crd.internal import Column, InternalVersion, Scale, Subresources
+from espalier.crd.parsed import Validation
 from espalier.crd.requirements import MAX_SELECTABLE_FIELDS
 from espalier.errors import SchemaParseError
 from espalier.findings import ErrorType, FieldError, Pointed
-from espalier.paths import JSON, Key, Path, render_path
+from espalier.paths import Key, Path, render_path
 from espalier.schema import Profile, Structural
 from espalier.schema.fieldpaths import resolve
 
@@ -114,7 +115,7 @@ def column_errors(columns: tuple[Column, ...], path: Path) -> Iterator[FieldErro
 
 def selectable_errors(
     fields: tuple[str, ...],
-    keywords: dict[str, JSON] | None,
+    validation: Validation,
     path: Path,
     *,
     may_be_many: bool,
@@ -123,7 +124,7 @@ def selectable_errors(
     Find what is wrong with selectable fields.
 
     Args:
-        keywords: The schema of the same holder, which there must be.
+        validation: That of the same holder, which there must be.
         path: Of the list.
         may_be_many: Whether there may be more than eight.
 
@@ -132,7 +133,7 @@ def selectable_errors(
         ``ValidateCustomResourceSelectableFields``.
     """
     try:
-        structural = schema.parse(keywords, profile=Profile.APISERVER)
+        structural = validation.parsed.under(Profile.APISERVER)
     except SchemaParseError as error:
         structural = None
         yield faults.invalid((*path[:-1], "schema", "openAPIV3Schema"), "", str(error))

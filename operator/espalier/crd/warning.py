@@ -55,7 +55,17 @@ def server_warnings(manifest: JSON, old: JSON = None) -> tuple[Warned, ...]:
         apiextensions-apiserver, ``pkg/registry/customresourcedefinition/strategy.go``,
         ``WarningsOnCreate`` and ``WarningsOnUpdate``.
     """
-    new, before = read_internal(manifest), None if old is None else read_internal(old)
+    before = None if old is None else read_internal(old)
+    return warnings_of(manifest, read_internal(manifest), before)
+
+
+def warnings_of(manifest: JSON, new: Internal, before: Internal | None) -> tuple[Warned, ...]:
+    """
+    Say what ``server_warnings`` says, of definitions that are read already.
+
+    Args:
+        manifest: What the new one was read from.
+    """
     known = frozenset() if before is None else {warned.text for warned in _accepted(before)}
     unique: dict[str, Warned] = {}
     for warned in (*_unknown(manifest), *_accepted(new)):
@@ -84,24 +94,25 @@ def _unknown_in_metadata(metadata: JSON) -> Iterator[Path]:
 
 
 def _accepted(definition: Internal) -> Iterator[Warned]:
-    placed = list(definition.placed_schemas())
-    for root, path in placed:
+    sets: list[Warned] = []
+    for root, path in definition.placed_schemas():
         for node, below in placed_nodes(root):
+            sets += _sets(node, (*path, *below))
             format_ = text(node, "format")
             if format_ and not schema.recognizes_format(format_, text(node, "type")):
                 told = f"unrecognized format {quote(format_)}"
                 yield Warned("unrecognized-format", told, (*path, *below, "format"))
-    sets = [found for root, path in placed for found in _sets(root, path)]
     yield from sorted(sets, key=lambda warned: warned.text)
 
 
-def _sets(root: Keywords, path: Path) -> Iterator[Warned]:
-    for node, below in placed_nodes(root):
-        items = child(node, "items")
-        type_ = "" if items is None else text(items, "type")
-        if text(node, "x-kubernetes-list-type") == "set" and type_ in ("object", "array"):
-            told = (
-                f"x-kubernetes-list-type: set for items of type {quote(type_)} is not supported"
-                " by server-side apply or CEL validation rules"
-            )
-            yield Warned("set-of-collections", told, (*path, *below, "x-kubernetes-list-type"))
+def _sets(node: Keywords, path: Path) -> Iterator[Warned]:
+    if text(node, "x-kubernetes-list-type") != "set":
+        return
+    items = child(node, "items")
+    type_ = "" if items is None else text(items, "type")
+    if type_ in ("object", "array"):
+        told = (
+            f"x-kubernetes-list-type: set for items of type {quote(type_)} is not supported"
+            " by server-side apply or CEL validation rules"
+        )
+        yield Warned("set-of-collections", told, (*path, "x-kubernetes-list-type"))

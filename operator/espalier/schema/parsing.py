@@ -168,6 +168,8 @@ def _default(read: "_Keywords") -> JSON:
 
 
 def _refuse_unsupported(read: "_Keywords") -> None:
+    if not read.has_any(_UNSUPPORTED_KEYWORDS):
+        return
     checks: tuple[tuple[str, str, Callable[[str], Any]], ...] = (
         ("id", "id", read.text),
         ("$schema", "schema", read.text),
@@ -184,6 +186,10 @@ def _refuse_unsupported(read: "_Keywords") -> None:
 
 # The server hands these lists on as they are decoded, and compares nodes by Go's deep equality.
 _TOLD_FROM_NONE = ("required", "x-kubernetes-list-map-keys", "x-kubernetes-validations")
+
+_UNSUPPORTED_KEYWORDS = frozenset(
+    {"id", "$schema", "$ref", "patternProperties", "dependencies", "additionalItems", "definitions"}
+)
 
 _VALIDATION_KEYWORDS = frozenset(
     {
