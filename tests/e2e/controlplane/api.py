@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 import aiohttp
 
 TIMEOUT_SECONDS = 30.0
+TLS_END_SECONDS = 0.05
 IN_FLIGHT = 16
 USER_AGENT = "espalier-tests"
 
@@ -168,6 +169,8 @@ class Api:
             async with asyncio.TaskGroup() as group:
                 for obj in objects:
                     group.create_task(create(obj))
+        # TLS connections end a moment after their session.
+        await asyncio.sleep(TLS_END_SECONDS)
 
 
 def _message(content: bytes) -> str:
