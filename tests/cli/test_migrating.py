@@ -12,6 +12,7 @@ import pytest
 import yaml
 
 from espalier.cli.exits import Exit
+from espalier.cli.formats import ALL
 from espalier.sandbox import Fault
 from tests.cli.clusters import NAME, NAMESPACE, Site, site, widget
 from tests.cli.golden import check_golden
@@ -54,12 +55,34 @@ async def test_all_is_rewritten_proved_and_trimmed_and_nothing_is_labelled() -> 
         after = await cluster.stage.definition(NAME)
         assert [await stored_version(cluster, name) for name in "ab"] == ["example.com/v1"] * 2
 
-    check_golden("migrate.table.txt", result.stdout)
     assert result.exit_code == Exit.CLEAN
     assert before.stored_versions == ("v1alpha1", "v1")
     assert after.stored_versions == ("v1",)
     assert after.labels == before.labels == {}
     assert not [one for one in after.conditions if one.type.startswith("espalier.dev/")]
+
+
+@pytest.mark.parametrize("name", ALL)
+async def test_each_format_is_as_it_was_looked_at(name: str) -> None:
+    async with site(definition(), OBJECTS) as cluster:
+        await cluster.change({"spec": {"versions": versions("v1", size="gone")}})
+        surveyed = await cluster.run("migrate", NAME, "--dry-run", "-o", name)
+        stopped = await cluster.run("migrate", NAME, *QUICK, "-o", name)
+
+    check_golden(f"migrate.dry-run.{name}.txt", surveyed.stdout)
+    check_golden(f"migrate.stopped.{name}.txt", stopped.stdout)
+    assert surveyed.exit_code == Exit.FINDINGS
+    assert stopped.exit_code == Exit.INCOMPLETE
+
+
+@pytest.mark.parametrize("name", ALL)
+async def test_each_format_tells_what_is_proved(name: str) -> None:
+    async with site(definition(), OBJECTS) as cluster:
+        await cluster.change({"spec": {"versions": versions("v1")}})
+        result = await cluster.run("migrate", NAME, *QUICK, "-o", name)
+
+    check_golden(f"migrate.{name}.txt", result.stdout)
+    assert result.exit_code == Exit.CLEAN
 
 
 async def test_programs_get_the_published_shape_and_v_tells_more() -> None:
@@ -81,7 +104,6 @@ async def test_a_dry_run_writes_nothing_and_says_what_would_stop_it() -> None:
         accepted = await cluster.run("migrate", NAME, "--dry-run", "--accept-loss")
         methods = {request.method for request in cluster.sandbox.log[before:]}
 
-    check_golden("migrate.dry-run.txt", result.stdout)
     assert methods == {"GET"}
     assert result.exit_code == Exit.FINDINGS
     assert accepted.exit_code == Exit.CLEAN

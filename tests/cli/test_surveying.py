@@ -81,7 +81,7 @@ async def test_a_survey_of_objects_in_order_is_clean() -> None:
     assert result.exit_code == Exit.CLEAN
 
 
-@pytest.mark.parametrize("name", ["table", "wide", "json", "markdown"])
+@pytest.mark.parametrize("name", ALL)
 async def test_a_survey_tells_what_is_wrong(name: str) -> None:
     async with site(WIDGETS, OBJECTS) as cluster:
         await cluster.change(minimum(10))
