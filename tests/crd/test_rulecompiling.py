@@ -133,3 +133,22 @@ def test_members_of_what_has_none_have_no_type() -> None:
     place = f"{_AT}.properties[a].items.x-kubernetes-validations"
     detail = "failed to convert to declType for CEL validation rules"
     assert _refusals(root) == [f"{place}: Internal error: {detail}"]
+
+
+def test_a_rule_that_is_never_instantiated_still_uses_old_self() -> None:
+    failing = {"rule": "oldSelf == optional.of(int('a'))", "optionalOldSelf": True}
+    size = {"type": "integer", "x-kubernetes-validations": [failing]}
+    correlated = {"type": "object", "properties": {"size": size}}
+    uncorrelated = {
+        "type": "object",
+        "properties": {"sizes": {"type": "array", "maxItems": 3, "items": size}},
+    }
+
+    (only,) = _refusals(correlated)
+    first, second = _refusals(uncorrelated)
+
+    assert only.endswith(
+        ": program instantiation failed: type conversion error from 'string' to 'int'"
+    )
+    assert "program instantiation failed" in first + second
+    assert "oldSelf cannot be used on the uncorrelatable portion" in first + second

@@ -293,6 +293,9 @@ def _old_self(written: Keywords, rule: Rule, path: Path, scope: _Scope) -> Itera
 def _max_cost(expression: Expression | None, scope: _Scope) -> int:
     if expression is None or expression.checked is None or scope.declared is None:
         return 0
+    if expression.error:
+        # The server gives up before it estimates.
+        return 0
     return estimate(expression.checked, scope.declared).max
 
 

@@ -308,7 +308,8 @@ class _Compiler:
         except UnsupportedError as error:
             return Expression(text, obstacle=str(error), checked=checked)
         except CelError as error:
-            return Expression(text, error=_INSTANTIATION[wanted] + error.text)
+            # It is known by then whether it looks at the old value.
+            return Expression(text, error=_INSTANTIATION[wanted] + error.text, checked=checked)
 
     def _check(self, source: Source) -> tuple[Checked | None, list[Issue]]:
         try:
