@@ -11,7 +11,7 @@ from types import MappingProxyType
 
 from espalier import schema
 from espalier.crd.internal import Internal, Shared
-from espalier.crd.keywords import Keywords, nodes, text
+from espalier.crd.keywords import Keywords, child, nodes, text
 from espalier.crd.listchecking import is_set_of_non_atomic, item_errors
 from espalier.crd.parsed import Validation
 from espalier.crd.rulecompiling import NOTHING_KNOWN, Known, known_expressions
@@ -170,8 +170,11 @@ def _has_unpruned_defaults(validation: Validation) -> bool:
         return False
     if structural_errors(validation):
         return False
-    if not isinstance(keywords.get("default", {}), dict):
-        # The server can make no resource of such a default, and looks no further.
+    items = child(keywords, "items")
+    if not isinstance(keywords.get("default", {}), dict) or (
+        items is not None and any("default" in node for node in nodes(items))
+    ):
+        # The server can make no resource with such a default, and looks no further.
         return False
     structural = validation.parsed.under(Profile.APISERVER)
     try:

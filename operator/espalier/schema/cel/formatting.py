@@ -209,15 +209,20 @@ def _special(number: float) -> str | None:
     return None
 
 
+def _number(value: Value) -> float:
+    # Adding zero takes the sign from a negative one, which the server does not write here.
+    return float(value) + 0.0
+
+
 def _fixed(value: Value, precision: int) -> str:
-    number = float(value)
+    number = _number(value)
     return _special(number) or f"{number:,.{precision}f}"
 
 
 def _scientific(value: Value, precision: int) -> str:
     # The server writes for people of the United States.
     # What is given as the precision is a width to it.
-    number = float(value)
+    number = _number(value)
     found = _special(number)
     if found is not None:
         return found.rjust(precision)
