@@ -6,6 +6,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -79,3 +80,11 @@ def test_no_depth_exhausts_the_stack() -> None:
 
 def test_a_lone_surrogate_becomes_what_a_server_makes_of_it() -> None:
     assert read(write_yaml([{"a": "\ud800"}])) == [{"a": "\ufffd"}]
+
+
+@pytest.mark.parametrize("text", ["2020-01-02T03:04:05Z", "2020-01-02", "2020-1-2 03:04:05"])
+def test_what_other_readers_take_for_a_time_is_quoted(text: str) -> None:
+    written = write_yaml([{"at": text}])
+
+    assert yaml.safe_load(written) == {"at": text}
+    assert f'"{text}"' in written

@@ -6,6 +6,7 @@ A loop makes the events of the emitter, so that no nesting can exhaust the stack
 """
 
 import json
+import re
 from collections.abc import Iterable, Iterator
 
 import yaml
@@ -15,6 +16,7 @@ from espalier.findings import go_json
 from espalier.paths import JSON
 
 _EMITTER = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+_DATE = re.compile(r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}(?:$|[Tt \t])")
 _MERGE_KEY = "<<"
 _STRING_TAG = "tag:yaml.org,2002:str"
 # Of whatever length: a line that is broken cannot be searched for.
@@ -82,6 +84,9 @@ def _string(text: str) -> yaml.Event:
 
 
 def _reads_as_itself(text: str) -> bool:
+    if _DATE.match(text):
+        # kubectl reads it as a text, but other readers as a time.
+        return False
     try:
         value = resolve(text, tag=None, plain=True)
     except ValueError:

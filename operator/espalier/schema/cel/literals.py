@@ -47,7 +47,12 @@ def literal_issues(checked: Checked) -> list[Issue]:
     ]
 
 
+# The types let null stand for times and durations, which it never becomes.
+
+
 def _is_duration(value: object) -> bool:
+    if value is None:
+        return False
     return not isinstance(value, str) or parse_duration(value) is not None
 
 
@@ -55,7 +60,7 @@ def _is_timestamp(value: object) -> bool:
     if isinstance(value, int):
         return MIN_UNIX_SECONDS <= value <= MAX_UNIX_SECONDS
     if not isinstance(value, str):
-        return True
+        return value is not None
     found = parse_timestamp(value)
     if found is None:
         return False
