@@ -30,6 +30,8 @@ _COPYING: Final = re.compile("optMap|optFlatMap")
 _MAX_COPYING: Final = 8
 _MAX_PARSED_BYTES: Final = 1024 * 1024
 _ACCUMULATOR_NAME: Final = "variable name cannot be __result__"
+_ESCAPED_MARK: Final = r"'\u003F'"
+_NO_TREE: Final = "<<nil>> parsetree"
 _TOO_DEEP: Final = "recursion"
 
 
@@ -86,12 +88,15 @@ def parse(source: Source) -> Node:
 def _translated(told: str, source: Source) -> Exception:
     if _TOO_DEEP in told:
         return UnreadableError("it nests too deep")
-    issues = []
+    issues: list[Issue] = []
     for line in told.removeprefix("INVALID_ARGUMENT: ").split("\n"):
         match = _HEAD.match(line.removesuffix(" [INVALID_ARGUMENT]"))
         if match:
             at = _offset(source, int(match.group(1)), int(match.group(2)) - 1)
-            text = match.group(3)
+            text = match.group(3).replace(_ESCAPED_MARK, "'?'")
+            if text == _NO_TREE and issues:
+                # The server stays silent where something else was wrong before.
+                continue
             if text.endswith(_ACCUMULATOR_NAME):
                 text = "iteration variable overwrites accumulator variable"
                 at = source.text.find(_ACCUMULATOR_NAME.split()[-1])
