@@ -230,6 +230,7 @@ async def work_through(
 
     Raises:
         BaseException: Whatever one of the acts raised; the others are cancelled then.
+        CancelledError: The caller was cancelled, whatever the acts raised meanwhile.
     """
     waiting = iter(items)
 
@@ -237,10 +238,14 @@ async def work_through(
         for item in waiting:
             await act(item)
 
+    # A task group would forget that it was cancelled if an act fails at the same moment.
+    tasks = [asyncio.create_task(work()) for _ in range(workers)]
     try:
-        async with asyncio.TaskGroup() as group:
-            for _ in range(workers):
-                group.create_task(work())
-    except BaseExceptionGroup as failed:
-        # The first one is why the others were cancelled; one reason is enough to act upon.
-        raise failed.exceptions[0] from None
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
+        for task in tasks:
+            if task.done():
+                task.result()
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
