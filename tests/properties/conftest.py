@@ -9,7 +9,7 @@ import pytest
 from espalier.schema import recognizing
 
 
-@pytest.fixture(autouse=True, scope="session")
+@pytest.fixture(autouse=True, scope="package")
 def recognition_at_once() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(recognizing, "_FIRST_PAUSE", 0)
