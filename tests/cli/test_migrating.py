@@ -3,9 +3,11 @@
 """
 
 import asyncio
+import contextlib
 import json
 import signal
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -198,15 +200,28 @@ async def test_nothing_to_migrate_is_a_usage_error() -> None:
         assert (await cluster.run("migrate")).exit_code == Exit.USAGE
 
 
+@contextlib.contextmanager
+def interrupts_heard() -> Iterator[None]:
+    """
+    Let new processes hear SIGINT, which shells ignore in what they run in the background.
+    """
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 async def test_ctrl_c_ends_it_and_the_same_command_goes_on() -> None:
     async with site(definition(), OBJECTS) as cluster:
         await cluster.change({"spec": {"versions": versions("v1")}})
         command = ["migrate", NAME, "--yes", "--settle-seconds", "600"]
-        process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "espalier", *command),
-            *("--kubeconfig", str(cluster.kubeconfig)),
-            stderr=asyncio.subprocess.PIPE,
-        )
+        with interrupts_heard():
+            process = await asyncio.create_subprocess_exec(
+                *(sys.executable, "-m", "espalier", *command),
+                *("--kubeconfig", str(cluster.kubeconfig)),
+                stderr=asyncio.subprocess.PIPE,
+            )
         async with asyncio.timeout(60):
             while await stored_version(cluster, "b") != "example.com/v1":
                 assert process.returncode is None, await process.communicate()
