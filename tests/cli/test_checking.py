@@ -9,30 +9,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from espalier.cli import main
+from tests.cli.manifests import NOT_STRUCTURAL, STRUCTURAL
 
-STRUCTURAL = """\
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata:
-  name: widgets.example.com
-spec:
-  group: example.com
-  scope: Namespaced
-  names: {plural: widgets, kind: Widget}
-  versions:
-    - name: v1
-      served: true
-      storage: true
-      schema:
-        openAPIV3Schema:
-          type: object
-          properties:
-            spec:
-              type: object
-"""
-NOT_STRUCTURAL = STRUCTURAL.replace(
-    "              type: object\n", "              properties:\n                size: {}\n"
-)
 # To the proposals, patterns are no matter of structure; API servers compile them as RE2.
 DIFFERENT = STRUCTURAL.replace(
     "              type: object\n", "              type: string\n              pattern: '(?=a)'\n"

@@ -5,7 +5,6 @@ Functions of CEL expressions: their names, their types, and what they do.
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from espalier.schema.cel.types import (
     BOOL,
@@ -164,12 +163,3 @@ def merge(libraries: Iterable[Library]) -> Library:
         for name, overloads in library.items():
             found[name] = (*found.get(name, ()), *overloads)
     return found
-
-
-def templated(
-    types: Iterable[str], declare: Callable[[str], tuple[str, str]], implementation: Any
-) -> tuple[Overload, ...]:
-    """
-    Declare an overload for each of some types.
-    """
-    return tuple(overload(*declare(name), implementation) for name in types)
