@@ -62,6 +62,23 @@ async def test_a_lease_runs_out_when_it_was_seen_unchanged_for_its_duration() ->
             await one.acquire(definition())
 
 
+async def test_the_duration_that_its_holder_wrote_is_waited_for() -> None:
+    shelf, clock = Shelf(), ManualClock()
+    async with connected(shelf, clock=clock) as cluster:
+        short = cluster.leases("ns", "one", duration_seconds=5)
+        other = cluster.leases("ns", "two", duration_seconds=60)
+        assert short.duration_seconds == 5.0
+        await short.acquire(definition())
+        (held,) = shelf.objects.values()
+        assert held["spec"]["leaseDurationSeconds"] == 5
+        with pytest.raises(LeaseLostError):
+            await other.acquire(definition())
+        clock.now_seconds += 5.1
+        await other.acquire(definition())
+    (taken_over,) = shelf.objects.values()
+    assert taken_over["spec"]["leaseDurationSeconds"] == 60
+
+
 async def test_a_lease_of_the_same_holder_is_taken_up_again() -> None:
     shelf = Shelf()
     async with connected(shelf) as cluster:

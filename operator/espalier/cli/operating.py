@@ -24,6 +24,7 @@ _HELP: Mapping[str, str] = MappingProxyType(
         "max_in_flight": "The most rewrites at a time in one run.",
         "max_writes_per_second": "The most writes in one run; 0 for no bound of ours.",
         "max_runs": "The most runs at a time.",
+        "lease_seconds": "How long the lease of a run lasts when its holder died.",
         "structural_grace_seconds": "How long the API server has to write NonStructuralSchema.",
         "progress_seconds": "The least time between two writes of mere progress.",
         "resync_seconds": "The time between two readings of all definitions.",

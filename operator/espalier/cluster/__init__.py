@@ -23,7 +23,7 @@ from espalier.cluster.definitions import HttpDefinitions, MalformedDefinition
 from espalier.cluster.events import HttpEvents
 from espalier.cluster.folders import FolderArchive
 from espalier.cluster.kubeconfig import read_kubeconfig
-from espalier.cluster.leases import HttpLeases, own_identity
+from espalier.cluster.leases import DURATION_SECONDS, HttpLeases, own_identity
 from espalier.cluster.objects import HttpObjects
 from espalier.cluster.requests import Client
 from espalier.cluster.rights import HttpRights
@@ -81,14 +81,23 @@ class Cluster:
         """
         return SecretArchive(self.client, namespace)
 
-    def leases(self, namespace: str, identity: str | None = None) -> HttpLeases:
+    def leases(
+        self,
+        namespace: str,
+        identity: str | None = None,
+        *,
+        duration_seconds: int = DURATION_SECONDS,
+    ) -> HttpLeases:
         """
         Hold leases in a namespace.
 
         Args:
             identity: Of the holder; one of this process's own if None.
+            duration_seconds: How long a lease lasts without renewal.
         """
-        return HttpLeases(self.client, namespace, identity or own_identity())
+        return HttpLeases(
+            self.client, namespace, identity or own_identity(), duration_seconds=duration_seconds
+        )
 
     def open_session(self, *, user_agent: str) -> aiohttp.ClientSession:
         """

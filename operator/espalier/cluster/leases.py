@@ -28,7 +28,8 @@ DURATION_SECONDS = 15
 """As that of Kubernetes' own controllers."""
 
 # A renewal that takes longer is of no use: there must be time for another one.
-_CALL_SECONDS = 4.0
+_MAX_CALL_SECONDS = 4.0
+_CALLS_PER_LEASE = 4
 _ATTEMPTS = 3
 _MAX_HOST_CHARACTERS = 63
 
@@ -77,12 +78,21 @@ class HttpLeases:
     Args:
         namespace: Where the Leases are.
         identity: Names this holder; no other process may have the same.
+        duration_seconds: How long a lease lasts without renewal.
     """
 
-    def __init__(self, client: Client, namespace: str, identity: str) -> None:
+    def __init__(
+        self,
+        client: Client,
+        namespace: str,
+        identity: str,
+        *,
+        duration_seconds: int = DURATION_SECONDS,
+    ) -> None:
         self._client = client
         self._namespace = namespace
         self._identity = identity
+        self._duration_seconds = duration_seconds
         self._held: dict[str, str] = {}
         self._seen: dict[str, _Sight] = {}
 
@@ -91,7 +101,7 @@ class HttpLeases:
         """
         How long a lease lasts without renewal.
         """
-        return float(DURATION_SECONDS)
+        return float(self._duration_seconds)
 
     async def acquire(self, definition: Definition) -> None:
         """
@@ -204,7 +214,7 @@ class HttpLeases:
     def _spec(self, now: str) -> dict[str, JSON]:
         return {
             "holderIdentity": self._identity,
-            "leaseDurationSeconds": DURATION_SECONDS,
+            "leaseDurationSeconds": self._duration_seconds,
             "renewTime": now,
         }
 
@@ -220,7 +230,7 @@ class HttpLeases:
             resource=f"leases.coordination.k8s.io {self._namespace}/{name}",
             method=method,
             path=path if method == "POST" else f"{path}/{name}",
-            total_seconds=_CALL_SECONDS,
+            total_seconds=min(_MAX_CALL_SECONDS, self._duration_seconds / _CALLS_PER_LEASE),
         )
 
     def _name(self, definition: Definition) -> str:

@@ -118,7 +118,7 @@ def _ports_of(settings: Settings, cluster: Cluster) -> Ports:
         rights=cluster.rights,
         checkpoints=cluster.checkpoints(settings.namespace),
         archive=cluster.archive(settings.namespace),
-        leases=cluster.leases(settings.namespace),
+        leases=cluster.leases(settings.namespace, duration_seconds=settings.lease_seconds),
         clock=cluster.clock,
     )
 

@@ -22,6 +22,7 @@ _BOUNDS: Mapping[str, tuple[float, float]] = {
     "max_in_flight": (1, 256),
     "max_writes_per_second": (0, 100_000),
     "max_runs": (1, 64),
+    "lease_seconds": (5, 300),
     "structural_grace_seconds": (0, 3600),
     "progress_seconds": (0, 3600),
     "resync_seconds": (1, 86_400),
@@ -43,6 +44,8 @@ class Settings:
         max_in_flight: The most rewrites at a time in one run.
         max_writes_per_second: The most writes in one run; 0 for no bound but the server's.
         max_runs: The most runs at a time.
+        lease_seconds: How long the lease of a run lasts without renewal: when its holder died,
+            so long nobody else writes.
         structural_grace_seconds: How long the API server has to write ``NonStructuralSchema``.
         progress_seconds: The least time between two writes of mere progress.
         resync_seconds: The time between two readings of all definitions.
@@ -57,6 +60,7 @@ class Settings:
     max_in_flight: int = 16
     max_writes_per_second: float = 0.0
     max_runs: int = 4
+    lease_seconds: int = 15
     structural_grace_seconds: float = 30.0
     progress_seconds: float = 10.0
     resync_seconds: float = 600.0
