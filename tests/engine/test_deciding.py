@@ -381,7 +381,6 @@ def test_what_is_said_of_objects_in_form(objects: int | None, begin: str) -> Non
 PROGRESS = Progress(
     key="k",
     generation=3,
-    first_seen="2026-01-01T00:00:00Z",
     phase="rewrite",
     token="4",  # noqa: S106 - of a list
     seen=5,

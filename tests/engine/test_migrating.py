@@ -207,20 +207,6 @@ def test_a_patch_that_nobody_answered_counts_as_a_rewrite() -> None:
     assert verifies["pass"] == 5
 
 
-def test_a_server_that_keeps_storing_the_old_version_is_never_trimmed_over() -> None:
-    cluster = a_cluster(3)
-
-    def store_old(call: str, _: str) -> None:
-        if call == "list_metadata":
-            cluster.put("w001", {"spec": {"size": 1}})
-
-    cluster.hooks.append(store_old)
-    outcome = play(run_on(cluster))
-    assert outcome.reason == Reason.FAILED
-    assert "older version" in outcome.conditions[0].message
-    assert stored_versions(cluster) == ("v1alpha1", "v1")
-
-
 @pytest.mark.parametrize(
     ("call", "page"),
     [(call, n) for call in ("list_metadata", "rewrite", "get_definition") for n in (1, 2, 3)]
@@ -558,42 +544,6 @@ def test_a_killed_run_goes_on_where_it_was() -> None:
     # What is left of the rewrite pass, from the page that was saved last; then a verify pass.
     assert again[0] >= "w008"
     assert len(again) <= 32 + 40
-
-
-def test_the_settle_time_goes_on_while_the_process_is_away() -> None:
-    async def story() -> float:
-        cluster = a_cluster(1)
-        cluster.fail("rewrite", rejected(), times=99)
-
-        def stop(call: str, _: str) -> None:
-            if call == "rewrite":
-                raise Killed
-
-        cluster.hooks.append(stop)
-        with pytest.raises(Killed):
-            await run_on(cluster)
-        cluster.hooks.clear()
-        cluster.faults.clear()
-        cluster.clock.wall_offset_seconds = 20
-        await until_done(cluster)
-        return cluster.clock.monotonic_seconds()
-
-    assert 10 <= play(story()) <= 12
-
-
-def test_a_wall_clock_that_went_back_never_shortens_the_settle_time() -> None:
-    async def story() -> float:
-        cluster = a_cluster(1)
-
-        def go_back(call: str, _: str) -> None:
-            if call == "missing_verbs":
-                cluster.clock.wall_offset_seconds = -3600
-
-        cluster.hooks.append(go_back)
-        await until_done(cluster)
-        return cluster.clock.monotonic_seconds()
-
-    assert play(story()) >= 30
 
 
 def test_a_storage_version_that_moved_and_moved_back_during_the_verify_pass_is_not_trimmed() -> (

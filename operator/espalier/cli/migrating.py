@@ -79,6 +79,9 @@ class _Relabelled:
     async def get_definition(self, name: str) -> Definition:
         return self._relabelled(await self._definitions.get_definition(name))
 
+    async def get_resource_version(self, name: str) -> str:
+        return await self._definitions.get_resource_version(name)
+
     async def set_stored_versions(
         self, definition: Definition, versions: Sequence[str]
     ) -> Definition:
@@ -151,7 +154,7 @@ class _OnScreen:
     type=click.FloatRange(0, 3600),
     default=Settings().settle_seconds,
     show_default=True,
-    help="From the first sight of a schema to the pass that proves it.",
+    help="So long is a definition unchanged before the pass that proves it.",
 )
 @targeting()
 @reporting()

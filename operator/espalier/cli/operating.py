@@ -19,7 +19,7 @@ from espalier.handlers.settings import PREFIX, Settings, read_settings
 _HELP: Mapping[str, str] = MappingProxyType(
     {
         "namespace": "Where checkpoints, archives and leases are kept.",
-        "settle_seconds": "From the first sight of a schema to the pass that proves it.",
+        "settle_seconds": "So long is a definition unchanged before the pass that proves it.",
         "page_size": "The most objects in a page.",
         "max_in_flight": "The most rewrites at a time in one run.",
         "max_writes_per_second": "The most writes in one run; 0 for no bound of ours.",

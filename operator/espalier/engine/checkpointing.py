@@ -28,7 +28,6 @@ class Progress:
     Attributes:
         key: What the run is for.
         generation: Of the definition when it was last looked at.
-        first_seen: When the key was first seen, RFC 3339.
         phase: ``rewrite`` or ``verify``; empty before the first write and after the proof.
         token: Where the rewrite pass goes on; empty at its start. A verify pass starts anew.
         seen: How many objects the rewrite pass has seen up to the token.
@@ -41,7 +40,6 @@ class Progress:
 
     key: str
     generation: int
-    first_seen: str
     phase: str = ""
     token: str = ""
     seen: int = 0
@@ -50,13 +48,13 @@ class Progress:
     proved_objects: int = 0
     record: Record | None = None
 
-    def for_key(self, key: str, *, generation: int, now: str) -> "Progress":
+    def for_key(self, key: str, *, generation: int) -> "Progress":
         """
         Go on with the same key, or begin anew with another one; the record stays.
         """
         if key == self.key:
             return replace(self, generation=generation)
-        return Progress(key=key, generation=generation, first_seen=now, record=self.record)
+        return Progress(key=key, generation=generation, record=self.record)
 
 
 class Ledger:
@@ -104,11 +102,10 @@ async def open_ledger(
         SchemaParseError: Its schema cannot be read.
     """
     document = await patiently(lambda: checkpoints.load(definition), clock)
-    now = clock.utc_timestamp()
     found = read_progress(document)
     if found is None:
-        found = Progress(key=key, generation=definition.generation, first_seen=now)
-    progress = found.for_key(key, generation=definition.generation, now=now)
+        found = Progress(key=key, generation=definition.generation)
+    progress = found.for_key(key, generation=definition.generation)
     record = (found.record or Record()).with_definition(
         definition, is_next=definition.generation - found.generation in (0, 1)
     )
@@ -127,7 +124,7 @@ def read_progress(document: Mapping[str, JSON] | None) -> Progress | None:
     """
     if document is None or document.get("format") != FORMAT:
         return None
-    texts = [document.get(name) for name in ("key", "firstSeen", "phase", "token")]
+    texts = [document.get(name) for name in ("key", "phase", "token")]
     numbers = [
         document.get(name) for name in ("generation", "seen", "provedGeneration", "provedObjects")
     ]
@@ -135,12 +132,11 @@ def read_progress(document: Mapping[str, JSON] | None) -> Progress | None:
         return None
     if not all(type(number) is int for number in numbers):
         return None
-    key, first_seen, phase, token = (str(text) for text in texts)
+    key, phase, token = (str(text) for text in texts)
     generation, seen, proved_generation, proved_objects = (int(str(n)) for n in numbers)
     return Progress(
         key=key,
         generation=generation,
-        first_seen=first_seen,
         phase=phase,
         token=token,
         seen=seen,
@@ -165,7 +161,6 @@ def render_progress(progress: Progress) -> dict[str, JSON]:
         "format": FORMAT,
         "key": progress.key,
         "generation": progress.generation,
-        "firstSeen": progress.first_seen,
         "phase": progress.phase,
         "token": progress.token,
         "seen": progress.seen,

@@ -2,15 +2,14 @@
 One run on one definition: prove that nothing is lost, rewrite, settle, verify, trim.
 
 After a flip of the storage version a server may store the old version for a moment, and nothing
-tells when all of them have agreed. So the first verify pass waits for the settle time, and only a
-pass that rewrites nothing counts. The stored versions are trimmed to the storage version only if
-the definition is the one that was read before that pass's first page, in all that matters, and
-under an optimistic lock.
+tells when all of them have agreed. So a verify pass begins only when this very run has seen the
+definition unchanged for the settle time, and only a pass that rewrites nothing counts. The stored
+versions are trimmed to the storage version only if the definition is the one that was read before
+that pass's first page, in all that matters, and under an optimistic lock.
 """
 
 import logging
 from dataclasses import replace
-from datetime import datetime
 from typing import NamedTuple
 
 from espalier.crd import Definition
@@ -87,6 +86,8 @@ class Migration:
         self._what = ""
         self._note = ""
         self._seen_before = 0
+        self._settling_generation = 0
+        self._settles_at_seconds = 0.0
 
     async def migrate(self) -> Migrated:
         """
@@ -98,7 +99,7 @@ class Migration:
             ArchiveFullError: What would be removed cannot be archived.
             ClusterError: The API server cannot be reached, or refuses.
         """
-        settles_at_seconds = self._settles_at_seconds()
+        self._settle_from_now(self._planned.definition)
         await check_rights(self._planned, self._ports)
         await self._see_no_other_migration()
         work, history = await self._prepare()
@@ -106,7 +107,6 @@ class Migration:
             return await self._try_failed(work)
         if self._ledger.progress.phase != VERIFY:
             await self._rewrite_all(work)
-        await self._settle(settles_at_seconds)
         tally, before = await self._verify(work)
         if restrictions_of(self._planned, tally):
             return Migrated(before, tally, is_proved=False, note=self._note)
@@ -224,39 +224,37 @@ class Migration:
         await self._ledger.save(replace(self._ledger.progress, phase=VERIFY, token="", seen=0))
         self._seen_before = 0
 
-    def _settles_at_seconds(self) -> float:
-        """
-        Tell when the settle time is over, on the monotonic clock.
+    def _settle_from_now(self, definition: Definition) -> None:
+        # What another process has waited does not count: clocks of machines differ, and nobody
+        # knows what became of the definition meanwhile.
+        self._settling_generation = definition.generation
+        self._settles_at_seconds = (
+            self._ports.clock.monotonic_seconds() + self._settings.settle_seconds
+        )
 
-        A wall clock that went back counts as no time gone; one that jumps ahead while the run
-        goes on does not count at all.
+    async def _settle(self) -> Definition:
         """
-        now = datetime.fromisoformat(self._ports.clock.utc_timestamp())
-        try:
-            gone_seconds = (
-                now - datetime.fromisoformat(self._ledger.progress.first_seen)
-            ).total_seconds()
-        except (ValueError, TypeError):
-            gone_seconds = 0.0
-        # Timestamps have whole seconds, so up to one second may not have gone yet.
-        gone_seconds = max(gone_seconds - 1.0, 0.0)
-        return self._ports.clock.monotonic_seconds() + self._settings.settle_seconds - gone_seconds
+        Wait until the definition has not changed for the settle time.
 
-    async def _settle(self, settles_at_seconds: float) -> None:
+        Returns:
+            The definition as read then.
+        """
         clock = self._ports.clock
-        left_seconds = settles_at_seconds - clock.monotonic_seconds()
-        if left_seconds <= 0:
-            return
-        await self._reporter.report(
-            self._planned.definition,
-            conditions.not_current(
-                Reason.PENDING,
+        while True:
+            definition = await self._sentry.check()
+            if definition.generation != self._settling_generation:
+                # Its storage version may have moved and moved back, unseen.
+                self._settle_from_now(definition)
+            left_seconds = self._settles_at_seconds - clock.monotonic_seconds()
+            if left_seconds <= 0:
+                return definition
+            words = (
                 f"objects are rewritten; the verify pass begins in {left_seconds:.0f} s,"
                 " when every API server is expected to store the storage version"
-                f" {self._planned.definition.storage.name}",
-            ),
-        )
-        await clock.sleep(left_seconds)
+                f" {definition.storage.name}"
+            )
+            await self._reporter.report(definition, conditions.not_current(Reason.PENDING, words))
+            await clock.sleep(left_seconds)
 
     async def _verify(self, work: Rewriting | Removing) -> tuple[Tally, Definition]:
         """
@@ -268,7 +266,7 @@ class Migration:
         rewritten = 0
         for number in range(1, MAX_VERIFY_PASSES + 1):
             self._what = f"verifying (pass {number})"
-            before = await self._sentry.check()
+            before = await self._settle()
             await self._tell(done=0, total=None)
             tally = await work.go(self, start_token=None)
             if tally.undecodable:
@@ -283,9 +281,6 @@ class Migration:
                 continue
             if (await self._sentry.check()).generation == before.generation:
                 return tally, before
-            # The storage version may have moved and moved back, unseen.
-            clock = self._ports.clock
-            await self._settle(clock.monotonic_seconds() + self._settings.settle_seconds)
         if not rewritten:
             raise RunStoppedError(
                 Reason.PENDING,

@@ -37,7 +37,7 @@ class RunSettings:
     How a run goes about its work.
 
     Attributes:
-        settle_seconds: From the first sight of the run's key to the first verify pass.
+        settle_seconds: For so long a run has seen the definition unchanged before it verifies.
         page_size: The most objects in a page.
         max_in_flight: The most writes at a time.
         bytes_per_second: The most bytes that are written to etcd, from sampled sizes.
