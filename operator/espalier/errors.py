@@ -332,10 +332,14 @@ class ArchiveFullError(EspalierError):
 class LeaseLostError(EspalierError):
     """
     Another process holds the lease of this CRD; stop at once.
+
+    Attributes:
+        free_in_seconds: After so long without a renewal others may take it; 0 if that is not known.
     """
 
     crd: str
     holder: str
+    free_in_seconds: float = 0.0
 
     def __str__(self) -> str:
         return f"{self.crd}: {self.holder or 'another process'} holds the lease of this CRD"

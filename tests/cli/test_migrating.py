@@ -7,6 +7,7 @@ import contextlib
 import json
 import signal
 import sys
+from asyncio.subprocess import Process
 from collections.abc import Iterator
 from typing import Any
 
@@ -15,12 +16,16 @@ import yaml
 
 from espalier.cli.exits import Exit
 from espalier.cli.formats import ALL
+from espalier.cluster.places import name_of
+from espalier.engine.calling import accompanied
+from espalier.engine.guarding import Holder
 from espalier.sandbox import Fault
 from tests.cli.clusters import NAME, NAMESPACE, Site, site, widget
 from tests.cli.golden import check_golden
 from tests.cli.manifests import WIDGETS, items_in
 
 OBJECTS = [widget("a", "{size: 5}", "v1alpha1"), widget("b", "{size: 6}", "v1alpha1")]
+LEASE = name_of("lease", NAME)
 QUICK = ("--settle-seconds", "0", "--yes")
 
 
@@ -142,12 +147,33 @@ async def test_nothing_is_begun_without_a_yes() -> None:
 async def test_nobody_works_where_somebody_else_does() -> None:
     async with site(definition(), OBJECTS) as cluster:
         changed = await cluster.change({"spec": {"versions": versions("v1")}})
-        await cluster.connected.leases(NAMESPACE, "somebody-else").acquire(changed)
-        result = await cluster.run("migrate", NAME, *QUICK)
+        leases = cluster.connected.leases(NAMESPACE, "somebody-else", duration_seconds=1)
+        holder = Holder(leases, cluster.connected.clock, changed)
+        await holder.take()
+        command = cluster.run("migrate", NAME, *QUICK, "-v")
+        result = await accompanied(command, holder.renew())
 
+    assert "Pending: waiting for the lease: " in result.stderr
     assert "Pending: " in result.stdout
     assert "somebody-else" in result.stdout
     assert result.exit_code == Exit.INCOMPLETE
+
+
+async def test_the_lease_of_a_process_that_was_killed_is_waited_for_and_taken_over() -> None:
+    async with site(definition(), OBJECTS) as cluster:
+        await cluster.change({"spec": {"versions": versions("v1")}})
+        process = await under_way(cluster, "--settle-seconds", "600")
+        process.kill()
+        await process.communicate()
+        lease = f"/apis/coordination.k8s.io/v1/namespaces/{NAMESPACE}/leases/{LEASE}"
+        # As if it had been taken for so long only: it counts what the lease itself says.
+        await cluster.stage.change(lease, {"spec": {"leaseDurationSeconds": 1}})
+        again = await cluster.run("migrate", NAME, *QUICK, "-v")
+        after = await cluster.stage.definition(NAME)
+
+    assert "Pending: waiting for the lease: " in again.stderr
+    assert again.exit_code == Exit.CLEAN, again.output
+    assert after.stored_versions == ("v1",)
 
 
 async def test_what_failed_can_be_tried_again_alone() -> None:
@@ -200,6 +226,22 @@ async def test_nothing_to_migrate_is_a_usage_error() -> None:
         assert (await cluster.run("migrate")).exit_code == Exit.USAGE
 
 
+async def under_way(cluster: Site, *arguments: str) -> Process:
+    """
+    Start the command as a process of its own, and wait until it has rewritten the objects.
+    """
+    command = ["migrate", NAME, "--yes", *arguments, "--kubeconfig", str(cluster.kubeconfig)]
+    with interrupts_heard():
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "espalier", *command), stderr=asyncio.subprocess.PIPE
+        )
+    async with asyncio.timeout(60):
+        while await stored_version(cluster, "b") != "example.com/v1":
+            assert process.returncode is None, await process.communicate()
+            await cluster.stage.definition(NAME)
+    return process
+
+
 @contextlib.contextmanager
 def interrupts_heard() -> Iterator[None]:
     """
@@ -215,17 +257,7 @@ def interrupts_heard() -> Iterator[None]:
 async def test_ctrl_c_ends_it_and_the_same_command_goes_on() -> None:
     async with site(definition(), OBJECTS) as cluster:
         await cluster.change({"spec": {"versions": versions("v1")}})
-        command = ["migrate", NAME, "--yes", "--settle-seconds", "600"]
-        with interrupts_heard():
-            process = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-m", "espalier", *command),
-                *("--kubeconfig", str(cluster.kubeconfig)),
-                stderr=asyncio.subprocess.PIPE,
-            )
-        async with asyncio.timeout(60):
-            while await stored_version(cluster, "b") != "example.com/v1":
-                assert process.returncode is None, await process.communicate()
-                await cluster.stage.definition(NAME)
+        process = await under_way(cluster, "--settle-seconds", "600")
         process.send_signal(signal.SIGINT)
         _, stderr = await process.communicate()
         left = await cluster.stage.definition(NAME)

@@ -79,6 +79,19 @@ async def test_the_duration_that_its_holder_wrote_is_waited_for() -> None:
     assert taken_over["spec"]["leaseDurationSeconds"] == 60
 
 
+async def test_who_may_not_have_a_lease_is_told_when_it_runs_out() -> None:
+    shelf, clock = Shelf(), ManualClock()
+    async with two_holders(shelf, clock) as (one, two):
+        await one.acquire(definition())
+        with pytest.raises(LeaseLostError) as first:
+            await two.acquire(definition())
+        clock.now_seconds += 4
+        with pytest.raises(LeaseLostError) as second:
+            await two.acquire(definition())
+
+    assert (first.value.free_in_seconds, second.value.free_in_seconds) == (15, 11)
+
+
 async def test_a_lease_of_the_same_holder_is_taken_up_again() -> None:
     shelf = Shelf()
     async with connected(shelf) as cluster:

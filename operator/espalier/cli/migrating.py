@@ -79,9 +79,6 @@ class _Relabelled:
     async def get_definition(self, name: str) -> Definition:
         return self._relabelled(await self._definitions.get_definition(name))
 
-    async def get_resource_version(self, name: str) -> str:
-        return await self._definitions.get_resource_version(name)
-
     async def set_stored_versions(
         self, definition: Definition, versions: Sequence[str]
     ) -> Definition:
@@ -176,8 +173,8 @@ def migrate(  # noqa: PLR0913 - one argument an option
     Rewrites all of them at the storage version, as the operator does for a definition labelled
     espalier.dev/mode=enforce, with your own rights, and writes no label and no condition. It stops
     before the first write where stored data would be lost. The lease is the operator's: two never
-    work on one definition at a time. Ctrl-C ends it at any moment; the same command goes on where
-    it was.
+    work on one definition at a time, and what a killed process has left of it is waited for. Ctrl-C
+    ends it at any moment; the same command goes on where it was.
 
     \b
     Examples:
@@ -227,7 +224,9 @@ async def _migrate(
     async with cluster.connect(target.kubeconfig, context=target.context) as connected:
         ports = _ports_of(connected, target, request)
         settings = RunSettings(
-            settle_seconds=request.settle_seconds, only_failed=request.only_failed
+            settle_seconds=request.settle_seconds,
+            only_failed=request.only_failed,
+            waits_for_lease=True,
         )
         for name in names:
             definition = await ports.definitions.get_definition(name)

@@ -26,9 +26,6 @@ from espalier.engine.ports import Archive, ObjectKey
 from espalier.errors import LeaseLostError
 from espalier.paths import render_pointer
 
-# A lease that a killed operator held runs out after 15 s; one that stopped gives it back at once.
-_PATIENCE_SECONDS, _PAUSE_SECONDS = 20.0, 1.0
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Request:
@@ -105,16 +102,18 @@ def restore(
         folder=archive_folder,
         objects=frozenset(objects),
     )
-    terminal.finish(asyncio.run(_restore(target, request, only_list=only_list)))
+    terminal.finish(asyncio.run(_restore(terminal, target, request, only_list=only_list)))
 
 
-async def _restore(target: Target, request: _Request, *, only_list: bool) -> Result:
+async def _restore(
+    terminal: Terminal, target: Target, request: _Request, *, only_list: bool
+) -> Result:
     async with cluster.connect(target.kubeconfig, context=target.context) as connected:
         definition = await connected.definitions.get_definition(request.name)
         archive = request.archive_of(connected)
         if only_list:
             return await _listed(request, archive, definition)
-        report = await _restore_alone(connected, request, archive, definition)
+        report = await _restore_alone(terminal, connected, request, archive, definition)
     restored = [
         _Row(str(key), pointer, "restored")
         for key, pointers in sorted(report.restored.items())
@@ -182,14 +181,22 @@ def _nothing(request: _Request) -> str:
 
 
 async def _restore_alone(
-    connected: Cluster, request: _Request, archive: Archive, definition: Definition
+    terminal: Terminal,
+    connected: Cluster,
+    request: _Request,
+    archive: Archive,
+    definition: Definition,
 ) -> RestoreReport:
     """
     Restore under the lease of the definition, so that nobody prunes what is being put back.
     """
     leases, clock = connected.leases(request.namespace), connected.clock
+
+    async def tell(error: LeaseLostError) -> None:
+        terminal.tell(f"waiting for the lease: {error}")
+
     holder = Holder(leases, clock, definition)
-    await _take(holder)
+    await holder.take_in_time(tell)
     try:
         # Read anew: the operator may have been at work on it until just now.
         fresh = await connected.definitions.get_definition(request.name)
@@ -199,16 +206,3 @@ async def _restore_alone(
         return await accompanied(restoring, holder.renew(), holder.expire())
     finally:
         await leases.release(definition)
-
-
-async def _take(holder: Holder) -> None:
-    deadline = asyncio.get_running_loop().time() + _PATIENCE_SECONDS
-    while True:
-        try:
-            await holder.take()
-        except LeaseLostError:
-            if asyncio.get_running_loop().time() > deadline:
-                raise
-            await asyncio.sleep(_PAUSE_SECONDS)
-        else:
-            return

@@ -123,8 +123,9 @@ class HttpLeases:
                     return
                 spec = found.spec or _Spec()
                 holder = spec.holder_identity or ""
-                if not self._is_free(definition, found):
-                    raise LeaseLostError(definition.name, holder)
+                left_seconds = self._left_seconds(definition, found)
+                if left_seconds >= 0:
+                    raise LeaseLostError(definition.name, holder, left_seconds)
                 transitions = spec.lease_transitions or 0
                 if holder != self._identity:
                     transitions += 1
@@ -156,17 +157,20 @@ class HttpLeases:
                 extra={"crd": definition.name, "error": str(error)},
             )
 
-    def _is_free(self, definition: Definition, found: _Lease) -> bool:
+    def _left_seconds(self, definition: Definition, found: _Lease) -> float:
+        """
+        Tell when the lease runs out if nobody renews it; less than nothing if it is free.
+        """
         spec = found.spec or _Spec()
         if not spec.holder_identity or spec.holder_identity == self._identity:
-            return True
+            return -1.0
         now_seconds = self._client.clock.monotonic_seconds()
         sight = self._seen.get(definition.name)
         if sight is None or sight.resource_version != found.metadata.resource_version:
             sight = _Sight(found.metadata.resource_version, now_seconds)
             self._seen[definition.name] = sight
         duration_seconds = spec.lease_duration_seconds or DURATION_SECONDS
-        return now_seconds - sight.at_seconds > duration_seconds
+        return sight.at_seconds + duration_seconds - now_seconds
 
     async def _found(self, definition: Definition) -> _Lease | None:
         # No tries again here: a lease must be had soon or not at all.

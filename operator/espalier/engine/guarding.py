@@ -2,7 +2,7 @@
 What must hold while a run writes: its lease, and the definition that it was planned for.
 """
 
-from collections.abc import Hashable
+from collections.abc import Awaitable, Callable, Hashable
 
 from espalier.crd import Definition
 from espalier.engine.calling import patiently
@@ -23,6 +23,13 @@ RENEWALS_PER_LEASE = 3
 
 RENEW_AGAIN_AFTER_SECONDS = 1.0
 """After a renewal that failed: the next regular one would come when the run has to stop."""
+
+
+ASK_AGAIN_SECONDS = 1.0
+"""How soon a lease that somebody else has is asked for again by whoever waits for it."""
+
+SPARE_SECONDS = 3.0
+"""How much longer it is waited for than it takes to run out."""
 
 
 def purpose_of(definition: Definition) -> Hashable:
@@ -112,6 +119,32 @@ class Holder:
         asked_seconds = self._clock.monotonic_seconds()
         await self._leases.acquire(self._definition)
         self._held_until_seconds = asked_seconds + self._leases.duration_seconds
+
+    async def take_in_time(self, tell: Callable[[LeaseLostError], Awaitable[None]]) -> None:
+        """
+        Take the lease when its holder gives it back, or when it runs out since its holder is dead.
+
+        Args:
+            tell: Is told who holds it; once for each holder.
+
+        Raises:
+            LeaseLostError: Somebody else has it, and is alive.
+        """
+        give_up_seconds, told = float("inf"), None
+        while True:
+            try:
+                await self.take()
+            except LeaseLostError as error:
+                now = self._clock.monotonic_seconds()
+                give_up_seconds = min(give_up_seconds, now + error.free_in_seconds + SPARE_SECONDS)
+                if now >= give_up_seconds:
+                    raise
+                if error.holder != told:
+                    told = error.holder
+                    await tell(error)
+                await self._clock.sleep(ASK_AGAIN_SECONDS)
+            else:
+                return
 
     async def renew(self) -> None:
         """

@@ -34,6 +34,7 @@ from espalier.errors import (
     ClusterError,
     DefinitionChangedError,
     EspalierError,
+    LeaseLostError,
     NotFoundError,
     RunStoppedError,
 )
@@ -155,7 +156,7 @@ async def _run_with_lease(
 ) -> Outcome:
     definition = planned.definition
     holder = Holder(ports.leases, ports.clock, definition)
-    await patiently(holder.take, ports.clock)
+    await patiently(lambda: _take(holder, planned, settings, reporter), ports.clock)
     try:
         sentry = Sentry(ports.definitions, ports.clock, definition)
         return await accompanied(
@@ -166,6 +167,17 @@ async def _run_with_lease(
         )
     finally:
         await _release(definition, ports)
+
+
+async def _take(holder: Holder, planned: Plan, settings: RunSettings, reporter: Reporter) -> None:
+    async def tell(error: LeaseLostError) -> None:
+        words = f"waiting for the lease: {error}"
+        await reporter.report(planned.definition, conditions.not_current(Reason.PENDING, words))
+
+    if settings.waits_for_lease:
+        await holder.take_in_time(tell)
+    else:
+        await holder.take()
 
 
 async def _remember(definition: Definition, policy: Policy, ports: Ports) -> None:

@@ -45,6 +45,8 @@ class RunSettings:
         resurvey_seconds: Between two surveys of objects that nothing is known to have changed.
         only_failed: Try the objects again that failed in the last pass, and no others; it proves
             nothing, and trims nothing.
+        waits_for_lease: Wait for a lease that somebody else has, for as long as it takes to tell
+            that its holder is dead. Whoever tries again later need not.
         is_read_only: Write neither objects nor stored versions.
     """
 
@@ -55,6 +57,7 @@ class RunSettings:
     writes_per_second: float | None = None
     resurvey_seconds: float = 3600.0
     only_failed: bool = False
+    waits_for_lease: bool = False
     is_read_only: bool = False
 
 
