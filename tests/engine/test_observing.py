@@ -13,7 +13,14 @@ from tests.fakes.cluster import FakeCluster, busy, legacy_widgets, rejected, wid
 
 OBSERVE = {"espalier.dev/mode": "observe"}
 SETTINGS = RunSettings(page_size=3)
-READS = {"get_definition", "missing_verbs", "load", "list_objects", "get_object"}
+READS = {
+    "get_definition",
+    "get_resource_version",
+    "missing_verbs",
+    "load",
+    "list_objects",
+    "get_object",
+}
 
 
 async def run_on(cluster: FakeCluster, settings: RunSettings = SETTINGS) -> Outcome:
@@ -129,7 +136,7 @@ def test_a_definition_that_changes_under_a_survey_is_surveyed_anew() -> None:
         if call == "list_objects" and next(lists, None):
             version = Version(name="v1", served=True, storage=True, schema=stricter)
             cluster.change(versions=(version,), stored_versions=("v1",))
-            # Nobody looks at a definition more often than every two seconds.
+            # Nobody looks at a definition more often than twice a second.
             cluster.fail("list_objects", rejected(status=400))
 
     async def story() -> Outcome:

@@ -17,6 +17,7 @@ from espalier.engine import (
     read_policy,
     run_key,
 )
+from espalier.engine.policies import Mode
 from espalier.paths import JSON
 from tests.fakes.cluster import V1_SCHEMA, legacy_widgets, widgets
 
@@ -63,9 +64,28 @@ UNREADABLE: dict[str, JSON] = {"type": "object", "properties": {"spec": {"$ref":
         (annotated(namespaces="A_B"), Reason.FAILED),
         (annotated(namespaces=" , "), Reason.FAILED),
         (annotated(namespaced=False, namespaces="a"), Reason.FAILED),
+        (annotated(namespaces=""), Reason.FAILED),
+        (annotated(namespaces="a,"), Reason.FAILED),
+        (annotated(namespaces="a,,b"), Reason.FAILED),
+        (annotated(namespaces="a b"), Reason.FAILED),
+        (annotated(namespaces="a;b"), Reason.FAILED),
+        (annotated(namespaces="*"), Reason.FAILED),
+        (annotated(namespaces="a.b"), Reason.FAILED),
+        (annotated(namespaces="-a"), Reason.FAILED),
+        (annotated(namespaces="A"), Reason.FAILED),
+        (annotated(namespaces="\u00e4"), Reason.FAILED),
+        (annotated(namespaces="a" * 64), Reason.FAILED),
+        (annotated(window=""), Reason.FAILED),
         (annotated(window="night"), Reason.FAILED),
         (annotated(window="22:00-22:00"), Reason.FAILED),
         (annotated(window="24:00-06:00"), Reason.FAILED),
+        (annotated(window="22:00-24:00"), Reason.FAILED),
+        (annotated(window="22:00-6:00"), Reason.FAILED),
+        (annotated(window="22:00\u201306:00"), Reason.FAILED),
+        (annotated(window="22:00 - 06:00"), Reason.FAILED),
+        (annotated(window="22:00-06:00,12:00-13:00"), Reason.FAILED),
+        (annotated(window="\u0662\u0662:00-06:00"), Reason.FAILED),
+        (annotated(window="22:00-06:00Z"), Reason.FAILED),
         (widgets(conditions=(MIGRATING,)), Reason.OTHER_MIGRATION),
         (widgets(versions=(ALPHA,)), Reason.FAILED),
         (widgets(versions=(ALPHA, replace(V1, served=False))), Reason.STORAGE_VERSION_NOT_SERVED),
@@ -102,6 +122,12 @@ def test_what_stops_a_run_before_it_begins(definition: Definition, reason: Reaso
         (labelled(prune="false", default="false", migrate="false"), ServerPruned),
         (labelled(skip_owned="true", managed_fields="clean"), ServerPruned),
         (annotated(namespaces="a, b,a", window="22:00-06:00"), ServerPruned),
+        (annotated(namespaces=" a ", window=" 22:00-06:00\n"), ServerPruned),
+        (annotated(namespaces="a" * 63), ServerPruned),
+        (
+            widgets(annotations={"rbac.espalier.dev/x": "", "example.com/namespaces": ","}),
+            ServerPruned,
+        ),
         (
             legacy_widgets(
                 labels={"espalier.dev/mode": "enforce", "espalier.dev/prune": "false"},
@@ -114,6 +140,49 @@ def test_what_stops_a_run_before_it_begins(definition: Definition, reason: Reaso
 def test_what_goes_on(definition: Definition, kind: type) -> None:
     planned = plan(definition, read_policy(definition))
     assert isinstance(planned, kind)
+
+
+@pytest.mark.parametrize(
+    ("place", "name", "message"),
+    [
+        (
+            "labels",
+            "skip_owned",
+            "there is no label {} (is a label espalier.dev/skip-owned meant?)",
+        ),
+        (
+            "labels",
+            "namespace",
+            "there is no label {} (is an annotation espalier.dev/namespaces meant?)",
+        ),
+        ("labels", "namespaces", "{} is no label: make it an annotation"),
+        ("annotations", "skip-owned", "{} is no annotation: make it a label"),
+        ("annotations", "mode", "{} is no annotation: make it a label"),
+        (
+            "annotations",
+            "Windows",
+            "there is no annotation {} (is an annotation espalier.dev/window meant?)",
+        ),
+        ("annotations", "owner", "there is no annotation {}"),
+    ],
+)
+def test_a_key_that_says_nothing_where_it_stands_stops(place: str, name: str, message: str) -> None:
+    key = f"espalier.dev/{name}"
+    made = widgets(**{place: {**getattr(widgets(), place), key: "true"}})
+    planned = plan(made, read_policy(made))
+    assert planned == Stop(Reason.FAILED, f"{message.format(key)}; nothing is done until then")
+
+
+def test_of_many_unknown_keys_only_some_are_named() -> None:
+    made = widgets(annotations={f"espalier.dev/x{n:04d}": "" for n in range(3000)})
+    planned = plan(made, read_policy(made))
+    assert isinstance(planned, Stop)
+    assert planned.message.endswith("espalier.dev/x0004 and 2995 more; nothing is done until then")
+
+
+def test_without_a_mode_no_key_matters() -> None:
+    made = widgets(labels={"espalier.dev/skip_owned": "true"})
+    assert read_policy(made).mode is Mode.OFF
 
 
 def key(definition: Definition) -> str:

@@ -435,6 +435,14 @@ class FakeCluster:
             )
         return self.definition
 
+    async def get_resource_version(self, name: str) -> str:
+        await self._enter("get_resource_version", name)
+        if self.definition is None:
+            raise NotFoundError(
+                verb="get", resource=name, status=404, reason="NotFound", is_object=True
+            )
+        return self.definition.resource_version
+
     async def set_stored_versions(
         self, definition: Definition, versions: Sequence[str]
     ) -> Definition:

@@ -1,3 +1,4 @@
+import asyncio
 from collections.abc import AsyncIterator, Hashable
 from dataclasses import replace
 
@@ -49,10 +50,49 @@ class UnreadableDefinitions(FakeDefinitions):
         return await super().get_definition(name)
 
 
+class EndlessWork(FakeWork):
+    """
+    Runs until it is cancelled, and then takes a while to give back what it holds.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.may_give_back = asyncio.Event()
+
+    async def run(self, definition: Definition) -> Outcome:
+        self.log.append("run")
+        try:
+            await asyncio.Event().wait()
+        finally:
+            self.log.append("stopped")
+            await self.may_give_back.wait()
+            self.log.append("gave back")
+        return Outcome(definition=definition)
+
+
+class HangingDefinitions(FakeDefinitions):
+    """
+    Takes long to read, once it is told to.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.may_read = asyncio.Event()
+        self.may_read.set()
+        self.reads: list[str] = []
+
+    async def get_definition(self, name: str) -> Definition:
+        self.reads.append(name)
+        await self.may_read.wait()
+        return await super().get_definition(name)
+
+
 class World:
-    def __init__(self, definitions: FakeDefinitions | None = None) -> None:
+    def __init__(
+        self, definitions: FakeDefinitions | None = None, work: FakeWork | None = None
+    ) -> None:
         self.definitions = definitions or FakeDefinitions()
-        self.work = FakeWork()
+        self.work = work or FakeWork()
         self.clock = FakeClock()
         self.guard = Guard(lambda: None)
         self.queue = WorkQueue(self.clock)
@@ -104,7 +144,7 @@ async def test_a_nudge_reads_the_definition_anew(world: World) -> None:
     await settled()
     world.add(definition_of(labels=LABELS))
 
-    world.espalier.nudge("widgets.example.com")
+    world.espalier.see("widgets.example.com", LABELS)
     await settled()
 
     assert world.work.log == ["widgets.example.com"]
@@ -118,7 +158,7 @@ async def test_a_definition_that_went_unseen_is_missed_at_the_next_resync(world:
 
     await world.clock.advance(600)
     world.add(definition_of(labels=LABELS, uid="uid-2"))
-    world.espalier.nudge("widgets.example.com")
+    world.espalier.see("widgets.example.com", LABELS)
     await settled()
 
     assert world.work.log == ["widgets.example.com"] * 2
@@ -189,9 +229,75 @@ async def test_a_failed_reading_never_ends_the_worker(failure: Exception, runs: 
     await world.clock.advance(1)
 
     assert len(world.work.log) == runs
-    world.espalier.nudge("widgets.example.com")
+    world.espalier.see("widgets.example.com", LABELS)
     await settled()
     assert len(world.work.log) == 1
+    await world.espalier.stop()
+
+
+@pytest.mark.parametrize("labels", [{}, {"espalier.dev/mode": "observe"}])
+async def test_taking_the_label_off_stops_a_run_without_a_turn_of_the_queue(
+    labels: dict[str, str],
+) -> None:
+    definitions, work = HangingDefinitions(), EndlessWork()
+    world = World(definitions, work)
+    world.add(definition_of(labels=LABELS))
+    await world.espalier.start()
+    await settled()
+    # A resync puts a thousand others before it, and both workers are stuck with the first ones.
+    for number in range(1000):
+        world.add(definition_of(f"others{number}.example.com"))
+    definitions.may_read.clear()
+    await world.clock.advance(Settings().resync_seconds)
+    stuck = len(definitions.reads)
+
+    world.add(definition_of(labels=labels))
+    world.espalier.see("widgets.example.com", labels)
+    await asyncio.sleep(0)
+
+    assert work.log == ["run", "stopped"]
+    assert len(definitions.reads) == stuck
+    definitions.may_read.set()
+    await settled()
+    # The next turn was its own, and waited for it to give back what it held.
+    assert definitions.reads[stuck] == "widgets.example.com"
+    assert work.log == ["run", "stopped"]
+    work.may_give_back.set()
+    await settled()
+    assert work.log[:3] == ["run", "stopped", "gave back"]
+    assert work.log[3:] == ["run"] * bool(labels)
+    assert world.definitions.applied[:1] == ([] if labels else [("espalier", ())])
+    await world.espalier.stop()
+
+
+async def test_an_event_that_was_overtaken_only_has_the_work_start_over() -> None:
+    work = EndlessWork()
+    work.may_give_back.set()
+    world = World(work=work)
+    world.add(definition_of(labels=LABELS))
+    await world.espalier.start()
+    await settled()
+
+    world.espalier.see("widgets.example.com", {})
+    world.espalier.see("widgets.example.com", LABELS)
+    await settled()
+
+    assert work.log == ["run", "stopped", "gave back", "run"]
+    await world.espalier.stop()
+
+
+async def test_an_event_with_the_same_label_stops_nothing() -> None:
+    work = EndlessWork()
+    work.may_give_back.set()
+    world = World(work=work)
+    world.add(definition_of(labels=LABELS))
+    await world.espalier.start()
+    await settled()
+
+    world.espalier.see("widgets.example.com", {**LABELS, "team": "b"})
+    await settled()
+
+    assert work.log == ["run"]
     await world.espalier.stop()
 
 

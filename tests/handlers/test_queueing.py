@@ -39,6 +39,29 @@ async def test_a_name_put_in_while_it_is_worked_on_comes_again_only_afterwards()
     third.cancel()
 
 
+async def test_an_urgent_name_goes_to_the_head_though_it_waits_already() -> None:
+    queue = WorkQueue(FakeClock())
+    for name in ("a", "b", "c"):
+        queue.nudge(name)
+
+    queue.nudge("c", is_urgent=True)
+
+    assert [await queue.take() for _ in range(3)] == ["c", "a", "b"]
+
+
+async def test_what_became_urgent_while_it_was_worked_on_comes_again_before_the_others() -> None:
+    queue = WorkQueue(FakeClock())
+    queue.nudge("a")
+    await queue.take()
+    queue.nudge("b")
+    queue.nudge("a", is_urgent=True)
+    queue.nudge("a")
+
+    queue.done("a")
+
+    assert [await queue.take(), await queue.take()] == ["a", "b"]
+
+
 async def test_a_failed_name_comes_back_after_growing_pauses_that_have_a_bound() -> None:
     clock = FakeClock()
     queue = WorkQueue(clock)

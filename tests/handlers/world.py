@@ -102,6 +102,9 @@ class FakeDefinitions:
             raise NotFoundError(verb="get", resource=name, status=404, is_object=True)
         return self.found[name]
 
+    async def get_resource_version(self, name: str) -> str:
+        return (await self.get_definition(name)).resource_version
+
     async def list_definitions(self) -> AsyncIterator[Definition]:
         if self.unlisted:
             raise self.unlisted.pop(0)

@@ -2,13 +2,15 @@
 What the labels and annotations of a definition ask for. Pure.
 """
 
+import difflib
 import enum
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
 from espalier.crd import Definition
+from espalier.engine.conditions import MAX_NAMED, enumerated
 from espalier.engine.windows import Window, read_window
 
 PREFIX = "espalier.dev/"
@@ -23,6 +25,10 @@ _ALLOWED: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "skip-owned": ("true", "false"),
     }
     | dict.fromkeys(STEPS, ("true", "false"))
+)
+
+_PLACES: Mapping[str, str] = MappingProxyType(
+    dict.fromkeys(_ALLOWED, "label") | dict.fromkeys(("window", "namespaces"), "annotation")
 )
 
 # A DNS label, as the API server wants a namespace to be called.
@@ -72,7 +78,10 @@ class Policy:
 
 def read_policy(definition: Definition) -> Policy:
     """
-    Read what a definition's labels and annotations ask for; unknown values are told, not guessed.
+    Read what a definition's labels and annotations ask for.
+
+    Unknown keys and values are told, not guessed: who wrote ``skip_owned`` wants something left
+    alone. Espalier itself writes neither labels nor annotations on definitions.
     """
     labels = {
         name: definition.labels[PREFIX + name]
@@ -84,6 +93,8 @@ def read_policy(definition: Definition) -> Policy:
         for name, value in labels.items()
         if value not in _ALLOWED[name]
     ]
+    mistakes += _strangers("label", definition.labels)
+    mistakes += _strangers("annotation", definition.annotations)
     mode = labels.get("mode")
     return Policy(
         mode={None: Mode.OFF, "enforce": Mode.ENFORCE}.get(mode, Mode.OBSERVE),
@@ -95,6 +106,32 @@ def read_policy(definition: Definition) -> Policy:
         namespaces=_read_namespaces(definition, mistakes),
         mistakes=tuple(mistakes),
     )
+
+
+def _strangers(place: str, found: Mapping[str, str]) -> Iterator[str]:
+    """
+    Tell of Espalier's keys that say nothing where they stand.
+    """
+    names = sorted(key.removeprefix(PREFIX) for key in found if key.startswith(PREFIX))
+    for name in names:
+        if _PLACES.get(name, place) != place:
+            yield f"{PREFIX}{name} is no {place}: make it {_with_article(_PLACES[name])}"
+    unknown = [name for name in names if name not in _PLACES]
+    if unknown:
+        # A definition may carry thousands of keys; to guess takes its time.
+        named = (f"{PREFIX}{name}{_guess(name)}" for name in unknown[:MAX_NAMED])
+        yield f"there is no {place} {enumerated(named, total=len(unknown))}"
+
+
+def _guess(name: str) -> str:
+    written = name.lower().replace("_", "-")
+    for meant in difflib.get_close_matches(written, _PLACES, n=1):
+        return f" (is {_with_article(_PLACES[meant])} {PREFIX}{meant} meant?)"
+    return ""
+
+
+def _with_article(place: str) -> str:
+    return f"an {place}" if place == "annotation" else f"a {place}"
 
 
 def _read_window(definition: Definition, mistakes: list[str]) -> Window | None:
@@ -111,8 +148,8 @@ def _read_namespaces(definition: Definition, mistakes: list[str]) -> tuple[str, 
     text = definition.annotations.get(PREFIX + "namespaces")
     if text is None:
         return ()
-    names = tuple(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
-    if not names or not all(_NAMESPACE.fullmatch(name) for name in names):
+    names = tuple(dict.fromkeys(name.strip() for name in text.split(",")))
+    if not all(_NAMESPACE.fullmatch(name) for name in names):
         mistakes.append(f"the annotation {PREFIX}namespaces must be like a,b")
         return ()
     if not definition.namespaced:

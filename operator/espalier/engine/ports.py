@@ -183,6 +183,11 @@ class Definitions(Protocol):
         Read one from etcd, not from a cache.
         """
 
+    async def get_resource_version(self, name: str) -> str:
+        """
+        Read the resource version of one, likewise; little is read for it.
+        """
+
     async def set_stored_versions(
         self, definition: Definition, versions: Sequence[str]
     ) -> Definition:

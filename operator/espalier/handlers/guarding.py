@@ -61,6 +61,14 @@ async def stop(task: asyncio.Task[None]) -> None:
     """
     Cancel a task and wait until it has ended, whatever it ends with.
     """
+    cancel(task)
     if not task.done():
-        task.cancel()
         await asyncio.wait({task})
+
+
+def cancel(task: asyncio.Task[None]) -> None:
+    """
+    Cancel a task, but not again: a second time would interrupt how it gives back what it holds.
+    """
+    if not task.cancelling():
+        task.cancel()

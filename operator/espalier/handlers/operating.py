@@ -2,12 +2,13 @@
 The operator without Kopf: the queue, those who work on it, and the readings of everything.
 
 Kopf's events are hints only. Each name that is put in the queue is read anew from the API server,
-gets its structural condition, and goes to the supervisor.
+gets its structural condition, and goes to the supervisor. Work whose label went does not wait for
+that: it ends with the event.
 """
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack
 from typing import Protocol
 
@@ -105,11 +106,13 @@ class Espalier:
         await self._open.aclose()
         logger.info("Espalier stopped.")
 
-    def nudge(self, name: str) -> None:
+    def see(self, name: str, labels: Mapping[str, str]) -> None:
         """
-        Have a definition looked at anew.
+        Have a definition looked at anew; what its labels do not ask for any more ends at once.
         """
-        self._queue.nudge(name)
+        self._supervisor.halt(name, labels)
+        # At the start and with each resync all definitions wait before it.
+        self._queue.nudge(name, is_urgent=name in self._supervisor.names)
 
     async def _work(self) -> None:
         while True:

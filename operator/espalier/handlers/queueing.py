@@ -3,12 +3,13 @@ A coalescing, retrying work queue of names.
 
 However often a name is put in, it is handed out once; while it is worked on, it is not handed out
 again, but once more afterwards if it was put in meanwhile. A failed name comes back after a
-growing pause. Nothing is kept but names: whoever takes one reads the object anew.
+growing pause. Nothing is kept but names: whoever takes one reads the object anew. Urgent names are
+handed out before the others.
 """
 
 import asyncio
 import random
-from collections import deque
+from collections import OrderedDict
 
 from espalier.engine.ports import Clock
 
@@ -23,22 +24,25 @@ class WorkQueue:
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._waiting: deque[str] = deque()
+        self._waiting: OrderedDict[str, None] = OrderedDict()
         self._working: set[str] = set()
-        self._again: set[str] = set()
+        # Those that come again, and whether that is urgent.
+        self._again: dict[str, bool] = {}
         self._failures: dict[str, int] = {}
         self._delayed: dict[str, tuple[float, asyncio.Task[None]]] = {}
         self._filled = asyncio.Event()
 
-    def nudge(self, name: str) -> None:
+    def nudge(self, name: str, *, is_urgent: bool = False) -> None:
         """
-        Put a name in, unless it is waiting already.
+        Put a name in, unless it is waiting already; an urgent one goes to the head even then.
         """
         if name in self._working:
-            self._again.add(name)
-        elif name not in self._waiting:
-            self._waiting.append(name)
-            self._filled.set()
+            self._again[name] = is_urgent or self._again.get(name, False)
+            return
+        self._waiting.setdefault(name)
+        if is_urgent:
+            self._waiting.move_to_end(name, last=False)
+        self._filled.set()
 
     def nudge_later(self, name: str, *, after_seconds: float) -> None:
         """
@@ -60,7 +64,7 @@ class WorkQueue:
         while not self._waiting:
             self._filled.clear()
             await self._filled.wait()
-        name = self._waiting.popleft()
+        name, _ = self._waiting.popitem(last=False)
         self._working.add(name)
         return name
 
@@ -102,8 +106,7 @@ class WorkQueue:
     def _give_back(self, name: str) -> None:
         self._working.discard(name)
         if name in self._again:
-            self._again.discard(name)
-            self.nudge(name)
+            self.nudge(name, is_urgent=self._again.pop(name))
 
     async def _delay(self, name: str, after_seconds: float) -> None:
         await self._clock.sleep(after_seconds)

@@ -18,7 +18,7 @@ from espalier.engine.conditions import Reason
 from espalier.engine.outcomes import Outcome
 from espalier.engine.ports import Clock, Definitions
 from espalier.errors import EspalierError, NotFoundError
-from espalier.handlers.guarding import Guard, stop
+from espalier.handlers.guarding import Guard, cancel, stop
 from espalier.handlers.reporting import OWN_CONDITIONS, StatusReporter
 
 logger = logging.getLogger(__name__)
@@ -71,6 +71,7 @@ class _Charge:
 
     uid: str
     key: Hashable
+    mode: str
     task: asyncio.Task[None] | None = None
     proved: bool = False
     rests: bool = False
@@ -135,9 +136,25 @@ class Supervisor:
                 return
             logger.info("The work starts over: its purpose changed.", extra={"crd": name})
             await self._end(name)
-        charge = _Charge(uid=definition.uid, key=key)
+        charge = _Charge(uid=definition.uid, key=key, mode=definition.labels[MODE_LABEL])
         charge.task = self._guard.start(self._drive(definition, charge), name=f"work on {name}")
         self._charges[name] = charge
+
+    def halt(self, name: str, labels: Mapping[str, str]) -> None:
+        """
+        End the work on a definition at once if another mode is asked for, or none.
+
+        ``reconcile`` must follow: it begins the work anew, if that is asked for after all.
+
+        Args:
+            labels: As an event showed them.
+        """
+        charge = self._charges.get(name)
+        if charge is None or charge.task is None or labels.get(MODE_LABEL) == charge.mode:
+            return
+        logger.info("The work is halted: its label changed.", extra={"crd": name})
+        charge.key = None
+        cancel(charge.task)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -153,7 +170,7 @@ class Supervisor:
         tasks = [charge.task for charge in self._charges.values() if charge.task is not None]
         self._charges.clear()
         for task in tasks:
-            task.cancel()
+            cancel(task)
         if tasks:
             await asyncio.wait(tasks)
 

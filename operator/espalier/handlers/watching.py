@@ -3,11 +3,11 @@ Kopf's handlers: each takes what Kopf says, hands it on, and returns nothing.
 
 Only ``on.event`` on definitions, never ``on.create``, ``on.update``, a daemon or a timer: those
 write annotations and finalizers. Kopf never tries an ``on.event`` handler again, so the queue
-does, and it is told a name and nothing else.
+does. It reads each name anew; the labels that an event shows only serve to stop work at once.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Protocol
 
 import kopf
@@ -28,9 +28,9 @@ class Operator(Protocol):
         End the work, and whatever was started for it.
         """
 
-    def nudge(self, name: str) -> None:
+    def see(self, name: str, labels: Mapping[str, str]) -> None:
         """
-        Have a definition looked at anew.
+        Have a definition looked at anew, with the labels that an event showed.
         """
 
 
@@ -66,6 +66,7 @@ def registry_of(
     # Not filtered by a label: then it would not be told that the label went.
     @kopf.on.event("apiextensions.k8s.io", "v1", "customresourcedefinitions", registry=registry)
     async def definition_seen(event: kopf.RawEvent, **_: Any) -> None:
-        operator.nudge(event["object"]["metadata"]["name"])
+        metadata = event["object"]["metadata"]
+        operator.see(metadata["name"], metadata.get("labels") or {})
 
     return registry
