@@ -20,6 +20,7 @@ from espalier.engine.ports import (
     ObjectPage,
     Resource,
     StoredMetadata,
+    UnreadablePage,
     WatchEvent,
 )
 from espalier.errors import (
@@ -478,11 +479,20 @@ class FakeCluster:
 
     async def store(self, definition: Definition, entries: Sequence[ArchiveEntry]) -> str:
         await self._enter("archive", "+".join(entry.key.name for entry in entries))
-        self.archived += entries
+        newest = {entry.uid: entry.patch for entry in self.archived}
+        self.archived += [entry for entry in entries if newest.get(entry.uid) != entry.patch]
         await self._leave("archive", "")
         return f"archive-{len(self.archived)}"
 
-    async def entries(self, definition: Definition) -> AsyncIterator[ArchiveEntry]:
+    def begin(self, definition: Definition) -> None:
+        self.calls.append(("begin", definition.name))
+
+    async def entries(
+        self,
+        definition: Definition,
+        *,
+        pass_over: Callable[[UnreadablePage], None] | None = None,
+    ) -> AsyncIterator[ArchiveEntry]:
         for entry in reversed(self.archived):
             yield entry
 

@@ -4,33 +4,42 @@ The archive of removed data, in immutable Secrets of the operator's namespace.
 A page of entries is one gzip stream. It is cut into parts where it is too large for one Secret,
 and all parts are stored before the page counts as kept; a page of which parts are missing was
 never removed from anywhere. Pages of one definition are numbered, so that they have an order
-that no clock can disturb.
+that no clock can disturb. What is archived already is not archived again.
 """
 
 import asyncio
 import base64
 import hashlib
 import logging
-import re
-from collections import defaultdict
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import replace
 
 import msgspec
 
-from espalier.cluster import answers
+from espalier.cluster import answers, parts
+from espalier.cluster.kept import (
+    MAX_ENTRIES,
+    Fingerprint,
+    Kept,
+    fingerprint_of,
+    is_recent,
+    read_text,
+    text_of,
+)
 from espalier.cluster.packing import pack_entries, unpack_entries
+from espalier.cluster.parts import MAX_PART_BYTES, Part, Partial, PartialList
 from espalier.cluster.places import FIELD_MANAGER, MANAGED_BY, hash_of, name_of, segment
-from espalier.cluster.requests import PARTIAL_LIST_TYPE, Call, Client
+from espalier.cluster.requests import PARTIAL_LIST_TYPE, PARTIAL_TYPE, Call, Client
 from espalier.crd import Definition
 from espalier.engine.archives import ArchivePage
-from espalier.engine.ports import ArchiveEntry
+from espalier.engine.ports import ArchiveEntry, UnreadablePage
 from espalier.errors import (
     ArchiveFullError,
     ClusterError,
     ConflictError,
     ExpiredTokenError,
     NotFoundError,
+    RejectedError,
     TransientError,
 )
 
@@ -39,66 +48,25 @@ logger = logging.getLogger(__name__)
 MAX_TOTAL_BYTES = 64 * 1024 * 1024
 """Of all archives together: etcd keeps a few gigabytes, and not for us."""
 
-MAX_PART_BYTES = 700 * 1024
-"""A Secret takes 1 MiB of data; base64 and the rest of it must fit into one request as well."""
-
 SECRET_TYPE = "espalier.dev/archive"  # noqa: S105 - a type, and no secret
 DATA_KEY = "entries.jsonl.gz"
 
 _COMPONENT = {"app.kubernetes.io/component": "archive"}
-_HASH = "espalier.dev/crd-hash"
-_SEQUENCE, _PART, _PARTS = "espalier.dev/sequence", "espalier.dev/part", "espalier.dev/parts"
-_DIGEST, _BYTES = "espalier.dev/sha256", "espalier.dev/bytes"
-_CRD, _CREATED, _OBJECTS = "espalier.dev/crd", "espalier.dev/created", "espalier.dev/objects"
 _PAGE_SIZE = 500
-
-# Longer ones are none of ours.
-_NUMBER = re.compile(r"[0-9]{1,9}")
-
-
-class _Metadata(msgspec.Struct):
-    name: str
-    labels: dict[str, str] | None = None
-    annotations: dict[str, str] | None = None
-
-
-class _Partial(msgspec.Struct):
-    metadata: _Metadata
-
-
-class _ListMetadata(msgspec.Struct):
-    continue_token: str = msgspec.field(default="", name="continue")
-
-
-class _PartialList(msgspec.Struct):
-    metadata: _ListMetadata
-    items: list[_Partial] | None
 
 
 class _Secret(msgspec.Struct):
     data: dict[str, str] | None = None
 
 
-_partial_list = msgspec.json.Decoder(_PartialList)
+class _Whole(Partial):
+    data: dict[str, str] | None = None
+
+
+_partial = msgspec.json.Decoder(Partial)
+_partial_list = msgspec.json.Decoder(PartialList)
 _secret = msgspec.json.Decoder(_Secret)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Part:
-    """
-    What the annotations of one Secret say of it.
-    """
-
-    name: str
-    crd_hash: str
-    sequence: int
-    part: int
-    parts: int
-    digest: str
-    size_bytes: int
-    crd: str = ""
-    created: str = ""
-    objects: int = 0
+_whole = msgspec.json.Decoder(_Whole)
 
 
 class SecretArchive:
@@ -123,56 +91,74 @@ class SecretArchive:
         self._max_total_bytes = max_total_bytes
         self._max_part_bytes = max_part_bytes
         self._total_bytes: int | None = None
+        # By the hash of a definition's name; without one its pages have to be listed first.
         self._sequences: dict[str, int] = {}
         self._begun: dict[str, tuple[str, int]] = {}
+        # With the names of the Secrets of the page.
+        self._kept: Kept[tuple[str, ...]] = Kept()
         self._storing = asyncio.Lock()
+
+    def begin(self, definition: Definition) -> None:
+        """
+        Forget how the pages of this definition are numbered; the next ``store`` lists them anew.
+        """
+        self._sequences.pop(hash_of(definition.name), None)
 
     async def store(self, definition: Definition, entries: Sequence[ArchiveEntry]) -> str:
         """
-        Keep the entries; they are durable on return.
+        Keep the entries, as far as they are not kept already; they are durable on return.
 
         Returns:
             The name of the first Secret, with its namespace.
         """
-        try:
-            packed = await asyncio.to_thread(pack_entries, entries)
-        except ValueError as error:
-            raise ArchiveFullError(f"a page cannot be archived: {error}") from error
         async with self._storing:
             try:
-                total_bytes = await self._make_room(len(packed))
-                # Whatever fails now leaves parts behind that have to be counted anew.
-                self._total_bytes = None
-                name = await self._store_page(definition, packed, objects=len(entries))
+                name = await self._store(definition, entries)
             except TransientError:
                 raise
-            except ClusterError as error:
+            except (ClusterError, ValueError) as error:
                 raise ArchiveFullError(f"a page cannot be archived: {error}") from error
-            self._total_bytes = total_bytes + len(packed)
-            return f"{self._namespace}/{name}"
+        return f"{self._namespace}/{name}"
 
-    async def entries(self, definition: Definition) -> AsyncIterator[ArchiveEntry]:
+    async def entries(
+        self,
+        definition: Definition,
+        *,
+        pass_over: "Callable[[UnreadablePage], None] | None" = None,
+    ) -> AsyncIterator[ArchiveEntry]:
         """
         Read all entries of this definition, newest first.
 
+        Args:
+            pass_over: Takes the pages that cannot be read; without it a damaged one is an error.
+
         Raises:
             RejectedError: A page was damaged.
+            NotFoundError: A page was taken away meanwhile.
         """
-        for ordered in reversed(await self._parted(definition.name)):
-            if not _is_whole(ordered):
+        for page in reversed(await self.pages(definition.name)):
+            if not page.is_whole and pass_over is None:
                 logger.warning(
                     "A page of the archive is incomplete and was left out.",
-                    extra={"crd": definition.name, "secret": ordered[0].name},
+                    extra={"crd": definition.name, "secret": page.name},
                 )
                 continue
-            for entry in reversed(await self._read_page(ordered)):
+            try:
+                entries = await self.read_page(page)
+            except (RejectedError, NotFoundError) as error:
+                if pass_over is None:
+                    raise
+                pass_over(UnreadablePage(page.name, str(error)))
+                continue
+            for entry in reversed(entries):
                 yield entry
 
     async def pages(self, crd: str | None = None) -> tuple[ArchivePage, ...]:
         """
         List the pages of one definition, or all, oldest first.
         """
-        return tuple(self._page_of(parts) for parts in await self._parted(crd))
+        listed = await self._listed({} if crd is None else {parts.HASH: hash_of(crd)})
+        return tuple(parts.page_of(self._namespace, page) for page in parts.by_page(listed))
 
     async def read_page(self, page: ArchivePage) -> list[ArchiveEntry]:
         """
@@ -182,99 +168,149 @@ class SecretArchive:
             NotFoundError: It is gone.
             RejectedError: It is damaged, or a part is missing.
         """
-        parts = await self._parts_of(page)
         call = self._get_call(page.name.partition("/")[2])
-        if not parts:
-            raise NotFoundError(verb="get", resource=call.resource, status=404, reason="NotFound")
-        if not _is_whole(parts):
+        held: list[Part] = []
+        pieces: list[bytes] = []
+        for name in page.places:
+            secret = await self._client.fetch(self._get_call(name), _whole)
+            held += parts.parts_of([secret])
+            try:
+                data = (secret.data or {}).get(DATA_KEY, "")
+                pieces.append(base64.b64decode(data, validate=True))
+            except ValueError as error:
+                raise answers.malformed(call.attempt, "the archive is not base64") from error
+        if not held or not parts.is_whole(held):
             raise answers.malformed(call.attempt, "the archive is damaged: a part is missing")
-        return await self._read_page(parts)
+        packed = b"".join(pieces)
+        if hashlib.sha256(packed).hexdigest() != held[0].digest:
+            raise answers.malformed(call.attempt, "the archive is damaged: its digest differs")
+        try:
+            return await asyncio.to_thread(unpack_entries, packed)
+        except ValueError as error:
+            raise answers.malformed(call.attempt, f"the archive is damaged: {error}") from error
 
     async def remove_page(self, page: ArchivePage) -> None:
         """
         Take a page away for good; one that is gone already is no error.
         """
         # The first part goes last: it names the page as long as something of it is left.
-        for part in reversed(await self._parts_of(page)):
-            call = self._call("delete", "DELETE", part.name)
+        for name in reversed(page.places):
+            call = self._call("delete", "DELETE", name)
             try:
-                await self._client.send(replace(call, path=f"{call.path}/{segment(part.name)}"))
+                await self._client.send(replace(call, path=f"{call.path}/{segment(name)}"))
             except NotFoundError:
                 continue
 
-    def _page_of(self, parts: Sequence[_Part]) -> ArchivePage:
-        first = parts[0]
-        return ArchivePage(
-            name=f"{self._namespace}/{first.name}",
-            crd=first.crd,
-            sequence=first.sequence,
-            objects=first.objects,
-            size_bytes=sum(part.size_bytes for part in parts),
-            created=first.created,
-            is_whole=_is_whole(parts),
-        )
+    async def _store(self, definition: Definition, entries: Sequence[ArchiveEntry]) -> str:
+        await self._look_at(hash_of(definition.name))
+        new: dict[Fingerprint, ArchiveEntry] = {}
+        found: dict[tuple[str, ...], bool] = {}
+        for entry in entries:
+            fingerprint = fingerprint_of(entry)
+            names = self._kept.page_with(fingerprint)
+            if names is not None and names not in found:
+                found[names] = await self._is_reliable(names)
+            if names is None or not found[names]:
+                new[fingerprint] = entry
+        stored = [names[0] for names, is_reliable in found.items() if is_reliable]
+        pending = [*new.items()]
+        for start in range(0, len(pending), MAX_ENTRIES):
+            some = dict(pending[start : start + MAX_ENTRIES])
+            packed = await asyncio.to_thread(pack_entries, [*some.values()])
+            total_bytes = await self._make_room(len(packed))
+            # Whatever fails now leaves parts behind that have to be counted anew.
+            self._total_bytes = None
+            names = await self._store_page(definition, packed, [*some])
+            self._total_bytes = total_bytes + len(packed)
+            self._kept.add(some, names)
+            stored.insert(start // MAX_ENTRIES, names[0])
+        return stored[0]
 
-    async def _parts_of(self, page: ArchivePage) -> list[_Part]:
-        for parts in await self._parted(page.crd or None):
-            if self._page_of(parts).name == page.name:
-                return parts
-        return []
+    async def _look_at(self, crd_hash: str) -> None:
+        """
+        See which pages a definition has, unless that is known.
+        """
+        if crd_hash in self._sequences:
+            return
+        sequence = 0
+        told: list[tuple[list[Fingerprint], tuple[str, ...]]] = []
+        for page in parts.by_page(await self._listed({parts.HASH: crd_hash})):
+            first = page[0]
+            sequence = max(sequence, first.sequence)
+            if not parts.is_whole(page):
+                # Whoever stored it did not get through: the same page would be completed.
+                self._begun[crd_hash] = first.digest, first.sequence
+                continue
+            fingerprints = read_text(first.entries)
+            if len(fingerprints) < first.objects:
+                # It may have newer entries of any object.
+                told.clear()
+            told.append((fingerprints, tuple(part.name for part in page)))
+        for fingerprints, names in told:
+            self._kept.add(fingerprints, names)
+        self._sequences[crd_hash] = sequence
 
-    async def _parted(self, crd: str | None) -> list[list[_Part]]:
+    async def _is_reliable(self, names: Sequence[str]) -> bool:
         """
-        List pages, oldest first, each with its parts in order.
+        See whether a page is still there, and will be for a while.
         """
-        pages: dict[tuple[str, int, str], list[_Part]] = defaultdict(list)
-        for part in await self._listed({} if crd is None else {_HASH: hash_of(crd)}):
-            pages[part.crd, part.sequence, part.digest].append(part)
-        ordered = sorted(pages.items())
-        return [sorted(parts, key=lambda part: part.part) for _, parts in ordered]
+        created = ""
+        for name in names:
+            call = replace(self._get_call(name), accept=PARTIAL_TYPE)
+            try:
+                (part,) = parts.parts_of([await self._client.fetch(call, _partial)])
+            except NotFoundError:
+                return False
+            created = part.created
+        return is_recent(created, self._client.clock.utc_timestamp())
 
     async def _make_room(self, size_bytes: int) -> int:
         counted = self._total_bytes
         if counted is not None and counted + size_bytes <= self._max_total_bytes:
             return counted
         # Not counted yet, or somebody may have taken archives away since.
-        parts = await self._listed({})
-        self._total_bytes = sum(part.size_bytes for part in parts)
-        for part in parts:
-            known = self._sequences.get(part.crd_hash, 0)
-            self._sequences[part.crd_hash] = max(known, part.sequence)
+        self._total_bytes = sum(part.size_bytes for part in await self._listed({}))
         if self._total_bytes + size_bytes > self._max_total_bytes:
             raise ArchiveFullError(
                 f"the archives in namespace {self._namespace} hold {self._total_bytes} bytes, of "
                 f"{self._max_total_bytes} that they may; delete Secrets of type {SECRET_TYPE} "
-                "that are not needed any more"
+                "that are not needed any more: espalier archive export copies them, and espalier "
+                "archive expire removes them; or let them hold more: --archive-max-bytes"
             )
         return self._total_bytes
 
-    async def _store_page(self, definition: Definition, packed: bytes, *, objects: int) -> str:
+    async def _store_page(
+        self, definition: Definition, packed: bytes, fingerprints: Sequence[Fingerprint]
+    ) -> tuple[str, ...]:
         crd_hash = hash_of(definition.name)
         digest = hashlib.sha256(packed).hexdigest()
         begun, sequence = self._begun.get(crd_hash, ("", 0))
         if begun != digest:
-            sequence = self._sequences.get(crd_hash, 0) + 1
+            sequence = self._sequences[crd_hash] + 1
         # Should this fail, the next try of the same page finds its parts by their names.
         self._begun[crd_hash] = digest, sequence
         stem = f"{name_of('archive', definition.name)}-{sequence:08d}-{digest[:8]}"
         starts = range(0, len(packed), self._max_part_bytes)
+        names = tuple(f"{stem}-{number}" for number in range(1, len(starts) + 1))
         for number, start in enumerate(starts, 1):
             piece = packed[start : start + self._max_part_bytes]
             annotations = {
-                _CRD: definition.name,
+                parts.CRD: definition.name,
                 "espalier.dev/crd-uid": definition.uid,
-                _CREATED: self._client.clock.utc_timestamp(),
-                _OBJECTS: str(objects),
-                _SEQUENCE: str(sequence),
-                _PART: str(number),
-                _PARTS: str(len(starts)),
-                _DIGEST: digest,
-                _BYTES: str(len(piece)),
+                parts.CREATED: self._client.clock.utc_timestamp(),
+                parts.OBJECTS: str(len(fingerprints)),
+                parts.SEQUENCE: str(sequence),
+                parts.PART: str(number),
+                parts.PARTS: str(len(starts)),
+                parts.DIGEST: digest,
+                parts.BYTES: str(len(piece)),
             }
-            await self._create(f"{stem}-{number}", crd_hash, annotations, piece)
+            if number == 1:
+                annotations[parts.ENTRIES] = text_of(fingerprints)
+            await self._create(names[number - 1], crd_hash, annotations, piece)
         del self._begun[crd_hash]
-        self._sequences[crd_hash] = sequence
-        return f"{stem}-1"
+        self._sequences[crd_hash] = max(sequence, self._sequences[crd_hash])
+        return names
 
     async def _create(
         self, name: str, crd_hash: str, annotations: Mapping[str, str], piece: bytes
@@ -289,7 +325,7 @@ class SecretArchive:
                 "metadata": {
                     "name": name,
                     "namespace": self._namespace,
-                    "labels": {**MANAGED_BY, **_COMPONENT, _HASH: crd_hash},
+                    "labels": {**MANAGED_BY, **_COMPONENT, parts.HASH: crd_hash},
                     "annotations": {**annotations},
                 },
                 "type": SECRET_TYPE,
@@ -305,28 +341,11 @@ class SecretArchive:
         if (stored.data or {}).get(DATA_KEY) != data:
             raise answers.malformed(call.attempt, "the Secret holds something else than was sent")
 
-    async def _read_page(self, parts: Sequence[_Part]) -> list[ArchiveEntry]:
-        call = self._get_call(parts[0].name)
-        pieces: list[bytes] = []
-        for part in parts:
-            held = await self._client.fetch(self._get_call(part.name), _secret)
-            try:
-                pieces.append(base64.b64decode((held.data or {}).get(DATA_KEY, ""), validate=True))
-            except ValueError as error:
-                raise answers.malformed(call.attempt, "the archive is not base64") from error
-        packed = b"".join(pieces)
-        if hashlib.sha256(packed).hexdigest() != parts[0].digest:
-            raise answers.malformed(call.attempt, "the archive is damaged: its digest differs")
-        try:
-            return await asyncio.to_thread(unpack_entries, packed)
-        except ValueError as error:
-            raise answers.malformed(call.attempt, f"the archive is damaged: {error}") from error
-
-    async def _listed(self, labels: Mapping[str, str]) -> list[_Part]:
+    async def _listed(self, labels: Mapping[str, str]) -> list[Part]:
         wanted = {**MANAGED_BY, **_COMPONENT, **labels}
         selector = ",".join(f"{key}={value}" for key, value in wanted.items())
         call = replace(self._call("list", "GET", ""), accept=PARTIAL_LIST_TYPE, is_read=True)
-        parts: list[_Part] = []
+        found: list[Part] = []
         token = ""
         while True:
             query = {"labelSelector": selector, "limit": str(_PAGE_SIZE)}
@@ -338,12 +357,12 @@ class SecretArchive:
                 if not token:
                     raise
                 # All of them must be counted in one piece.
-                parts, token = [], ""
+                found, token = [], ""
                 continue
-            parts += _parts_of(page.items or ())
+            found += parts.parts_of(page.items or ())
             token = page.metadata.continue_token
             if not token:
-                return parts
+                return found
 
     def _get_call(self, name: str) -> Call:
         call = self._call("get", "GET", name)
@@ -356,29 +375,3 @@ class SecretArchive:
             method=method,
             path=f"/api/v1/namespaces/{segment(self._namespace)}/secrets",
         )
-
-
-def _is_whole(ordered: Sequence[_Part]) -> bool:
-    return [part.part for part in ordered] == list(range(1, ordered[0].parts + 1))
-
-
-def _parts_of(items: Iterable[_Partial]) -> Iterable[_Part]:
-    for item in items:
-        said = item.metadata.annotations or {}
-        yield _Part(
-            name=item.metadata.name,
-            crd_hash=(item.metadata.labels or {}).get(_HASH, ""),
-            sequence=_number(said.get(_SEQUENCE), 0),
-            part=_number(said.get(_PART), 0),
-            parts=_number(said.get(_PARTS), 0),
-            digest=said.get(_DIGEST, ""),
-            # One that does not tell its size counts as a full one.
-            size_bytes=_number(said.get(_BYTES), MAX_PART_BYTES),
-            crd=said.get(_CRD, ""),
-            created=said.get(_CREATED, ""),
-            objects=_number(said.get(_OBJECTS), 0),
-        )
-
-
-def _number(text: str | None, otherwise: int) -> int:
-    return int(text) if text and _NUMBER.fullmatch(text) else otherwise

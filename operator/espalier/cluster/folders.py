@@ -7,15 +7,17 @@ import contextlib
 import hashlib
 import os
 import re
-from collections.abc import AsyncIterator, Sequence
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
+from espalier.cluster.kept import MAX_AGE_SECONDS, Fingerprint, Kept, fingerprint_of
 from espalier.cluster.packing import pack_entries, unpack_entries
 from espalier.cluster.places import name_of
 from espalier.crd import Definition
 from espalier.engine.archives import ArchivePage
-from espalier.engine.ports import ArchiveEntry
+from espalier.engine.ports import ArchiveEntry, UnreadablePage
 from espalier.errors import ArchiveFullError, SourceError
 
 MAX_TOTAL_BYTES = 64 * 1024 * 1024
@@ -41,32 +43,54 @@ class FolderArchive:
     def __init__(self, folder: Path, *, max_total_bytes: int = MAX_TOTAL_BYTES) -> None:
         self._folder = folder
         self._max_total_bytes = max_total_bytes
+        self._kept: Kept[Path] = Kept()
+        self._known: set[str] = set()
         self._storing = asyncio.Lock()
+
+    def begin(self, definition: Definition) -> None:
+        """
+        Have the next ``store`` look again which pages of this definition there are.
+        """
+        self._known.discard(definition.name)
 
     async def store(self, definition: Definition, entries: Sequence[ArchiveEntry]) -> str:
         """
-        Keep the entries; they are durable on return.
+        Keep the entries, as far as they are not kept already; they are durable on return.
 
         Returns:
             The path of the file.
         """
         async with self._storing:
             try:
-                packed = await asyncio.to_thread(pack_entries, entries)
-                return str(await asyncio.to_thread(self._write, definition.name, packed))
+                return str(await asyncio.to_thread(self._store, definition.name, entries))
             except (OSError, ValueError) as error:
                 raise ArchiveFullError(f"{self._folder}: cannot be archived: {error}") from error
 
-    async def entries(self, definition: Definition) -> AsyncIterator[ArchiveEntry]:
+    async def entries(
+        self,
+        definition: Definition,
+        *,
+        pass_over: "Callable[[UnreadablePage], None] | None" = None,
+    ) -> AsyncIterator[ArchiveEntry]:
         """
         Read all entries of this definition, newest first.
+
+        Args:
+            pass_over: Takes the pages that cannot be read; without it such a one is an error.
 
         Raises:
             SourceError: A file cannot be read, or was damaged.
         """
         place = self._place(definition.name)
         for file in reversed(await asyncio.to_thread(_pages, place)):
-            for entry in reversed(await asyncio.to_thread(_read, file)):
+            try:
+                entries = await asyncio.to_thread(_read, file)
+            except SourceError as error:
+                if pass_over is None:
+                    raise
+                pass_over(UnreadablePage(str(file), error.detail))
+                continue
+            for entry in reversed(entries):
                 yield entry
 
     async def keep_copy(self, page: ArchivePage, entries: Sequence[ArchiveEntry]) -> str:
@@ -113,6 +137,35 @@ class FolderArchive:
         except OSError as error:
             raise SourceError(page.name, f"cannot be removed: {error}") from error
 
+    def _store(self, crd: str, entries: Sequence[ArchiveEntry]) -> Path:
+        self._look_at(crd)
+        new: dict[Fingerprint, ArchiveEntry] = {}
+        found: list[Path] = []
+        for entry in entries:
+            fingerprint = fingerprint_of(entry)
+            file = self._kept.page_with(fingerprint)
+            if file is not None and _is_reliable(file):
+                found.append(file)
+            else:
+                new[fingerprint] = entry
+        if not new and found:
+            return found[0]
+        file = self._write(crd, pack_entries([*new.values()]))
+        self._kept.add(new, file)
+        return file
+
+    def _look_at(self, crd: str) -> None:
+        """
+        See what the pages of a definition hold, unless that is known.
+        """
+        if crd in self._known:
+            return
+        for file in _pages(self._place(crd)):
+            # Nothing can be relied upon in a file that cannot be read.
+            with contextlib.suppress(SourceError):
+                self._kept.add(map(fingerprint_of, _read(file)), file)
+        self._known.add(crd)
+
     def _listed(self, crd: str | None) -> tuple[ArchivePage, ...]:
         places = sorted(self._folder.glob("archive-*")) if crd is None else [self._place(crd)]
         try:
@@ -122,10 +175,13 @@ class FolderArchive:
 
     def _copy(self, page: ArchivePage, packed: bytes) -> Path:
         digest = hashlib.sha256(packed).hexdigest()
-        for file in _pages(self._place(page.crd)):
+        files = _pages(self._place(page.crd))
+        for file in files:
             if f"-{digest}." in file.name:
                 return file
-        file = self._write(page.crd, packed)
+        # Another page of that number means that the source counts from its beginning again.
+        is_free = page.sequence not in map(_sequence_of, files)
+        file = self._write(page.crd, packed, sequence=page.sequence if is_free else None)
         with contextlib.suppress(ValueError):
             seconds = datetime.fromisoformat(page.created).timestamp()
             os.utime(file, (seconds, seconds))
@@ -134,21 +190,21 @@ class FolderArchive:
     def _place(self, crd: str) -> Path:
         return self._folder / name_of("archive", crd)
 
-    def _write(self, crd: str, packed: bytes) -> Path:
+    def _write(self, crd: str, packed: bytes, *, sequence: int | None = None) -> Path:
         total_bytes = sum(file.stat().st_size for file in self._folder.glob("*/*.jsonl.gz"))
         if total_bytes + len(packed) > self._max_total_bytes:
             raise ArchiveFullError(
                 f"{self._folder}: holds {total_bytes} bytes, of {self._max_total_bytes} that it "
-                "may; delete what is not needed any more"
+                "may; delete what is not needed any more: espalier archive expire --archive-folder"
             )
         place = self._place(crd)
         place.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not (place / _NAME_FILE).exists():
             _write_durably(place / _NAME_FILE, crd.encode())
-        pages = _pages(place)
-        last = int(pages[-1].name.partition("-")[0]) if pages else 0
+        if sequence is None:
+            sequence = max(map(_sequence_of, _pages(place)), default=0) + 1
         digest = hashlib.sha256(packed).hexdigest()
-        file = place / f"{last + 1:08d}-{digest}.jsonl.gz"
+        file = place / f"{sequence:08d}-{digest}.jsonl.gz"
         _write_durably(file, packed)
         for folder in (place, self._folder, self._folder.absolute().parent):
             _sync_folder(folder)
@@ -158,7 +214,19 @@ class FolderArchive:
 def _pages(place: Path) -> list[Path]:
     if not place.is_dir():
         return []
-    return sorted(file for file in place.iterdir() if _FILE.fullmatch(file.name))
+    files = [file for file in place.iterdir() if _FILE.fullmatch(file.name)]
+    return sorted(files, key=lambda file: (_sequence_of(file), file.name))
+
+
+def _sequence_of(file: Path) -> int:
+    return int(file.name.partition("-")[0])
+
+
+def _is_reliable(file: Path) -> bool:
+    try:
+        return time.time() - file.stat().st_mtime <= MAX_AGE_SECONDS
+    except FileNotFoundError:
+        return False
 
 
 def _page_of(file: Path) -> ArchivePage:
@@ -172,11 +240,12 @@ def _page_of(file: Path) -> ArchivePage:
     return ArchivePage(
         name=str(file),
         crd=name_file.read_text(encoding="utf-8") if name_file.exists() else "",
-        sequence=int(file.name.partition("-")[0]),
+        sequence=_sequence_of(file),
         objects=objects,
         size_bytes=status.st_size,
         created=made.strftime("%Y-%m-%dT%H:%M:%SZ"),
         is_whole=is_whole,
+        places=(str(file),),
     )
 
 

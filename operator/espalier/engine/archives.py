@@ -23,6 +23,7 @@ class ArchivePage:
         size_bytes: As stored.
         created: RFC 3339; empty if that is not known.
         is_whole: Whether all of it is there; one that is not cannot be restored from.
+        places: The names of what it is stored in, in order.
     """
 
     name: str
@@ -32,6 +33,7 @@ class ArchivePage:
     size_bytes: int
     created: str
     is_whole: bool = True
+    places: tuple[str, ...] = ()
 
 
 class ArchivePages(Protocol):

@@ -5,7 +5,7 @@ The world as the engine sees it: small protocols in domain words, no client type
 coroutines that time out by themselves; what they raise is listed a protocol.
 """
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -36,6 +36,7 @@ __all__ = [
     "Resource",
     "Rights",
     "StoredMetadata",
+    "UnreadablePage",
     "WatchEvent",
     "key_of",
 ]
@@ -260,14 +261,34 @@ class ArchiveEntry:
     patch: tuple[dict[str, JSON], ...] = field(hash=False)
 
 
+@dataclass(frozen=True, slots=True)
+class UnreadablePage:
+    """
+    A page of an archive that is damaged, incomplete, or was taken away meanwhile.
+
+    Attributes:
+        name: Under which a person finds it.
+    """
+
+    name: str
+    reason: str
+
+
 class Archive(Protocol):
     """
     Where removed data is kept, a page of objects at a time.
     """
 
+    def begin(self, definition: Definition) -> None:
+        """
+        Take note that a run begins: others may have stored pages of this CRD since the last one.
+        """
+
     async def store(self, definition: Definition, entries: Sequence[ArchiveEntry]) -> str:
         """
         Keep the entries; they are durable on return.
+
+        Where the newest entry of an object has the same patch already, nothing is added.
 
         Returns:
             The name under which a person finds them.
@@ -276,9 +297,17 @@ class Archive(Protocol):
             ArchiveFullError: They cannot be kept; do not remove.
         """
 
-    def entries(self, definition: Definition) -> AsyncIterator[ArchiveEntry]:
+    def entries(
+        self,
+        definition: Definition,
+        *,
+        pass_over: "Callable[[UnreadablePage], None] | None" = None,
+    ) -> AsyncIterator[ArchiveEntry]:
         """
         Read all entries of this CRD, newest first.
+
+        Args:
+            pass_over: Takes the pages that cannot be read; without it a damaged one is an error.
         """
 
 

@@ -9,17 +9,11 @@ one everything else, so an object may need both.
 
 from collections.abc import Awaitable, Callable, Sequence
 
-from espalier.crd import Definition
+from espalier.engine.calling import patiently
 from espalier.engine.conditions import Reason
 from espalier.engine.inverting import invert
-from espalier.engine.policies import Policy
-from espalier.engine.ports import (
-    Archive,
-    ArchiveEntry,
-    Objects,
-    Resource,
-    key_of,
-)
+from espalier.engine.planning import Legacy
+from espalier.engine.ports import ArchiveEntry, key_of
 from espalier.engine.pruning import Careful, Pruner
 from espalier.engine.rewriting import (
     UNGUARDED,
@@ -29,6 +23,7 @@ from espalier.engine.rewriting import (
     Unchanged,
     identity_of,
 )
+from espalier.engine.settings import Ports
 from espalier.errors import ClusterError, RunStoppedError, TransientError
 from espalier.paths import JSON
 
@@ -40,27 +35,22 @@ class Remover:
     Prunes objects of one definition at its storage version.
 
     Args:
+        planned: What the run does.
         check: Raises if the definition is not the same any more.
-        policy: Of the definition.
     """
 
     def __init__(
-        self,
-        definition: Definition,
-        resource: Resource,
-        objects: Objects,
-        archive: Archive,
-        *,
-        check: Callable[[], Awaitable[object]],
-        policy: Policy,
+        self, planned: Legacy, ports: Ports, *, check: Callable[[], Awaitable[object]]
     ) -> None:
-        self.definition = definition
-        self.resource = resource
-        self.objects = objects
-        self.archive = archive
-        self.pruner = Pruner(definition)
+        self.definition = planned.definition
+        self.resource = planned.resource
+        self.policy = planned.policy
+        self.objects = ports.objects
+        self.pruner = Pruner(planned.definition)
         self.check = check
-        self.policy = policy
+        self._archive = ports.archive
+        self._clock = ports.clock
+        self._has_begun = False
 
     def examine(self, obj: dict[str, JSON]) -> Careful:
         """
@@ -90,20 +80,37 @@ class Remover:
         """
         entries = [entry for removal in removals if (entry := removal.entry()) is not None]
         if entries:
-            await self.archive.store(self.definition, entries)
+            await patiently(lambda: self.store(entries), self._clock)
         for removal in removals:
             removal.is_archived = True
+
+    async def store(self, entries: Sequence[ArchiveEntry]) -> None:
+        """
+        Archive entries.
+
+        Raises:
+            ArchiveFullError: They cannot be kept.
+            ClusterError: The archive could not be written.
+        """
+        if not self._has_begun:
+            self._archive.begin(self.definition)
+            self._has_begun = True
+        await self._archive.store(self.definition, entries)
 
 
 class Removal:
     """
     One object on its way.
+
+    Attributes:
+        met: The last error on it.
     """
 
     def __init__(self, remover: Remover, obj: dict[str, JSON]) -> None:
         self.key = key_of(obj)
         self.is_archived = False
         self.is_mistyped = False
+        self.met: ClusterError | None = None
         self._remover = remover
         self._obj = obj
         self._first = identity_of(obj)
@@ -130,10 +137,12 @@ class Removal:
         """
         remover = self._remover
         if self._is_stale:
+            seen = identity_of(self._obj)
             self._obj = await remover.objects.get_object(remover.resource, self.key)
             # Had the server begun to prune, it would have hidden what has to be archived.
             await remover.check()
-            self._is_stale = self.is_archived = False
+            self._is_stale = False
+            self.is_archived = self.is_archived and identity_of(self._obj) == seen
         if not identity_of(self._obj).is_whole:
             return Failed(UNGUARDED)
         careful = remover.examine(self._obj)
@@ -143,7 +152,7 @@ class Removal:
                 return Rewritten(is_pruned=True) if self._is_pruned else Unchanged()
             return await self._rewrite()
         if not self.is_archived:
-            await remover.archive.store(remover.definition, [self._entry_of(careful)])
+            await remover.store([self._entry_of(careful)])
             self.is_archived = True
         # Until both writes are answered nobody knows what is stored.
         self._is_stale = True
@@ -158,6 +167,7 @@ class Removal:
         """
         Remember whether to read anew, and whether something may have been written already.
         """
+        self.met = error
         self._is_stale = self._is_stale or reads_again
         self._may_be_written = self._may_be_written or isinstance(error, TransientError)
 

@@ -135,14 +135,7 @@ class _Tender:
         self._reporter = reporter
         self._clock = ports.clock
         self._pacer = Pacer(ports.clock, max_in_flight=settings.max_in_flight)
-        self._remover = Remover(
-            planned.definition,
-            planned.resource,
-            ports.objects,
-            ports.archive,
-            check=sentry.check,
-            policy=planned.policy,
-        )
+        self._remover = Remover(planned, ports, check=sentry.check)
         self._due: dict[ObjectKey, float] = {}
         self._news = asyncio.Event()
         self._contentions: dict[ObjectKey, Contention] = {}

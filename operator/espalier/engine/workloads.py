@@ -152,14 +152,7 @@ class Removing:
         self._ports = ports
         self._settings = settings
         self._pacer = pacer
-        self.remover = Remover(
-            planned.definition,
-            planned.resource,
-            ports.objects,
-            ports.archive,
-            check=check,
-            policy=planned.policy,
-        )
+        self.remover = Remover(planned, ports, check=check)
 
     def listing(self, namespace: str) -> ObjectListing:
         """
