@@ -422,12 +422,6 @@ def test_admission_that_changes_objects_stops_before_the_first_write() -> None:
     assert cluster.count("rewrite") == 0
 
 
-def test_admission_that_takes_no_dry_runs_stops_too() -> None:
-    cluster = a_cluster()
-    cluster.fail("try_rewrite", rejected("does not support dry run", status=400))
-    assert play(run_on(cluster)).reason == Reason.ADMISSION_MUTATES
-
-
 def test_undecodable_objects_stop_and_are_named() -> None:
     cluster = a_cluster()
     keys = ("/example.com/widgets/default/w001",)

@@ -5,6 +5,8 @@ A write while the webhook is away can cost an object its managedFields, so it is
 page: by a read of one of its objects in each served version.
 """
 
+from collections.abc import Iterable
+
 from espalier.crd import Definition
 from espalier.engine.comparing import ConversionLoss
 from espalier.engine.conditions import counted
@@ -14,7 +16,8 @@ from espalier.engine.planning import Plan, resource_of
 from espalier.engine.ports import ObjectKey, Objects
 from espalier.engine.reading import VersionsReader
 from espalier.engine.settings import Ports, RunSettings
-from espalier.errors import NotFoundError
+from espalier.errors import NotFoundError, RejectedError, UndecodableError
+from espalier.paths import JSON
 
 
 def converts_by_webhook(definition: Definition) -> bool:
@@ -24,19 +27,43 @@ def converts_by_webhook(definition: Definition) -> bool:
     return definition.conversion != "None"
 
 
-async def ask_webhook(definition: Definition, objects: Objects, key: ObjectKey) -> None:
+async def ask_webhook(
+    definition: Definition, objects: Objects, keys: Iterable[ObjectKey]
+) -> dict[str, JSON] | None:
     """
-    Read an object in each served version.
+    Read an object in each served version: the first one that is there, and can be read.
+
+    Returns:
+        The object at the storage version; None if none could be read.
 
     Raises:
         ConversionError: The webhook does not answer as it must.
     """
+    for key in keys:
+        try:
+            return await _read_in_each_version(definition, objects, key)
+        except (NotFoundError, RejectedError, UndecodableError):
+            continue
+    return None
+
+
+async def _read_in_each_version(
+    definition: Definition, objects: Objects, key: ObjectKey
+) -> dict[str, JSON] | None:
+    shown = None
     for version in definition.versions:
-        if version.served:
-            try:
-                await objects.get_object(resource_of(definition, version), key)
-            except NotFoundError:
-                return
+        if not version.served:
+            continue
+        try:
+            obj = await objects.get_object(resource_of(definition, version), key)
+        except NotFoundError as error:
+            if error.is_object:
+                raise
+            # Not every server serves that version yet, or any more.
+            continue
+        if version.storage:
+            shown = obj
+    return shown
 
 
 async def compare_versions(planned: Plan, ports: Ports, settings: RunSettings) -> str:

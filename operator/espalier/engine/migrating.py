@@ -205,7 +205,8 @@ class Migration:
         Work on the objects that failed in the last pass alone.
         """
         failed = self._ledger.progress.failed
-        tally = await work.try_again(failed)
+        self._what = "trying again what failed"
+        tally = await work.try_again(failed, self)
         await self._ledger.save(replace(self._ledger.progress, failed=tuple(tally.failed_keys)))
         if tally.failed:
             raise RunStoppedError(Reason.FAILED, _failure_words(tally))
@@ -329,10 +330,11 @@ class Migration:
 
 
 def _failure_words(tally: Tally) -> str:
+    told = f". {tally.admission}" if tally.admission else ""
     return (
         f"{counted(tally.failed, 'object')} of {tally.seen} could not be rewritten:"
         f" {describe_failures(tally.failures)}. storedVersions stays as it is;"
-        " the run is tried again"
+        f" the run is tried again{told}"
     )
 
 

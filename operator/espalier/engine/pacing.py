@@ -67,6 +67,7 @@ class Pacer:
         self._has_grown = True
         self._not_before_seconds = float("-inf")
         self._object_bytes: float = ASSUMED_OBJECT_BYTES
+        self._is_measured = False
         self._waiters: deque[asyncio.Future[None]] = deque()
 
     @property
@@ -145,13 +146,23 @@ class Pacer:
             asked = min(error.retry_after_seconds, LONGEST_CALL_PAUSE_SECONDS)
             self._not_before_seconds = max(self._not_before_seconds, now + asked)
 
+    @property
+    def object_bytes(self) -> float:
+        """
+        How large objects are taken to be.
+        """
+        return self._object_bytes
+
     def sampled(self, sizes_bytes: Iterable[int]) -> None:
         """
-        Take note of the sizes of some objects.
+        Take note of the sizes of some objects: the largest counts, and is forgotten slowly.
         """
-        sizes = list(sizes_bytes)
-        if sizes:
-            self._object_bytes = sum(sizes) / len(sizes)
+        largest = max(sizes_bytes, default=None)
+        if largest is None:
+            return
+        remembered = (self._object_bytes - largest) / 2 if self._is_measured else 0.0
+        self._object_bytes = largest + max(remembered, 0.0)
+        self._is_measured = True
 
     def _end_round(self) -> None:
         mean_seconds = self._round_seconds / self._successes

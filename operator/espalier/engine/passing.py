@@ -9,26 +9,30 @@ from contextlib import aclosing
 from typing import Protocol, TypeVar
 
 from espalier.engine.narrowing import Skipper
-from espalier.engine.pacing import Pacer
 from espalier.engine.paging import Listing, pages
-from espalier.engine.ports import (
-    Clock,
-    ObjectKey,
-    Resource,
-)
-from espalier.engine.sampling import sample
-from espalier.engine.settings import Ports
+from espalier.engine.ports import Clock, ObjectKey, Resource
+from espalier.engine.preflight import Preflight
+from espalier.engine.rewriting import Failed, Fate, Gone, Rewritten, Unchanged
 from espalier.engine.tallying import Tally
-from espalier.schema import Structural
+from espalier.paths import JSON
 
 EVERYWHERE = ("",)
 """Stands for the list of all namespaces at once."""
 
+ItemT = TypeVar("ItemT")
+ItemT_co = TypeVar("ItemT_co", covariant=True)
 
-class Page(Protocol):
+
+class Page(Protocol[ItemT_co]):
     """
     What all pages have.
     """
+
+    @property
+    def objects(self) -> Sequence[ItemT_co]:
+        """
+        The objects, as whole ones or their metadata.
+        """
 
     @property
     def continue_token(self) -> str | None:
@@ -49,12 +53,9 @@ class Page(Protocol):
         """
 
 
-PageT = TypeVar("PageT", bound=Page)
-
-
-class Work(Protocol[PageT]):
+class Work(Protocol[ItemT]):
     """
-    What a pass does with its pages.
+    What a pass does with the items of its pages.
     """
 
     @property
@@ -75,14 +76,9 @@ class Work(Protocol[PageT]):
         Whether two of its pages may be in memory.
         """
 
-    def listing(self, namespace: str) -> Listing[PageT]:
+    def listing(self, namespace: str) -> Listing[Page[ItemT]]:
         """
         List one namespace, or all of them for an empty text.
-        """
-
-    def keys_of(self, page: PageT) -> Sequence[ObjectKey]:
-        """
-        Name the objects of a page.
         """
 
     def skipper(self) -> Skipper:
@@ -90,17 +86,24 @@ class Work(Protocol[PageT]):
         Make what gets a list past objects that the server cannot read.
         """
 
-    async def before_writing(self, key: ObjectKey) -> None:
+    def item_of(self, obj: dict[str, JSON]) -> ItemT:
         """
-        See, by one of a page's objects, that writing does no harm.
-
-        Raises:
-            ConversionError: The conversion webhook does not answer.
+        Make an item of a whole object.
         """
 
-    async def work_on(self, page: PageT, tally: Tally) -> None:
+    def key_of(self, item: ItemT) -> ObjectKey:
         """
-        Bring the objects of a page into form, and count them.
+        Name an item.
+        """
+
+    def is_skipped(self, item: ItemT) -> bool:
+        """
+        Tell whether an object is to be left alone.
+        """
+
+    async def work_on(self, items: Sequence[ItemT], tally: Tally) -> None:
+        """
+        Bring objects into form, and count them.
         """
 
 
@@ -125,12 +128,12 @@ class Listener(Protocol):
 
 
 async def pages_of(
-    work: Work[PageT],
+    work: Work[ItemT],
     clock: Clock,
     skipper: Skipper,
     *,
     start_token: str | None = None,
-) -> AsyncGenerator[PageT, None]:
+) -> AsyncGenerator[Page[ItemT], None]:
     """
     List some namespaces one after another, or all objects at once.
 
@@ -151,13 +154,13 @@ async def pages_of(
 
 
 async def read_all(
-    work: Work[PageT],
-    look_at: Callable[[PageT], None],
+    work: Work[ItemT],
+    look_at: Callable[[ItemT], object],
     clock: Clock,
     listener: Listener,
 ) -> None:
     """
-    Read all objects, and write nothing.
+    Look at all objects that are not to be left alone, and write nothing.
 
     Raises:
         RunStoppedError: What is stored cannot be read, or ``look_at`` says so.
@@ -165,44 +168,73 @@ async def read_all(
     async with aclosing(pages_of(work, clock, work.skipper())) as source:
         async for page in source:
             await listener.before_page()
-            look_at(page)
+            for item in page.objects:
+                if not work.is_skipped(item):
+                    look_at(item)
 
 
 async def go_through(
-    work: Work[PageT],
-    ports: Ports,
-    pacer: Pacer,
+    work: Work[ItemT],
+    preflight: Preflight,
+    clock: Clock,
     listener: Listener,
     *,
-    structural: Structural | None,
     start_token: str | None = None,
 ) -> Tally:
     """
     Bring all objects into form; one that cannot be brought into form never stops the others.
 
-    Before the first write a few objects are tried as a dry run.
-
-    Args:
-        structural: The schema that the server itself applies to what it is sent, if any.
-
     Raises:
         RunStoppedError: Admission changes objects, or what is stored cannot be read.
         DefinitionChangedError: The definition is another by now.
         ArchiveFullError: What would be removed cannot be archived.
+        ClusterError: The server cannot be worked with at all.
     """
     tally = Tally()
     skipper = work.skipper()
-    is_sampled = False
-    async with aclosing(pages_of(work, ports.clock, skipper, start_token=start_token)) as source:
+    async with aclosing(pages_of(work, clock, skipper, start_token=start_token)) as source:
         async for page in source:
             await listener.before_page()
-            keys = work.keys_of(page)
-            if keys:
-                await work.before_writing(keys[0])
-            if not is_sampled:
-                await sample(ports.objects, work.resource, keys, pacer, structural=structural)
-                is_sampled = True
-            await work.work_on(page, tally)
+            await bring_into_form(work, preflight, page.objects, tally)
             await listener.after_page(tally, token=page.continue_token, remaining=page.remaining)
     tally.undecodable = skipper.names
     return tally
+
+
+async def bring_into_form(
+    work: Work[ItemT], preflight: Preflight, items: Sequence[ItemT], tally: Tally
+) -> None:
+    """
+    Work on all items but those that are to be left alone, once nothing speaks against it.
+
+    Raises:
+        EspalierError: As ``go_through``.
+    """
+    wanted = []
+    for item in items:
+        if work.is_skipped(item):
+            tally.seen += 1
+            tally.skipped.add(work.key_of(item))
+        else:
+            wanted.append(item)
+    await preflight.look([work.key_of(item) for item in wanted])
+    tally.admission = preflight.note()
+    await work.work_on(wanted, tally)
+
+
+def count(tally: Tally, key: ObjectKey, fate: Fate) -> None:
+    """
+    Count what became of an object.
+    """
+    tally.seen += 1
+    match fate:
+        case Rewritten(is_pruned=is_pruned):
+            tally.rewritten += 1
+            tally.pruned += is_pruned
+        case Unchanged():
+            tally.unchanged += 1
+        case Gone():
+            tally.gone += 1
+        case Failed(cause=cause, is_forbidden=is_forbidden):
+            tally.fail(key, cause)
+            tally.forbidden += is_forbidden

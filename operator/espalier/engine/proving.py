@@ -7,7 +7,6 @@ from espalier.engine.conditions import Reason
 from espalier.engine.losing import Historian, History, Record, judge
 from espalier.engine.passing import Listener, read_all
 from espalier.engine.planning import Legacy, ServerPruned
-from espalier.engine.ports import MetadataPage, ObjectPage
 from espalier.engine.settings import Ports
 from espalier.engine.workloads import Removing, Rewriting
 from espalier.errors import RunStoppedError
@@ -29,13 +28,8 @@ async def prove_harmless(
     structural = crd.structural_of(planned.definition.storage)
     historian = Historian(planned.definition)
 
-    def look_at(page: MetadataPage) -> None:
-        for metadata in page.objects:
-            # What is not rewritten loses nothing.
-            if not work.is_skipped(metadata):
-                historian.add(metadata)
-
-    await read_all(work, look_at, ports.clock, listener)
+    # What is not rewritten loses nothing.
+    await read_all(work, historian.add, ports.clock, listener)
     history = historian.history()
     loss = judge(planned.definition, structural, record, history)
     if not loss.is_nothing and not planned.policy.is_loss_accepted:
@@ -50,11 +44,5 @@ async def examine_all(planned: Legacy, ports: Ports, work: Removing, listener: L
     Raises:
         RunStoppedError: One would, and nobody accepts it.
     """
-
-    def look_at(page: ObjectPage) -> None:
-        for obj in page.objects:
-            if not work.is_skipped(obj):
-                work.remover.examine(obj)
-
     if not planned.policy.is_loss_accepted:
-        await read_all(work, look_at, ports.clock, listener)
+        await read_all(work, work.remover.examine, ports.clock, listener)

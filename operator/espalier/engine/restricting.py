@@ -117,3 +117,5 @@ def _notes(planned: Plan, tally: Tally | None) -> Iterator[str]:
     if tally is not None and tally.mistyped.count:
         values = f"{counted(tally.mistyped.count, 'object')} ({tally.mistyped})"
         yield f"Values of the wrong type stay, with all they hold: {values}"
+    if tally is not None:
+        yield tally.admission

@@ -1,82 +1,104 @@
 """
-Would admission change what a rewrite sends? A few objects are tried as a dry run.
+Would admission change what a rewrite sends? One object at a time is tried as a dry run.
 """
 
+import re
 from collections.abc import Sequence
 
 import orjson
 
 from espalier import schema
 from espalier.engine.conditions import Reason, enumerated
-from espalier.engine.pacing import Pacer
 from espalier.engine.ports import ObjectKey, Objects, Resource
-from espalier.engine.rewriting import identity_of
+from espalier.engine.rewriting import UNGUARDED, Failed, Fate, Unchanged, identity_of
 from espalier.errors import ClusterError, RejectedError, RunStoppedError
 from espalier.paths import JSON, Path, render_path
 from espalier.schema import Profile, Structural
 
-SAMPLES = 3
-BAD_REQUEST = 400
+_NO_DRY_RUNS = re.compile(r"admission webhook \"([^\"\s]{1,253})\" does not support dry run")
 
 _SET_BY_EVERY_WRITE = frozenset({"resourceVersion", "managedFields", "generation"})
 
 
-async def sample(
-    objects: Objects,
-    resource: Resource,
-    keys: Sequence[ObjectKey],
-    pacer: Pacer,
-    *,
-    structural: Structural | None,
-) -> None:
+class DryRun:
     """
-    Try the rewrite of a few objects, and tell the pacer their sizes.
-
-    Objects that are gone, refused or changed meanwhile say nothing here: the pass meets them.
+    The rewrite of one object as a dry run: an attempt as ``persist`` makes them.
 
     Args:
         structural: The schema that the server itself applies to what it is sent; None where it
             applies none.
 
-    Raises:
-        RunStoppedError: Admission changes an object, or does not take dry runs.
+    Attributes:
+        is_answered: Whether the server has said what it would store.
+        refused_by: The webhook that takes no dry runs, if that is why nothing was said.
+        size_bytes: Of the object as read; None if it was not read or cannot be measured.
+        error: What the last attempt failed with.
     """
-    sizes = []
-    for key in spread(keys):
+
+    def __init__(
+        self, objects: Objects, resource: Resource, key: ObjectKey, structural: Structural | None
+    ) -> None:
+        self.key = key
+        self.is_answered = False
+        self.refused_by = ""
+        self.size_bytes: int | None = None
+        self.error: ClusterError | None = None
+        self._objects = objects
+        self._resource = resource
+        self._structural = structural
+
+    async def attempt(self) -> Fate:
+        """
+        Read the object, and try to rewrite it.
+
+        Raises:
+            RunStoppedError: Admission changes it.
+        """
+        self.error = None
         try:
-            before = await objects.get_object(resource, key)
-            sizes += _sizes_of(before)
-            uid, resource_version = identity_of(before)
-            after = await objects.try_rewrite(
-                resource, key, uid=uid, resource_version=resource_version
-            )
-        except RejectedError as error:
-            if error.status == BAD_REQUEST:
-                raise RunStoppedError(
-                    Reason.ADMISSION_MUTATES,
-                    f"a rewrite of {key} cannot be tried as a dry run (400 {error.reason}):"
-                    " an admission webhook may not support it, so what it changes is not known",
-                ) from error
-            continue
-        except ClusterError:
-            continue
-        changed = differences(_comparable(_as_sent(before, structural)), _comparable(after))
+            return await self._try()
+        except ClusterError as error:
+            self.error = error
+            if isinstance(error, RejectedError):
+                refused = _NO_DRY_RUNS.search(error.detail)
+                self.refused_by = refused[1] if refused else ""
+            raise
+
+    def note(self, error: ClusterError, *, reads_again: bool) -> None:
+        """
+        Remember nothing: each attempt reads anew.
+        """
+
+    async def _try(self) -> Fate:
+        before = await self._objects.get_object(self._resource, self.key)
+        self.size_bytes = size_of(before)
+        seen = identity_of(before)
+        if not seen.is_whole:
+            return Failed(UNGUARDED)
+        after = await self._objects.try_rewrite(
+            self._resource, self.key, uid=seen.uid, resource_version=seen.resource_version
+        )
+        self.is_answered = True
+        changed = differences(_comparable(_as_sent(before, self._structural)), _comparable(after))
         if changed:
             raise RunStoppedError(
                 Reason.ADMISSION_MUTATES,
-                f"a rewrite of {key} that changes nothing would be changed by admission at"
-                f" {enumerated(render_path(path) for path in changed)}; nothing was rewritten",
+                f"a rewrite of {self.key} that changes nothing would be changed by admission at"
+                f" {enumerated(render_path(path) for path in changed)}",
             )
-    pacer.sampled(sizes)
+        return Unchanged()
 
 
-def spread(keys: Sequence[ObjectKey]) -> tuple[ObjectKey, ...]:
+def spread(keys: Sequence[ObjectKey], *, most: int) -> tuple[ObjectKey, ...]:
     """
-    Choose the first, the last and one in the middle.
+    Choose keys at even distances: the first, the middle and the last one before the others.
     """
-    if len(keys) <= SAMPLES:
-        return tuple(keys)
-    return keys[0], keys[len(keys) // 2], keys[-1]
+    count = min(most, len(keys))
+    if count <= 1:
+        return tuple(keys[:count])
+    even = [keys[(len(keys) - 1) * part // (count - 1)] for part in range(count)]
+    order = sorted(range(count), key=lambda part: part not in (0, count // 2, count - 1))
+    return tuple(even[part] for part in order)
 
 
 def differences(before: JSON, after: JSON) -> list[Path]:
@@ -101,12 +123,14 @@ def differences(before: JSON, after: JSON) -> list[Path]:
     return sorted(found)
 
 
-def _sizes_of(obj: dict[str, JSON]) -> list[int]:
+def size_of(obj: dict[str, JSON]) -> int | None:
+    """
+    Measure an object as it is sent, in bytes; None if it is nested too deeply.
+    """
     try:
-        return [len(orjson.dumps(obj))]
+        return len(orjson.dumps(obj))
     except orjson.JSONEncodeError:
-        # Nested too deeply to be measured; the others will do.
-        return []
+        return None
 
 
 def _as_sent(obj: dict[str, JSON], structural: Structural | None) -> dict[str, JSON]:

@@ -71,6 +71,21 @@ class StoredMetadata:
     managed_fields: tuple[JSON, ...] = field(default=(), hash=False)
 
 
+def metadata_of(obj: Mapping[str, JSON]) -> StoredMetadata:
+    """
+    Keep of a whole object what a metadata-only page says of it.
+    """
+    metadata = obj.get("metadata")
+    held = metadata if isinstance(metadata, dict) else {}
+    managed = held.get("managedFields")
+    return StoredMetadata(
+        key=key_of(obj),
+        uid=str(held.get("uid", "")),
+        resource_version=str(held.get("resourceVersion", "")),
+        managed_fields=tuple(managed) if isinstance(managed, list) else (),
+    )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetadataPage:
     """

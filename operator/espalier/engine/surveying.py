@@ -18,10 +18,10 @@ from espalier.engine.judging import Judge, without_values
 from espalier.engine.losing import Historian, Loss, Record, judge
 from espalier.engine.narrowing import Skipper
 from espalier.engine.paging import pages
-from espalier.engine.ports import Clock, ObjectKey, Objects, StoredMetadata, key_of
+from espalier.engine.ports import Clock, ObjectKey, Objects, key_of
 from espalier.engine.pruning import Pruner
 from espalier.engine.reading import VersionsReader
-from espalier.engine.rewriting import identity_of
+from espalier.engine.stored import metadata_of
 from espalier.errors import MalformedValueError
 from espalier.findings import FieldError
 from espalier.paths import JSON
@@ -237,7 +237,7 @@ class Surveyor:
         """
         self.objects += 1
         key = key_of(obj)
-        self._historian.add(_history_of(obj, key))
+        self._historian.add(metadata_of(obj))
         api_version = f"{self._definition.group}/{self._definition.storage.name}"
         if obj.get("apiVersion") != api_version:
             obj = {**obj, "apiVersion": api_version}
@@ -296,15 +296,3 @@ class Surveyor:
 
     def _count(self, kind: str, key: ObjectKey, paths: Iterable[str]) -> None:
         self._counters[kind].add(key, paths)
-
-
-def _history_of(obj: dict[str, JSON], key: ObjectKey) -> StoredMetadata:
-    identity = identity_of(obj)
-    metadata = obj.get("metadata")
-    managed = metadata.get("managedFields") if isinstance(metadata, dict) else None
-    return StoredMetadata(
-        key=key,
-        uid=identity.uid,
-        resource_version=identity.resource_version,
-        managed_fields=tuple(managed) if isinstance(managed, list) else (),
-    )

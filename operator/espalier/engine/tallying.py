@@ -65,6 +65,7 @@ class Tally:
         mistyped: Objects with values of the wrong type, which own pruning leaves alone.
         undecodable: Objects that the server itself cannot read, or where they are.
         skipped: Objects that were left alone since a GitOps controller manages them.
+        admission: What dry runs have not told, in sentences for people.
     """
 
     seen: int = 0
@@ -78,6 +79,7 @@ class Tally:
     mistyped: Offenders = field(default_factory=Offenders)
     skipped: Offenders = field(default_factory=Offenders)
     undecodable: tuple[str, ...] = ()
+    admission: str = ""
 
     @property
     def failed(self) -> int:

@@ -2,53 +2,127 @@
 What a pass does with its pages, for both kinds of definitions.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Sequence
+from typing import ClassVar, Generic, TypeVar
 
-from espalier import crd
-from espalier.engine.converting import ask_webhook, converts_by_webhook
 from espalier.engine.listing import MetadataListing, ObjectListing
 from espalier.engine.narrowing import Skipper
 from espalier.engine.owners import is_owned, names_owner
 from espalier.engine.pacing import Pacer, work_through
-from espalier.engine.passing import EVERYWHERE, Listener, go_through
-from espalier.engine.planning import Legacy, Plan, ServerPruned
-from espalier.engine.ports import MetadataPage, ObjectKey, ObjectPage, StoredMetadata, key_of
-from espalier.engine.removing import Removal, Remover
-from espalier.engine.rewriting import (
-    Failed,
-    Fate,
-    Gone,
-    Identity,
-    Rewrite,
-    Rewritten,
-    Unchanged,
-    persist,
+from espalier.engine.paging import Listing
+from espalier.engine.passing import (
+    EVERYWHERE,
+    Listener,
+    Page,
+    bring_into_form,
+    count,
+    go_through,
 )
+from espalier.engine.planning import Legacy, Plan
+from espalier.engine.ports import ObjectKey, StoredMetadata, key_of
+from espalier.engine.preflight import Preflight
+from espalier.engine.removing import Removal, Remover
+from espalier.engine.revisiting import read_again
+from espalier.engine.rewriting import Identity, Rewrite, persist
 from espalier.engine.settings import Ports, RunSettings
+from espalier.engine.stored import metadata_of
 from espalier.engine.tallying import Tally
-from espalier.errors import NotFoundError
 from espalier.paths import JSON
 
+ItemT = TypeVar("ItemT")
 
-class Rewriting:
+
+class Workload(ABC, Generic[ItemT]):
+    """
+    What both kinds have in common; see ``espalier.engine.passing.Work``.
+    """
+
+    lists_ahead: ClassVar[bool]
+
+    def __init__(self, planned: Plan, ports: Ports, settings: RunSettings, pacer: Pacer) -> None:
+        self.resource = planned.resource
+        self.namespaces = planned.policy.namespaces or EVERYWHERE
+        self._planned = planned
+        self._ports = ports
+        self._page_size = settings.page_size
+        self._pacer = pacer
+
+    @abstractmethod
+    def listing(self, namespace: str) -> Listing[Page[ItemT]]:
+        """
+        List one namespace, or all of them for an empty text.
+        """
+
+    @abstractmethod
+    def item_of(self, obj: dict[str, JSON]) -> ItemT:
+        """
+        Make an item of a whole object.
+        """
+
+    @abstractmethod
+    def key_of(self, item: ItemT) -> ObjectKey:
+        """
+        Name an item.
+        """
+
+    @abstractmethod
+    def is_owned(self, item: ItemT) -> bool:
+        """
+        Tell whether a GitOps controller manages fields of an object.
+        """
+
+    @abstractmethod
+    async def work_on(self, items: Sequence[ItemT], tally: Tally) -> None:
+        """
+        Bring objects into form, and count them.
+        """
+
+    def skipper(self) -> Skipper:
+        """
+        Make what gets a list past objects that the server cannot read.
+        """
+        return Skipper(self._ports.objects)
+
+    def is_skipped(self, item: ItemT) -> bool:
+        """
+        Tell whether an object is to be left alone.
+        """
+        return self._planned.policy.skips_owned and self.is_owned(item)
+
+    async def go(self, listener: Listener, *, start_token: str | None) -> Tally:
+        """
+        Do one pass.
+        """
+        preflight = Preflight(self._planned, self._ports, self._pacer)
+        return await go_through(
+            self, preflight, self._ports.clock, listener, start_token=start_token
+        )
+
+    async def try_again(self, keys: Sequence[ObjectKey], listener: Listener) -> Tally:
+        """
+        Do the same with some objects alone, by name, as many at a time as a page has.
+        """
+        tally = Tally()
+        preflight = Preflight(self._planned, self._ports, self._pacer)
+        for start in range(0, len(keys), self._page_size):
+            await listener.before_page()
+            some = keys[start : start + self._page_size]
+            found = await read_again(some, self.resource, self._ports, self._pacer, tally)
+            await bring_into_form(self, preflight, [self.item_of(obj) for obj in found], tally)
+            left = len(keys) - start - len(some)
+            await listener.after_page(tally, token=None, remaining=left)
+        return tally
+
+
+class Rewriting(Workload[StoredMetadata]):
     """
     The work where Espalier itself removes nothing.
 
     Pages are metadata only, and each object gets a patch that changes nothing.
     """
 
-    def __init__(self, planned: Plan, ports: Ports, settings: RunSettings, pacer: Pacer) -> None:
-        self.resource = planned.resource
-        self.lists_ahead = True
-        self.namespaces = planned.policy.namespaces or EVERYWHERE
-        self._skips_owned = planned.policy.skips_owned
-        self._definition = planned.definition
-        self._structural = None
-        if isinstance(planned, ServerPruned):
-            self._structural = crd.structural_of(planned.definition.storage)
-        self._ports = ports
-        self._settings = settings
-        self._pacer = pacer
+    lists_ahead = True
 
     def listing(self, namespace: str) -> MetadataListing:
         """
@@ -57,37 +131,32 @@ class Rewriting:
         return MetadataListing(
             objects=self._ports.objects,
             resource=self.resource,
-            page_size=self._settings.page_size,
+            page_size=self._page_size,
             namespace=namespace,
         )
 
-    def keys_of(self, page: MetadataPage) -> Sequence[ObjectKey]:
+    def item_of(self, obj: dict[str, JSON]) -> StoredMetadata:
         """
-        Name the objects of a page.
+        Keep of a whole object what a list of metadata would tell.
         """
-        return [metadata.key for metadata in page.objects if not self.is_skipped(metadata)]
+        return metadata_of(obj)
 
-    def skipper(self) -> Skipper:
+    def key_of(self, item: StoredMetadata) -> ObjectKey:
         """
-        Make what gets a list past objects that the server cannot read.
+        Name an object.
         """
-        return Skipper(self._ports.objects)
+        return item.key
 
-    async def before_writing(self, key: ObjectKey) -> None:
+    def is_owned(self, item: StoredMetadata) -> bool:
         """
-        Ask the conversion webhook, if there is one.
+        Tell whether a GitOps controller manages fields of an object.
         """
-        if converts_by_webhook(self._definition):
-            await ask_webhook(self._definition, self._ports.objects, key)
+        return names_owner(item.managed_fields)
 
-    async def work_on(self, page: MetadataPage, tally: Tally) -> None:
+    async def work_on(self, items: Sequence[StoredMetadata], tally: Tally) -> None:
         """
-        Rewrite the objects of a page.
+        Rewrite objects.
         """
-        for metadata in page.objects:
-            if self.is_skipped(metadata):
-                skip(tally, metadata.key)
-        wanted = [metadata for metadata in page.objects if not self.is_skipped(metadata)]
 
         async def rewrite(metadata: StoredMetadata) -> None:
             seen = Identity(metadata.uid, metadata.resource_version)
@@ -95,45 +164,16 @@ class Rewriting:
             fate = await persist(what, self._ports.clock, self._pacer)
             count(tally, metadata.key, fate)
 
-        await work_through(wanted, rewrite, workers=self._pacer.max_in_flight)
-
-    def is_skipped(self, metadata: StoredMetadata) -> bool:
-        """
-        Tell whether an object is to be left alone.
-        """
-        return self._skips_owned and names_owner(metadata.managed_fields)
-
-    async def try_again(self, keys: Sequence[ObjectKey]) -> Tally:
-        """
-        Work on some objects, by name.
-        """
-        tally = Tally()
-
-        async def rewrite(key: ObjectKey) -> None:
-            what = Rewrite(self._ports.objects, self.resource, key, None)
-            count(tally, key, await persist(what, self._ports.clock, self._pacer))
-
-        await work_through(keys, rewrite, workers=self._pacer.max_in_flight)
-        return tally
-
-    async def go(self, listener: Listener, *, start_token: str | None) -> Tally:
-        """
-        Do one pass.
-        """
-        return await go_through(
-            self,
-            self._ports,
-            self._pacer,
-            listener,
-            structural=self._structural,
-            start_token=start_token,
-        )
+        await work_through(items, rewrite, workers=self._pacer.max_in_flight)
 
 
-class Removing:
+class Removing(Workload[dict[str, JSON]]):
     """
     The work for a legacy definition: whole pages, an archive, and a PUT where something goes.
     """
+
+    # Its pages hold whole objects.
+    lists_ahead = False
 
     def __init__(
         self,
@@ -144,14 +184,7 @@ class Removing:
         *,
         check: Callable[[], Awaitable[object]],
     ) -> None:
-        self.resource = planned.resource
-        # Its pages hold whole objects.
-        self.lists_ahead = False
-        self.namespaces = planned.policy.namespaces or EVERYWHERE
-        self._skips_owned = planned.policy.skips_owned
-        self._ports = ports
-        self._settings = settings
-        self._pacer = pacer
+        super().__init__(planned, ports, settings, pacer)
         self.remover = Remover(planned, ports, check=check)
 
     def listing(self, namespace: str) -> ObjectListing:
@@ -161,46 +194,33 @@ class Removing:
         return ObjectListing(
             objects=self._ports.objects,
             resource=self.resource,
-            page_size=self._settings.page_size,
+            page_size=self._page_size,
             namespace=namespace,
         )
 
-    def keys_of(self, page: ObjectPage) -> Sequence[ObjectKey]:
+    def item_of(self, obj: dict[str, JSON]) -> dict[str, JSON]:
         """
-        Name the objects of a page.
+        Take a whole object as it is.
         """
-        return [key_of(obj) for obj in page.objects if not self.is_skipped(obj)]
+        return obj
 
-    def skipper(self) -> Skipper:
+    def key_of(self, item: dict[str, JSON]) -> ObjectKey:
         """
-        Make what gets a list past objects that the server cannot read.
+        Name an object.
         """
-        return Skipper(self._ports.objects)
+        return key_of(item)
 
-    async def before_writing(self, key: ObjectKey) -> None:
+    def is_owned(self, item: dict[str, JSON]) -> bool:
         """
-        Ask the conversion webhook, if there is one.
+        Tell whether a GitOps controller manages fields of an object.
         """
-        definition = self.remover.definition
-        if converts_by_webhook(definition):
-            await ask_webhook(definition, self._ports.objects, key)
+        return is_owned(item)
 
-    def is_skipped(self, obj: dict[str, JSON]) -> bool:
+    async def work_on(self, items: Sequence[dict[str, JSON]], tally: Tally) -> None:
         """
-        Tell whether an object is to be left alone.
+        Archive what is to go, then prune objects.
         """
-        return self._skips_owned and is_owned(obj)
-
-    async def work_on(self, page: ObjectPage, tally: Tally) -> None:
-        """
-        Archive what is to go, then prune the objects of a page.
-        """
-        removals = []
-        for obj in page.objects:
-            if self.is_skipped(obj):
-                skip(tally, key_of(obj))
-            else:
-                removals.append(Removal(self.remover, obj))
+        removals = [Removal(self.remover, obj) for obj in items]
         await self.remover.archive_page(removals)
 
         async def remove(removal: Removal) -> None:
@@ -209,64 +229,3 @@ class Removing:
                 tally.mistyped.add(removal.key)
 
         await work_through(removals, remove, workers=self._pacer.max_in_flight)
-
-    async def try_again(self, keys: Sequence[ObjectKey]) -> Tally:
-        """
-        Work on some objects, by name.
-
-        Raises:
-            ClusterError: One of them cannot be read.
-        """
-        tally = Tally()
-        for key in keys:
-            try:
-                obj = await self._ports.objects.get_object(self.resource, key)
-            except NotFoundError as error:
-                if not error.is_object:
-                    raise
-                count(tally, key, Gone())
-                continue
-            page = ObjectPage(
-                objects=[obj], continue_token=None, remaining=None, resource_version=""
-            )
-            await self.work_on(page, tally)
-        return tally
-
-    async def go(self, listener: Listener, *, start_token: str | None) -> Tally:
-        """
-        Do one pass.
-        """
-        return await go_through(
-            self,
-            self._ports,
-            self._pacer,
-            listener,
-            structural=None,
-            start_token=start_token,
-        )
-
-
-def skip(tally: Tally, key: ObjectKey) -> None:
-    """
-    Count an object that is left alone.
-    """
-    tally.seen += 1
-    tally.skipped.add(key)
-
-
-def count(tally: Tally, key: ObjectKey, fate: Fate) -> None:
-    """
-    Count what became of an object.
-    """
-    tally.seen += 1
-    match fate:
-        case Rewritten(is_pruned=is_pruned):
-            tally.rewritten += 1
-            tally.pruned += is_pruned
-        case Unchanged():
-            tally.unchanged += 1
-        case Gone():
-            tally.gone += 1
-        case Failed(cause=cause, is_forbidden=is_forbidden):
-            tally.fail(key, cause)
-            tally.forbidden += is_forbidden
