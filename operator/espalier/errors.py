@@ -21,8 +21,9 @@ The exceptions, as a tree. A class is here because some caller acts differently 
     │   ├── NotFoundError              404
     │   ├── ExpiredTokenError          410; carries the fresh token
     │   ├── ForbiddenError             403, 401; a person must grant something
+    │   ├── NamespaceGoneError         404, 403; what is to be written has no namespace to be in
     │   ├── UndecodableError           500; stored bytes that the server cannot read
-    │   └── RejectedError              every other 4xx: a retry cannot help
+    │   └── RejectedError              every other 4xx, and what admission denies: no retry helps
     ├── DefinitionChangedError         the CRD moved meanwhile; start over
     ├── RunStoppedError                a run must not go on; carries the condition's reason
     ├── ArchiveFullError               what would be removed cannot be archived
@@ -33,6 +34,7 @@ context manager, since its ``__traceback__`` cannot be set.
 """
 
 from dataclasses import dataclass, field
+from http import HTTPStatus
 
 from espalier.findings import FieldError, aggregate
 from espalier.paths import Path, render_path
@@ -259,6 +261,25 @@ class ForbiddenError(ClusterError):
     """
     A right is missing; a person must grant it.
     """
+
+
+@dataclass(unsafe_hash=True, kw_only=True)
+class NamespaceGoneError(ClusterError):
+    """
+    The namespace in which something is to be created does not exist, or is about to be deleted.
+
+    Attributes:
+        namespace: Its name.
+    """
+
+    namespace: str
+
+    @property
+    def is_terminating(self) -> bool:
+        """
+        Whether it is still there.
+        """
+        return self.status != HTTPStatus.NOT_FOUND
 
 
 @dataclass(unsafe_hash=True, kw_only=True)

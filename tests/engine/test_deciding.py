@@ -11,6 +11,7 @@ import pytest
 from espalier.engine import conditions, retrying
 from espalier.engine.calling import MAX_ATTEMPTS as MAX_CALLS
 from espalier.engine.calling import accompanied, patiently
+from espalier.engine.causes import cause_of, kind_of
 from espalier.engine.checkpointing import Progress, read_progress, render_progress
 from espalier.engine.losing import Record
 from espalier.engine.pacing import TRY_AGAIN_AFTER_SECONDS, Pacer, work_through
@@ -22,9 +23,10 @@ from espalier.engine.rewriting import (
     Gone,
     ReadAgain,
     Wait,
+    Why,
     after_failure,
 )
-from espalier.engine.tallying import MAX_CAUSES, OTHER_CAUSES, Tally, cause_of, describe_failures
+from espalier.engine.tallying import MAX_CAUSES, OTHER_CAUSES, Tally, describe_failures
 from espalier.errors import (
     ClusterError,
     ExpiredTokenError,
@@ -38,9 +40,17 @@ from tests.fakes.clock import FakeClock, play
 from tests.fakes.cluster import WIDGETS, busy, conflict, expired, rejected, widgets
 
 UNSERVED = NotFoundError(verb="patch", resource=WIDGETS, status=404, reason="NotFound")
+UNREACHABLE = TransientError(
+    verb="patch",
+    resource=WIDGETS,
+    status=500,
+    reason="InternalError",
+    detail='Internal error occurred: failed calling webhook "w.x": connection refused',
+)
 GONE = replace(UNSERVED, is_object=True)
 FORBIDDEN = ForbiddenError(verb="patch", resource=WIDGETS, status=403, reason="Forbidden")
-OTHER_UID = rejected('metadata.uid: Invalid value: "u": field is immutable')
+OTHER_UID = rejected("metadata.uid: Invalid value: field is immutable")
+REQUIRED = "422 Invalid, spec.x: Required value"
 
 
 @pytest.mark.parametrize(
@@ -50,18 +60,38 @@ OTHER_UID = rejected('metadata.uid: Invalid value: "u": field is immutable')
         (GONE, MAX_ATTEMPTS, Gone()),
         # Not the object is gone, but its resource is not served: nothing is known of the object.
         (UNSERVED, 1, Wait(0.5)),
-        (UNSERVED, MAX_ATTEMPTS, Failed("404 NotFound")),
+        (UNSERVED, MAX_ATTEMPTS, Failed("404 NotFound", "404 NotFound", Why.UNANSWERED)),
         (conflict(), 1, ReadAgain()),
-        (conflict(), MAX_ATTEMPTS, Failed("409 Conflict")),
+        (conflict(), MAX_ATTEMPTS, Failed("409 Conflict", "409 Conflict", Why.CONFLICT)),
         (OTHER_UID, 1, ReadAgain()),
-        (OTHER_UID, MAX_ATTEMPTS, Failed("422 Invalid, metadata.uid: Invalid value")),
-        (rejected("spec.x: Required value"), 1, Failed("422 Invalid, spec.x: Required value")),
-        (FORBIDDEN, 1, Failed("403 Forbidden", is_forbidden=True)),
+        (
+            OTHER_UID,
+            MAX_ATTEMPTS,
+            Failed(
+                "422 Invalid, metadata.uid: Invalid value: field is immutable",
+                "422 Invalid, metadata.uid: Invalid value",
+            ),
+        ),
+        (rejected("spec.x: Required value"), 1, Failed(REQUIRED, REQUIRED)),
+        (FORBIDDEN, 1, Failed("403 Forbidden", "403 Forbidden", Why.FORBIDDEN)),
         (busy(), 1, Wait(0.5)),
         (busy(), 3, Wait(2.0)),
         (busy(retry_after_seconds=7), 1, Wait(7)),
         (busy(retry_after_seconds=7000), 1, Wait(30)),
-        (busy(), MAX_ATTEMPTS, Failed("429 TooManyRequests")),
+        (
+            busy(),
+            MAX_ATTEMPTS,
+            Failed("429 TooManyRequests", "429 TooManyRequests", Why.UNANSWERED),
+        ),
+        (
+            UNREACHABLE,
+            MAX_ATTEMPTS,
+            Failed(
+                '500 InternalError, failed calling webhook "w.x": connection refused',
+                '500 InternalError, failed calling webhook "w.x"',
+                Why.UNREACHED,
+            ),
+        ),
     ],
 )
 def test_what_follows_a_failed_write(error: ClusterError, attempt: int, decision: object) -> None:
@@ -69,20 +99,43 @@ def test_what_follows_a_failed_write(error: ClusterError, attempt: int, decision
 
 
 @pytest.mark.parametrize(
-    ("error", "cause"),
+    ("error", "cause", "kind"),
     [
-        (rejected("", 'a.b[k]: Invalid value: "s3cret": no'), "422 Invalid, a.b[k]: Invalid value"),
         (
-            rejected('admission webhook "w.example.com" denied the request: s3cret', status=400),
+            rejected("", "a.b[k]: Invalid value: no", "a.b[l]: Invalid value: not at all"),
+            "422 Invalid, a.b[k]: Invalid value: no; a.b[l]: Invalid value: not at all",
+            "422 Invalid, a.b[*]: Invalid value",
+        ),
+        (
+            rejected('admission webhook "w.example.com" denied the request: not so', status=400),
+            '400 Invalid, denied by admission webhook "w.example.com": not so',
             '400 Invalid, denied by admission webhook "w.example.com"',
         ),
-        (rejected("s3cret is not good"), "422 Invalid"),
-        (TransientError(verb="get", resource=WIDGETS), "TransientError"),
-        (TransientError(verb="get", resource=WIDGETS, reason="timeout"), "timeout"),
+        (rejected("not good"), "422 Invalid: not good", "422 Invalid"),
+        (
+            TransientError(verb="get", resource=WIDGETS),
+            "TransientError",
+            "TransientError",
+        ),
+        (TransientError(verb="get", resource=WIDGETS, reason="timeout"), "timeout", "timeout"),
     ],
 )
-def test_a_cause_never_holds_a_value(error: ClusterError, cause: str) -> None:
-    assert cause_of(error) == cause
+def test_causes_have_words_and_are_grouped_without_them(
+    error: ClusterError, cause: str, kind: str
+) -> None:
+    assert (cause_of(error), kind_of(error)) == (cause, kind)
+
+
+def test_of_a_group_the_first_words_are_told() -> None:
+    tally = Tally()
+    for number in range(3):
+        tally.fail(ObjectKey("ns", f"o{number}"), f"denied: size is {number}", kind="denied")
+    tally.fail(ObjectKey("ns", "o3"), "409 Conflict", kind="409 Conflict")
+    assert describe_failures(tally.failures) == (
+        "3 objects: denied: size is 0, and the like (ns/o0, ns/o1, ns/o2);"
+        " 1 object: 409 Conflict (ns/o3)"
+    )
+    assert tally.failed_causes[ObjectKey("ns", "o2")] == "denied: size is 2"
 
 
 def test_failures_are_bounded() -> None:
@@ -299,6 +352,24 @@ def test_writes_are_bounded_by_bytes_and_by_number(
         return clock.monotonic_seconds()
 
     assert abs(play(story()) - seconds) < 0.1 * seconds
+
+
+def test_writes_that_change_nothing_and_refused_ones_are_bounded_too() -> None:
+    async def story() -> float:
+        clock = FakeClock()
+        pacer = Pacer(clock, max_in_flight=4, bytes_per_second=1, writes_per_second=10)
+
+        async def write(number: int) -> None:
+            async with pacer.turn():
+                if number % 2:
+                    pacer.refused()
+                else:
+                    pacer.succeeded(written=False)
+
+        await work_through(range(100), write, workers=pacer.max_in_flight)
+        return clock.monotonic_seconds()
+
+    assert abs(play(story()) - 10) < 1
 
 
 def test_never_more_turns_than_allowed() -> None:

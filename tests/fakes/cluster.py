@@ -628,7 +628,7 @@ class FakeCluster:
                 resource=str(key),
                 status=422,
                 reason="Invalid",
-                detail='metadata.uid: Invalid value: "x": field is immutable',
+                detail="metadata.uid: Invalid value: field is immutable",
             )
         return stored
 

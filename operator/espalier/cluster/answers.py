@@ -1,26 +1,28 @@
 """
 What an answer of the API server means, as one of our errors. Pure.
 
-The server's texts are handed on, but for the values that validation errors repeat: what stands in
-an object must not get into conditions, Events and logs by way of an error.
+The server's texts are handed on, but for the values that they repeat: what stands in an object must
+not get into conditions, Events and logs by way of an error.
 """
 
-import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
+from typing import TypedDict
 
 import msgspec
 
+from espalier.cluster.redacting import on_one_line, shortened, without_values
 from espalier.errors import (
     ClusterError,
     ConflictError,
     ConversionError,
     ExpiredTokenError,
     ForbiddenError,
+    NamespaceGoneError,
     NotFoundError,
     RejectedError,
     TransientError,
@@ -41,8 +43,15 @@ _UNDECODABLE = re.compile(
     r"|request to convert CR from an invalid group/version"
 )
 _CONVERSION = "conversion webhook for "
-_VALUE_INTRODUCTION = re.compile(r"\b(?:Invalid|Unsupported|Duplicate) value: ")
-_GO_STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
+# An answer of admission's own, whatever status it chose: from the text's very beginning, so that
+# nothing that merely stands in an object is taken for one.
+_DENIAL = re.compile(
+    r"(?:[^\s\"]{1,512}(?: \"[^\"\s]{1,253}\")? is forbidden: )?"
+    r"(?:admission webhook \"[^\"\s]{1,253}\" denied the request"
+    r"|ValidatingAdmissionPolicy '[^'\s]{1,253}'(?: with binding '[^'\s]{1,253}')? denied request)"
+)
+_NAMESPACE_TERMINATING = "NamespaceTerminating"
+_TERMINATING = re.compile(r"namespace (\S{1,63}) is being terminated")
 
 
 class _Cause(msgspec.Struct):
@@ -53,6 +62,7 @@ class _Cause(msgspec.Struct):
 
 class _Details(msgspec.Struct, rename="camel"):
     name: str = ""
+    kind: str = ""
     causes: list[_Cause] | None = None
     retry_after_seconds: float = 0
 
@@ -97,6 +107,17 @@ class Attempt:
     resource: str
 
 
+class _Facts(TypedDict):
+    """
+    What all errors have.
+    """
+
+    verb: str
+    resource: str
+    reason: str
+    detail: str
+
+
 def read_status(body: bytes) -> Status:
     """
     Read a Status object; an empty one, if the body is anything else.
@@ -126,12 +147,27 @@ def error_of(
     """
     said = read_status(body)
     code = status or said.code
-    facts = {
+    facts: _Facts = {
         "verb": attempt.verb,
         "resource": attempt.resource,
         "reason": said.reason or _phrase(code),
-        "detail": _cut(_speakable(said)),
+        "detail": _speakable(said),
     }
+    namespace = _namespace_gone(code, said)
+    if namespace:
+        return NamespaceGoneError(**facts, status=code, namespace=namespace)
+    # Admission chooses any status for what it denies; one of them asks to come again later.
+    is_denied = code != HTTPStatus.TOO_MANY_REQUESTS and _DENIAL.match(said.message) is not None
+    special = None if is_denied else _special(code, said, facts, retry_after_seconds)
+    return special or RejectedError(**facts, status=code, causes=tuple(_texts(said.causes)))
+
+
+def _special(
+    code: int, said: Status, facts: _Facts, retry_after_seconds: float | None
+) -> ClusterError | None:
+    """
+    Make the error of an answer that callers tell from a plain refusal; None of such a one.
+    """
     if code == HTTPStatus.GONE or said.reason in {"Expired", "Gone"}:
         token = said.metadata.continue_token if said.metadata else ""
         return ExpiredTokenError(**facts, status=code, fresh_token=token or None)
@@ -144,12 +180,12 @@ def error_of(
     if code >= HTTPStatus.INTERNAL_SERVER_ERROR and _CONVERSION in said.message:
         return ConversionError(**facts, status=code, retry_after_seconds=retry_after_seconds)
     if _is_undecodable(code, said):
-        return UndecodableError(**facts, status=code, keys=_storage_keys(attempt, said))
+        return UndecodableError(**facts, status=code, keys=_storage_keys(facts["resource"], said))
     if code in _TRANSIENT or (code >= HTTPStatus.INTERNAL_SERVER_ERROR and code not in _LASTING):
         if retry_after_seconds is None and said.details and said.details.retry_after_seconds > 0:
             retry_after_seconds = said.details.retry_after_seconds
         return TransientError(**facts, status=code, retry_after_seconds=retry_after_seconds)
-    return RejectedError(**facts, status=code, causes=tuple(_texts(said.causes)))
+    return None
 
 
 _NAMED: Mapping[int, type[ForbiddenError | ConflictError]] = {
@@ -208,21 +244,38 @@ def _is_undecodable(code: int, said: Status) -> bool:
     )
 
 
-def _storage_keys(attempt: Attempt, said: Status) -> tuple[str, ...]:
+def _storage_keys(resource: str, said: Status) -> tuple[str, ...]:
     named = [cause.field for cause in said.causes if cause.field.startswith("/")]
     named += _STORAGE_KEY.findall(said.message)
     # Lists name them with the server's prefix (--etcd-prefix), single reads without it.
-    plural, _, group = attempt.resource.partition(" ")[0].partition(".")
+    plural, _, group = resource.partition(" ")[0].partition(".")
     root = f"/{group}/{plural}/"
     return tuple(dict.fromkeys(key[max(0, key.find(root)) :] for key in named))
 
 
+def _namespace_gone(code: int, said: Status) -> str:
+    """
+    Name the namespace that is missing, or that is about to be deleted.
+    """
+    if said.details is None:
+        return ""
+    if code == HTTPStatus.NOT_FOUND and said.details.kind == "namespaces":
+        return said.details.name
+    for cause in said.causes:
+        if cause.reason == _NAMESPACE_TERMINATING:
+            found = _TERMINATING.search(cause.message)
+            return found[1] if found else ""
+    return ""
+
+
 def _speakable(said: Status) -> str:
-    if said.reason != "Invalid":
-        return said.message
+    if said.reason != "Invalid" or _DENIAL.match(said.message):
+        return _clean(said.message)
     subject = said.message.partition(" is invalid")[0] if " is invalid" in said.message else ""
     texts = list(_texts(said.causes))
-    return f"{subject} is invalid: {'; '.join(texts)}" if subject else "; ".join(texts)
+    return _cut(
+        f"{on_one_line(subject)} is invalid: {'; '.join(texts)}" if subject else "; ".join(texts)
+    )
 
 
 def _texts(causes: Iterable[_Cause]) -> Iterable[str]:
@@ -230,35 +283,13 @@ def _texts(causes: Iterable[_Cause]) -> Iterable[str]:
         if index == _MAX_CAUSES:
             yield "..."
             return
-        text = _without_value(cause.message) or cause.reason
-        yield _cut(f"{cause.field}: {text}" if cause.field else text)
+        text = _clean(cause.message) or cause.reason
+        yield _cut(f"{on_one_line(cause.field)}: {text}" if cause.field else text)
 
 
-def _without_value(message: str) -> str:
-    """
-    Take the value out of a field error: ``Invalid value: "x": too long``.
-
-    Returns:
-        The text without it; only its kind where the value's end cannot be told.
-    """
-    introduction = _VALUE_INTRODUCTION.search(message)
-    if introduction is None:
-        return message
-    head, rest = message[: introduction.end() - 2], message[introduction.end() :]
-    string = _GO_STRING.match(rest)
-    end = string.end() if string else _json_end(rest)
-    detail = rest[end:] if end is not None else ""
-    return f"{head}{detail}" if detail.startswith(": ") else head
-
-
-def _json_end(text: str) -> int | None:
-    try:
-        return json.JSONDecoder().raw_decode(text)[1]
-    except (ValueError, RecursionError):
-        return None
+def _clean(text: str) -> str:
+    return _cut(on_one_line(without_values(text)))
 
 
 def _cut(text: str) -> str:
-    if len(text) <= _MAX_DETAIL_CHARACTERS:
-        return text
-    return text[: _MAX_DETAIL_CHARACTERS - 3] + "..."
+    return shortened(text, _MAX_DETAIL_CHARACTERS)

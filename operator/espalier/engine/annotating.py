@@ -10,12 +10,12 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from espalier.engine.causes import cause_of
 from espalier.engine.counting import Counter, Counts
 from espalier.engine.pacing import Pacer, work_through
 from espalier.engine.policies import PREFIX
 from espalier.engine.ports import ObjectKey, Objects, Resource
 from espalier.engine.rewriting import Identity, identity_of
-from espalier.engine.tallying import cause_of
 from espalier.errors import ClusterError, ConflictError, NotFoundError, TransientError
 from espalier.findings import FieldError
 from espalier.paths import JSON, render_path

@@ -6,9 +6,10 @@ when it says so, when it does not answer, or when it answers much more slowly th
 back to just below where that was at once, and further only after a while: a server that takes so
 many at a time and no more would otherwise be overrun again within milliseconds, and each time it
 asks for a pause of a second.
-The rates bound what etcd must keep: it holds every revision until it compacts, five minutes' worth.
-Only writes that changed something count towards them, once they are done; what the writes under
-way add is bounded by their number.
+The bytes a second bound what etcd must keep: it holds every revision until it compacts, five
+minutes' worth; so only writes that changed something count. The writes a second bound what the
+server and admission have to do, so all that were sent count. Either is charged once the write is
+done; what the writes under way add is bounded by their number.
 """
 
 import asyncio
@@ -59,7 +60,7 @@ class Pacer:
         self._writes_per_second = writes_per_second
         self._limit = min(FIRST_IN_FLIGHT, max_in_flight)
         self._in_flight = 0
-        self._successes = 0
+        self._successes = self._all_successes = 0
         self._round_seconds = 0.0
         self._best_seconds = float("inf")
         self._halved_at_seconds = float("-inf")
@@ -83,6 +84,13 @@ class Pacer:
         How many turns there may ever be at a time.
         """
         return self._max_in_flight
+
+    @property
+    def successes(self) -> int:
+        """
+        How many writes have come to a good end.
+        """
+        return self._all_successes
 
     def turn(self) -> "Turn":
         """
@@ -129,11 +137,17 @@ class Pacer:
         """
         Take note of an answer; ``written`` if it means a new revision in etcd.
         """
+        self._all_successes += 1
         self._successes += 1
         if self._successes >= self._limit:
             self._end_round()
-        if written:
-            self._charge()
+        self._charge(written=written)
+
+    def refused(self) -> None:
+        """
+        Take note of a write that was sent, and not carried out.
+        """
+        self._charge(written=False)
 
     def struggled(self, error: TransientError) -> None:
         """
@@ -191,8 +205,8 @@ class Pacer:
         self._successes, self._round_seconds = 0, 0.0
         self._limit = max(self._limit // 2, 1)
 
-    def _charge(self) -> None:
-        cost_seconds = self._object_bytes / self._bytes_per_second
+    def _charge(self, *, written: bool) -> None:
+        cost_seconds = self._object_bytes / self._bytes_per_second if written else 0.0
         if self._writes_per_second is not None:
             cost_seconds = max(cost_seconds, 1 / self._writes_per_second)
         # What was not used is not saved up: a burst later would break the bound.

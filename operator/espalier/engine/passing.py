@@ -9,6 +9,7 @@ from contextlib import aclosing
 from typing import Protocol, TypeVar
 
 from espalier.engine.narrowing import Skipper
+from espalier.engine.outages import count_failure
 from espalier.engine.paging import Listing, pages
 from espalier.engine.ports import Clock, ObjectKey, Resource
 from espalier.engine.preflight import Preflight
@@ -225,6 +226,9 @@ async def bring_into_form(
 def count(tally: Tally, key: ObjectKey, fate: Fate) -> None:
     """
     Count what became of an object.
+
+    Raises:
+        RunStoppedError: None can be written any more.
     """
     tally.seen += 1
     match fate:
@@ -235,6 +239,7 @@ def count(tally: Tally, key: ObjectKey, fate: Fate) -> None:
             tally.unchanged += 1
         case Gone():
             tally.gone += 1
-        case Failed(cause=cause, is_forbidden=is_forbidden):
-            tally.fail(key, cause)
-            tally.forbidden += is_forbidden
+        case Failed():
+            count_failure(tally, key, fate)
+            return
+    tally.outage = 0

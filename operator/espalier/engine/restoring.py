@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from espalier import crd, schema
 from espalier.crd import Definition
+from espalier.engine.causes import cause_of
 from espalier.engine.inverting import (
     MISSING,
     Addition,
@@ -29,7 +30,6 @@ from espalier.engine.ports import ArchiveEntry, Clock, ObjectKey, Objects
 from espalier.engine.pruning import Pruner
 from espalier.engine.retrying import call_pause_seconds
 from espalier.engine.rewriting import identity_of
-from espalier.engine.tallying import cause_of
 from espalier.errors import ClusterError, ConflictError, NotFoundError, TransientError
 from espalier.paths import JSON, Path, render_pointer
 from espalier.schema import Profile

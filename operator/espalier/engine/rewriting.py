@@ -5,12 +5,13 @@ An object is done when such a patch was answered with the resource version uncha
 gone. A changed one says that the stored bytes were not right, and are now; the next pass proves it.
 """
 
+import enum
 from typing import NamedTuple, Protocol, TypeAlias
 
+from espalier.engine.causes import cause_of, kind_of, unreached_webhook
 from espalier.engine.pacing import Pacer
 from espalier.engine.ports import Clock, ObjectKey, Objects, Resource
 from espalier.engine.retrying import call_pause_seconds, jittered_seconds
-from espalier.engine.tallying import cause_of
 from espalier.errors import (
     ClusterError,
     ConflictError,
@@ -55,17 +56,46 @@ class Gone(NamedTuple):
     """
 
 
+class Why(enum.Enum):
+    """
+    What kind of failure it is, as far as somebody acts on it.
+
+    Attributes:
+        REJECTED: The server, or admission, does not want this object to be so.
+        FORBIDDEN: A right may be missing, and then for all objects.
+        CONFLICT: Somebody else has written the object before each try.
+        UNANSWERED: The server is busy, or not able to do it now.
+        UNREACHED: An admission webhook could not be called, which the server cannot do without.
+    """
+
+    REJECTED = enum.auto()
+    FORBIDDEN = enum.auto()
+    CONFLICT = enum.auto()
+    UNANSWERED = enum.auto()
+    UNREACHED = enum.auto()
+
+
 class Failed(NamedTuple):
     """
     The object was left as it is.
 
     Attributes:
         cause: Without any value of the object.
-        is_forbidden: Whether a right may be missing, and then for all objects.
+        kind: What causes are grouped by; empty if by the cause itself.
+        is_alone: Other objects were written meanwhile, or nothing had to be written to them.
     """
 
     cause: str
-    is_forbidden: bool = False
+    kind: str = ""
+    why: Why = Why.REJECTED
+    is_alone: bool = True
+
+    @property
+    def is_forbidden(self) -> bool:
+        """
+        Whether a right may be missing.
+        """
+        return self.why is Why.FORBIDDEN
 
 
 Fate: TypeAlias = Rewritten | Unchanged | Gone | Failed
@@ -111,7 +141,7 @@ def after_failure(error: ClusterError, *, attempt: int) -> Gone | Wait | ReadAga
     if isinstance(error, NotFoundError) and error.is_object:
         return Gone()
     if attempt >= MAX_ATTEMPTS:
-        return Failed(cause_of(error), is_forbidden=isinstance(error, ForbiddenError))
+        return _failed(error)
     match error:
         case ConflictError():
             return ReadAgain()
@@ -123,7 +153,7 @@ def after_failure(error: ClusterError, *, attempt: int) -> Gone | Wait | ReadAga
             # One of several servers does not serve the resource yet, or not any more.
             return Wait(call_pause_seconds(attempt))
         case _:
-            return Failed(cause_of(error), is_forbidden=isinstance(error, ForbiddenError))
+            return _failed(error)
 
 
 def identity_of(obj: dict[str, JSON]) -> Identity:
@@ -167,7 +197,8 @@ async def persist(what: Attempt, clock: Clock, pacer: Pacer) -> Fate:
     Raises:
         ConversionError: The conversion webhook does not answer; no more must be written.
     """
-    attempt = 0
+    attempt = conflicts = 0
+    successes_before = pacer.successes
     while True:
         attempt += 1
         try:
@@ -176,20 +207,32 @@ async def persist(what: Attempt, clock: Clock, pacer: Pacer) -> Fate:
         except ConversionError:
             raise
         except ClusterError as error:
+            pacer.refused()
             if isinstance(error, TransientError):
                 pacer.struggled(error)
             decision = after_failure(error, attempt=attempt)
             match decision:
-                case Gone() | Failed():
+                case Gone():
                     return decision
+                case Failed():
+                    return decision._replace(is_alone=pacer.successes > successes_before)
                 case Wait(seconds):
                     what.note(error, reads_again=False)
                     await clock.sleep(jittered_seconds(seconds, str(what.key)))
                 case ReadAgain():
                     what.note(error, reads_again=True)
+                    await _give_way(what.key, conflicts, clock)
+                    conflicts += 1
         else:
             pacer.succeeded(written=isinstance(fate, Rewritten))
             return fate
+
+
+async def _give_way(key: ObjectKey, conflicts_before: int, clock: Clock) -> None:
+    # The first conflict means that the list was old by then; more of them, that somebody writes
+    # the object all the time.
+    if conflicts_before:
+        await clock.sleep(jittered_seconds(call_pause_seconds(conflicts_before), str(key)))
 
 
 class Rewrite:
@@ -239,6 +282,19 @@ class Rewrite:
         self._is_stale = self._is_stale or reads_again
         self._conflicts += reads_again
         self._may_be_written = self._may_be_written or isinstance(error, TransientError)
+
+
+def _failed(error: ClusterError) -> Failed:
+    match error:
+        case ForbiddenError():
+            why = Why.FORBIDDEN
+        case ConflictError():
+            why = Why.CONFLICT
+        case TransientError() | NotFoundError():
+            why = Why.UNANSWERED if unreached_webhook(error) is None else Why.UNREACHED
+        case _:
+            why = Why.REJECTED
+    return Failed(cause_of(error), kind_of(error), why)
 
 
 def _is_another_object(error: RejectedError) -> bool:

@@ -3,9 +3,9 @@ Why a run ended: an error as a reason and a message for people.
 """
 
 from espalier.crd import Definition
+from espalier.engine.causes import cause_of
 from espalier.engine.conditions import Reason, forbidden_message
 from espalier.engine.planning import resource_of
-from espalier.engine.tallying import cause_of
 from espalier.errors import (
     ArchiveFullError,
     ClusterError,

@@ -1,0 +1,255 @@
+"""
+The server's words are handed on, and the values of objects are not.
+"""
+
+from typing import Any
+
+import orjson
+import pytest
+
+from espalier.cluster.answers import Attempt, error_of
+from espalier.cluster.redacting import without_values
+from espalier.engine.causes import cause_of
+from espalier.errors import (
+    ClusterError,
+    ConflictError,
+    NamespaceGoneError,
+    NotFoundError,
+    RejectedError,
+    TransientError,
+)
+from tests.cluster.scripted import status_of
+
+TRIED = Attempt(verb="patch", resource="widgets.example.com default/a")
+POLICY = (
+    "widgets.example.com \"a\" is forbidden: ValidatingAdmissionPolicy 'teams' with binding"
+    " 'all' denied request: "
+)
+WEBHOOK = 'admission webhook "w.example.com" denied the request'
+
+
+def answered(code: int, reason: str, message: str, *causes: dict[str, Any]) -> ClusterError:
+    details = {"name": "a", "group": "example.com", "kind": "widgets", "causes": [*causes]}
+    said = status_of(code, reason, message, details=details)
+    return error_of(TRIED, code, orjson.dumps(said))
+
+
+@pytest.mark.parametrize(
+    ("error", "cause"),
+    [
+        (
+            answered(
+                422,
+                "Invalid",
+                'Widget.example.com "a" is invalid: spec: Invalid value: "object": too many',
+                {
+                    "reason": "FieldValueInvalid",
+                    "message": 'Invalid value: "object": replicas must not exceed 5',
+                    "field": "spec",
+                },
+                {
+                    "reason": "FieldValueRequired",
+                    "message": "Required value",
+                    "field": "spec.x[3].y",
+                },
+            ),
+            (
+                "422 Invalid, spec: Invalid value: replicas must not exceed 5;"
+                " spec.x[3].y: Required value"
+            ),
+        ),
+        (
+            answered(422, "Invalid", f"{POLICY}team is bad", {"message": f"{POLICY}team is bad"}),
+            (
+                "422 Invalid, denied by ValidatingAdmissionPolicy 'teams' with binding 'all':"
+                " team is bad"
+            ),
+        ),
+        (
+            answered(403, "Forbidden", f"{POLICY}failed expression: object.spec.size < 3"),
+            (
+                "403 Forbidden, denied by ValidatingAdmissionPolicy 'teams' with binding 'all':"
+                " failed expression: object.spec.size < 3"
+            ),
+        ),
+        (
+            answered(400, "", f"{WEBHOOK}: team label is missing"),
+            '400 BadRequest, denied by admission webhook "w.example.com": team label is missing',
+        ),
+        (
+            answered(400, "", f"{WEBHOOK} without explanation"),
+            '400 BadRequest, denied by admission webhook "w.example.com" without explanation',
+        ),
+        (
+            answered(
+                422,
+                "Invalid",
+                f'{WEBHOOK}: Widget.example.com "a" is invalid: [spec.a: Invalid value: "hunter2":'
+                ' no words, spec.b: Invalid value: {"c":"hunter2"}: no objects]',
+                {"message": 'Invalid value: "hunter2": no words', "field": "spec.a"},
+            ),
+            (
+                '422 Invalid, denied by admission webhook "w.example.com": Widget.example.com "a" is'
+                " invalid: [spec.a: Invalid value: no words, spec.b: Invalid value: no objects]"
+            ),
+        ),
+        (
+            answered(403, "Forbidden", f'{WEBHOOK}: you must provide labels: {{"gatekeeper"}}'),
+            (
+                '403 Forbidden, denied by admission webhook "w.example.com":'
+                ' you must provide labels: {"gatekeeper"}'
+            ),
+        ),
+        (
+            answered(
+                500,
+                "InternalError",
+                'Internal error occurred: failed calling webhook "w.example.com": failed to call'
+                ' webhook: Post "https://w.ns.svc:443/?timeout=10s": dial tcp 10.0.0.1:443:'
+                " connect: connection refused",
+            ),
+            (
+                '500 InternalError, failed calling webhook "w.example.com": failed to call webhook:'
+                ' Post "https://w.ns.svc:443/?timeout=10s": dial tcp 10.0.0.1:443: connect:'
+                " connection refused"
+            ),
+        ),
+        (
+            answered(500, "", "etcdserver: mvcc: database space exceeded"),
+            "500 InternalServerError: etcdserver: mvcc: database space exceeded",
+        ),
+        (
+            answered(413, "RequestEntityTooLarge", "Request entity too large: limit is 3145728"),
+            "413 RequestEntityTooLarge: Request entity too large: limit is 3145728",
+        ),
+        (
+            answered(
+                403,
+                "Forbidden",
+                'widgets.example.com "a" is forbidden: User "jo" cannot patch resource "widgets"'
+                ' in API group "example.com" in the namespace "default"',
+            ),
+            (
+                '403 Forbidden: widgets.example.com "a" is forbidden: User "jo" cannot patch resource'
+                ' "widgets" in API group "example.com" in the namespace "default"'
+            ),
+        ),
+        (
+            answered(400, "BadRequest", 'strconv.ParseInt: parsing "hunter2": invalid syntax'),
+            '400 BadRequest: strconv.ParseInt: parsing "...": invalid syntax',
+        ),
+        (error_of(TRIED, 400, b"<html>hunter2</html>"), "400 BadRequest"),
+        (
+            answered(400, "BadRequest", "one\r\nlevel=error\x1b[31m two\u202e three\u2028four"),
+            "400 BadRequest: one level=error [31m two three four",
+        ),
+    ],
+)
+def test_a_cause_has_the_words_of_the_server(error: ClusterError, cause: str) -> None:
+    assert cause_of(error) == cause
+    assert "hunter2" not in f"{error} {getattr(error, 'causes', ())}"
+
+
+def test_causes_are_bounded() -> None:
+    causes = [
+        {"reason": "FieldValueInvalid", "message": f"Required value: {'x' * 999}", "field": f"f{n}"}
+        for n in range(50)
+    ]
+    assert len(cause_of(answered(422, "Invalid", "", *causes))) < 500
+    assert len(cause_of(answered(400, "", f"{WEBHOOK}: {'x' * 9999}"))) < 300
+    assert len(cause_of(answered(500, "", "x" * 9999))) < 300
+
+
+@pytest.mark.parametrize("code", [400, 401, 403, 404, 409, 410, 422, 500, 503])
+def test_what_admission_denies_is_no_other_error_whatever_its_status(code: int) -> None:
+    assert type(answered(code, "", f"{WEBHOOK}: no")) is RejectedError
+    assert type(answered(code, "", f"{POLICY}no")) is RejectedError
+
+
+@pytest.mark.parametrize(
+    ("code", "reason", "message", "expected"),
+    [
+        (429, "TooManyRequests", f"{WEBHOOK}: later", TransientError),
+        (409, "Conflict", f"it says: {WEBHOOK}", ConflictError),
+        (404, "NotFound", f'widgets "a" not found, but {POLICY}', NotFoundError),
+    ],
+)
+def test_what_is_no_denial_is_not_taken_for_one(
+    code: int, reason: str, message: str, expected: type[ClusterError]
+) -> None:
+    assert type(answered(code, reason, message)) is expected
+
+
+@pytest.mark.parametrize(
+    ("body", "is_terminating"),
+    [
+        (
+            status_of(
+                404,
+                "NotFound",
+                'namespaces "tools" not found',
+                details={"name": "tools", "kind": "namespaces"},
+            ),
+            False,
+        ),
+        (
+            status_of(
+                403,
+                "Forbidden",
+                'leases.coordination.k8s.io "x" is forbidden: unable to create new content in'
+                " namespace tools because it is being terminated",
+                details={
+                    "name": "x",
+                    "kind": "leases",
+                    "causes": [
+                        {
+                            "reason": "NamespaceTerminating",
+                            "message": "namespace tools is being terminated",
+                            "field": "metadata.namespace",
+                        }
+                    ],
+                },
+            ),
+            True,
+        ),
+    ],
+)
+def test_a_namespace_that_is_gone_or_going_is_named(
+    body: dict[str, Any], *, is_terminating: bool
+) -> None:
+    error = error_of(TRIED, body["code"], orjson.dumps(body))
+    assert isinstance(error, NamespaceGoneError)
+    assert (error.namespace, error.is_terminating) == ("tools", is_terminating)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("nothing of the kind", "nothing of the kind"),
+        (
+            'a: Invalid value: "x": b, c: Invalid value: 1e+06: d',
+            "a: Invalid value: b, c: Invalid value: d",
+        ),
+        (
+            "a: Invalid value: -1.5: b; c: Duplicate value: null]",
+            "a: Invalid value: b; c: Duplicate value]",
+        ),
+        ("a: Invalid value: 10.0.0.1: no", "a: Invalid value: no"),
+        ("a: Invalid value: 1 week: no", "a: Invalid value"),
+        ('a: Invalid value: []interface {}{"x"}: no', "a: Invalid value"),
+        ('a: Invalid value: "x', "a: Invalid value"),
+        ('a: Not found: "x"', "a: Not found"),
+        ("a page: Not found: look elsewhere", "a page: Not found: look elsewhere"),
+        ('size must be small (got "x")', 'size must be small (got "...")'),
+        ('Value "x" of y is taken', 'Value "..." of y is taken'),
+        ('refused {"kind":"Widget","spec":{"x":1}} for now', "refused ... for now"),
+        ('refused {"kind":"Widget","spec', "refused ..."),
+        ("refused map[kind:Widget spec:map[x:[1 2]]] for now", "refused ... for now"),
+        ("refused map[kind:Widget spec:map[x", "refused ..."),
+        ("refused map[a:b}", "refused ..."),
+        ('{"' * 5, '{"' * 5),
+        ("Invalid value: " + "[" * 100_000, "Invalid value"),
+    ],
+)
+def test_what_is_taken_out_of_a_text(text: str, expected: str) -> None:
+    assert without_values(text) == expected
