@@ -16,6 +16,9 @@ from espalier.paths import JSON
 
 FORMAT = 1
 
+REWRITE, VERIFY = "rewrite", "verify"
+"""The phases of a run."""
+
 SAVE_EVERY_SECONDS = 3.0
 """How much work may have to be done again after a kill."""
 
@@ -32,6 +35,7 @@ class Progress:
         token: Where the rewrite pass goes on; empty at its start. A verify pass starts anew.
         seen: How many objects the rewrite pass has seen up to the token.
         failed: The objects that failed in the last pass, or the first of them.
+        failed_total: How many failed, though not all are kept by name.
         proved_generation: For which generation the run for this key was proved; 0 if for none.
         proved_objects: How many objects its last pass has seen.
         record: What was known at the last proof, and since; without one, what is known since the
@@ -44,6 +48,7 @@ class Progress:
     token: str = ""
     seen: int = 0
     failed: tuple[ObjectKey, ...] = ()
+    failed_total: int = 0
     proved_generation: int = 0
     proved_objects: int = 0
     record: Record | None = None
@@ -57,26 +62,60 @@ class Progress:
         return Progress(key=key, generation=generation, record=self.record)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checkpoint:
+    """
+    All that is kept of one definition.
+
+    Attributes:
+        whole: Of runs on all objects; it has the record, whatever wrote objects last.
+        restricted: Of the last run on the objects of some namespaces; None if there was none.
+    """
+
+    whole: Progress
+    restricted: Progress | None = None
+
+
 class Ledger:
     """
     Holds the progress of one run, and saves it.
+
+    A run that is restricted to namespaces leaves alone what is known of whole ones.
     """
 
     def __init__(
-        self, checkpoints: Checkpoints, clock: Clock, definition: Definition, progress: Progress
+        self,
+        checkpoints: Checkpoints,
+        clock: Clock,
+        definition: Definition,
+        *,
+        whole: Progress,
+        restricted: Progress | None,
+        is_restricted: bool,
     ) -> None:
         self._checkpoints = checkpoints
         self._clock = clock
         self._definition = definition
+        self._whole = whole
+        self._restricted = restricted
+        self._is_restricted = is_restricted
         self._saved_at_seconds = float("-inf")
-        self.progress = progress
+
+    @property
+    def progress(self) -> Progress:
+        """
+        How far the run is.
+        """
+        if self._restricted is None or not self._is_restricted:
+            return self._whole
+        return replace(self._restricted, record=self._whole.record)
 
     async def save(self, progress: Progress) -> None:
         """
         Take over new progress; it is durable on return.
         """
-        self.progress = progress
-        document = render_progress(progress)
+        self._take_over(progress)
+        document = render_checkpoint(Checkpoint(whole=self._whole, restricted=self._restricted))
         await patiently(lambda: self._checkpoints.save(self._definition, document), self._clock)
         self._saved_at_seconds = self._clock.monotonic_seconds()
 
@@ -84,43 +123,102 @@ class Ledger:
         """
         Take over new progress, and save it if that was not done lately.
         """
-        self.progress = progress
+        self._take_over(progress)
         if self._clock.monotonic_seconds() - self._saved_at_seconds >= SAVE_EVERY_SECONDS:
             await self.save(progress)
 
+    def _take_over(self, progress: Progress) -> None:
+        if self._is_restricted:
+            self._restricted = replace(progress, record=None)
+        else:
+            self._whole = progress
+
 
 async def open_ledger(
-    checkpoints: Checkpoints, clock: Clock, definition: Definition, *, key: str
+    checkpoints: Checkpoints,
+    clock: Clock,
+    definition: Definition,
+    *,
+    key: str,
+    is_restricted: bool,
 ) -> Ledger:
     """
     Load what is known of a definition, and begin or go on with the work for a key.
 
     What the definition specifies is added to the record.
 
+    Args:
+        is_restricted: The run is on the objects of some namespaces alone.
+
     Raises:
         NoStorageVersionError: Not exactly one version is marked.
         SchemaParseError: Its schema cannot be read.
     """
-    document = await patiently(lambda: checkpoints.load(definition), clock)
-    found = read_progress(document)
-    if found is None:
-        found = Progress(key=key, generation=definition.generation)
-    progress = found.for_key(key, generation=definition.generation)
-    record = (found.record or Record()).with_definition(
-        definition, is_next=definition.generation - found.generation in (0, 1)
+    generation = definition.generation
+    found = await load_checkpoint(checkpoints, clock, definition)
+    # Of no run at all, unless this one is on all objects.
+    whole = found.whole if found else Progress(key="", generation=generation)
+    record = (whole.record or Record()).with_definition(
+        definition, is_next=generation - whole.generation in (0, 1)
     )
-    progress = replace(progress, record=record)
-    ledger = Ledger(checkpoints, clock, definition, progress)
-    if document is None or progress != found:
+    whole = replace(whole, generation=generation, record=record)
+    restricted = found.restricted if found else None
+    if is_restricted:
+        begun = restricted or Progress(key=key, generation=generation)
+        restricted = begun.for_key(key, generation=generation)
+    else:
+        whole = whole.for_key(key, generation=generation)
+    ledger = Ledger(
+        checkpoints,
+        clock,
+        definition,
+        whole=whole,
+        restricted=restricted,
+        is_restricted=is_restricted,
+    )
+    if found != Checkpoint(whole=whole, restricted=restricted):
         # At once: an earlier proof does not hold any more, and objects may be written under this
         # schema from now on, whatever becomes of this run.
-        await ledger.save(progress)
+        await ledger.save(ledger.progress)
     return ledger
+
+
+async def load_checkpoint(
+    checkpoints: Checkpoints, clock: Clock, definition: Definition
+) -> Checkpoint | None:
+    """
+    Load what is known of a definition; None if nothing is, or if it is not of our form.
+    """
+    return read_checkpoint(await patiently(lambda: checkpoints.load(definition), clock))
+
+
+def read_checkpoint(document: Mapping[str, JSON] | None) -> Checkpoint | None:
+    """
+    Read a document; None if there is none, or if it is not of our form.
+    """
+    whole = read_progress(document)
+    if document is None or whole is None:
+        return None
+    restricted = document.get("restricted")
+    return Checkpoint(
+        whole=whole,
+        restricted=read_progress(restricted) if isinstance(restricted, dict) else None,
+    )
+
+
+def render_checkpoint(checkpoint: Checkpoint) -> dict[str, JSON]:
+    """
+    Make the document.
+    """
+    restricted: JSON = None
+    if checkpoint.restricted is not None:
+        restricted = render_progress(checkpoint.restricted)
+    return {**render_progress(checkpoint.whole), "restricted": restricted}
 
 
 def read_progress(document: Mapping[str, JSON] | None) -> Progress | None:
     """
-    Read a checkpoint's document; None if there is none, or if it is not of our form.
+    Read the progress of whole runs; None if there is none, or if it is not of our form.
     """
     if document is None or document.get("format") != FORMAT:
         return None
@@ -134,13 +232,15 @@ def read_progress(document: Mapping[str, JSON] | None) -> Progress | None:
         return None
     key, phase, token = (str(text) for text in texts)
     generation, seen, proved_generation, proved_objects = (int(str(n)) for n in numbers)
+    failed = _read_keys(document.get("failed"))
     return Progress(
         key=key,
         generation=generation,
         phase=phase,
         token=token,
         seen=seen,
-        failed=_read_keys(document.get("failed")),
+        failed=failed,
+        failed_total=_read_total(document.get("failedTotal"), failed),
         proved_generation=proved_generation,
         proved_objects=proved_objects,
         record=_read_record(document.get("record")),
@@ -149,7 +249,7 @@ def read_progress(document: Mapping[str, JSON] | None) -> Progress | None:
 
 def render_progress(progress: Progress) -> dict[str, JSON]:
     """
-    Make the checkpoint's document.
+    Make the document's part on the runs of one kind.
     """
     record: JSON = None
     if progress.record is not None:
@@ -165,6 +265,7 @@ def render_progress(progress: Progress) -> dict[str, JSON]:
         "token": progress.token,
         "seen": progress.seen,
         "failed": [[key.namespace, key.name] for key in progress.failed],
+        "failedTotal": progress.failed_total,
         "provedGeneration": progress.proved_generation,
         "provedObjects": progress.proved_objects,
         "record": record,
@@ -181,6 +282,11 @@ def _read_keys(value: JSON) -> tuple[ObjectKey, ...]:
             case _:
                 continue
     return tuple(keys)
+
+
+def _read_total(value: JSON, failed: tuple[ObjectKey, ...]) -> int:
+    # Earlier versions kept none.
+    return max(len(failed), value) if type(value) is int else len(failed)
 
 
 def _read_record(value: JSON) -> Record | None:

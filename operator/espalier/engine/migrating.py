@@ -9,19 +9,21 @@ that pass's first page, in all that matters, and under an optimistic lock.
 """
 
 import logging
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
 from espalier.crd import Definition
 from espalier.engine import conditions
 from espalier.engine.calling import patiently
-from espalier.engine.checkpointing import Ledger
+from espalier.engine.checkpointing import REWRITE, VERIFY, Ledger, Progress
 from espalier.engine.conditions import Reason, counted, enumerated
 from espalier.engine.converting import compare_versions, converts_by_webhook
+from espalier.engine.failing import failed_of, unnamed_words, with_failures
 from espalier.engine.guarding import Sentry
 from espalier.engine.losing import History, Record, record_of_proof
 from espalier.engine.planning import Plan, ServerPruned
-from espalier.engine.ports import Reporter
+from espalier.engine.ports import ObjectKey, Reporter
 from espalier.engine.proving import examine_all, prove_harmless
 from espalier.engine.restricting import restrictions_of
 from espalier.engine.retrying import call_pause_seconds
@@ -37,8 +39,6 @@ from espalier.errors import (
 )
 
 logger = logging.getLogger(__name__)
-
-REWRITE, VERIFY = "rewrite", "verify"
 
 MAX_VERIFY_PASSES = 5
 MAX_TRIM_ATTEMPTS = 10
@@ -85,7 +85,7 @@ class Migration:
         self._pacer = pacer_of(settings, ports.clock)
         self._what = ""
         self._note = ""
-        self._seen_before = 0
+        self._before = Progress(key=planned.key, generation=planned.definition.generation)
         self._settling_generation = 0
         self._settles_at_seconds = 0.0
 
@@ -100,11 +100,12 @@ class Migration:
             ClusterError: The API server cannot be reached, or refuses.
         """
         self._settle_from_now(self._planned.definition)
+        failed = failed_of(self._ledger.progress) if self._settings.only_failed else ()
         await check_rights(self._planned, self._ports)
         await self._see_no_other_migration()
         work, history = await self._prepare()
         if self._settings.only_failed:
-            return await self._try_failed(work)
+            return await self._try_failed(work, failed)
         if self._ledger.progress.phase != VERIFY:
             await self._rewrite_all(work)
         tally, before = await self._verify(work)
@@ -134,14 +135,14 @@ class Migration:
         """
         Save and tell how far the pass came; stop if rights went missing meanwhile.
         """
-        seen = self._seen_before + tally.seen
+        seen = self._before.seen + tally.seen
         progress = self._ledger.progress
         if progress.phase == REWRITE:
             # Of several lists one token does not tell which one it is of.
             goes_on = token is not None and not self._planned.policy.namespaces
-            await self._ledger.note(
-                replace(progress, token=token or "", seen=seen) if goes_on else progress
-            )
+            if goes_on:
+                progress = replace(progress, token=token or "", seen=seen)
+            await self._ledger.note(with_failures(progress, tally, before=self._before))
         total = seen + remaining if remaining is not None else (None if token else seen)
         logger.info(
             "Worked through a page of stored objects.",
@@ -200,16 +201,21 @@ class Migration:
     def _record_of(self, history: History) -> Record:
         return record_of_proof(self._planned.definition, history)
 
-    async def _try_failed(self, work: Rewriting | Removing) -> Migrated:
+    async def _try_failed(
+        self, work: Rewriting | Removing, failed: Sequence[ObjectKey]
+    ) -> Migrated:
         """
         Work on the objects that failed in the last pass alone.
         """
-        failed = self._ledger.progress.failed
+        progress = self._ledger.progress
+        unnamed = replace(progress, failed=(), failed_total=progress.failed_total - len(failed))
         self._what = "trying again what failed"
         tally = await work.try_again(failed, self)
-        await self._ledger.save(replace(self._ledger.progress, failed=tuple(tally.failed_keys)))
+        await self._ledger.save(with_failures(progress, tally, before=unnamed))
         if tally.failed:
             raise RunStoppedError(Reason.FAILED, _failure_words(tally))
+        if unnamed.failed_total:
+            raise RunStoppedError(Reason.FAILED, unnamed_words(unnamed.failed_total))
         return Migrated(self._planned.definition, tally, is_proved=False, note=self._note)
 
     async def _rewrite_all(self, work: Rewriting | Removing) -> None:
@@ -217,13 +223,13 @@ class Migration:
         if progress.phase != REWRITE:
             progress = replace(progress, phase=REWRITE, token="", seen=0)
             await self._ledger.save(progress)
-        self._seen_before = progress.seen
+        self._before = progress if progress.token else replace(progress, failed=(), failed_total=0)
         self._what = "rewriting"
         await self._tell(done=progress.seen, total=None)
         # What fails here is met again by the verify pass, which has the last word.
-        await work.go(self, start_token=progress.token or None)
-        await self._ledger.save(replace(self._ledger.progress, phase=VERIFY, token="", seen=0))
-        self._seen_before = 0
+        tally = await work.go(self, start_token=progress.token or None)
+        done = with_failures(self._ledger.progress, tally, before=self._before)
+        await self._ledger.save(replace(done, phase=VERIFY, token="", seen=0))
 
     def _settle_from_now(self, definition: Definition) -> None:
         # What another process has waited does not count: clocks of machines differ, and nobody
@@ -265,16 +271,17 @@ class Migration:
             The counts of that pass, and the definition as read before its first page.
         """
         rewritten = 0
+        self._before = replace(self._before, seen=0, failed=(), failed_total=0)
         for number in range(1, MAX_VERIFY_PASSES + 1):
             self._what = f"verifying (pass {number})"
             before = await self._settle()
             await self._tell(done=0, total=None)
             tally = await work.go(self, start_token=None)
+            if tally.failed or self._ledger.progress.failed_total:
+                done = with_failures(self._ledger.progress, tally, before=self._before)
+                await self._ledger.save(done)
             if tally.undecodable:
                 raise RunStoppedError(Reason.UNDECODABLE, _undecodable_words(tally))
-            if tally.failed or self._ledger.progress.failed:
-                failed = tuple(tally.failed_keys)
-                await self._ledger.save(replace(self._ledger.progress, failed=failed))
             if tally.failed:
                 raise RunStoppedError(Reason.FAILED, _failure_words(tally))
             rewritten = tally.rewritten

@@ -11,6 +11,7 @@ from espalier.engine.calling import accompanied, patiently
 from espalier.engine.checkpointing import Ledger, open_ledger, read_progress
 from espalier.engine.cleaning import clean_histories
 from espalier.engine.conditions import Reason
+from espalier.engine.failing import check_last_run
 from espalier.engine.guarding import Holder, Sentry
 from espalier.engine.migrating import Migration
 from espalier.engine.observing import OBSERVING, READ_ONLY, observe
@@ -198,9 +199,11 @@ async def _remember(definition: Definition, policy: Policy, ports: Ports) -> Non
     except EspalierError as error:
         logger.info("Could not take note of a schema.", extra={"crd": name, "error": str(error)})
         return
-    key = run_key(definition, policy)
+    key, is_restricted = run_key(definition, policy), bool(policy.namespaces)
     try:
-        await open_ledger(ports.checkpoints, ports.clock, definition, key=key)
+        await open_ledger(
+            ports.checkpoints, ports.clock, definition, key=key, is_restricted=is_restricted
+        )
     except EspalierError as error:
         logger.info("Could not take note of a schema.", extra={"crd": name, "error": str(error)})
     finally:
@@ -220,7 +223,15 @@ async def _release(definition: Definition, ports: Ports) -> None:
 async def _run_alone(
     planned: Plan, ports: Ports, settings: RunSettings, reporter: Reporter, sentry: Sentry
 ) -> Outcome:
-    ledger = await open_ledger(ports.checkpoints, ports.clock, planned.definition, key=planned.key)
+    if settings.only_failed:
+        await check_last_run(planned, ports)
+    ledger = await open_ledger(
+        ports.checkpoints,
+        ports.clock,
+        planned.definition,
+        key=planned.key,
+        is_restricted=bool(planned.policy.namespaces),
+    )
     try:
         definition, words, is_proved = await _bring_into_form(
             planned, ports, settings, reporter, ledger=ledger, sentry=sentry

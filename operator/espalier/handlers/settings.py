@@ -38,8 +38,8 @@ class Settings:
 
     Attributes:
         namespace: Where checkpoints, archives and leases are kept.
-        settle_seconds: For so long a run has seen the definition unchanged before it verifies; until
-            then a server may still store the version that was the storage version before.
+        settle_seconds: For so long a run has seen the definition unchanged before it verifies;
+            until then a server may still store the version that was the storage version before.
         page_size: The most objects in a page.
         max_in_flight: The most rewrites at a time in one run.
         max_writes_per_second: The most writes in one run; 0 for no bound but the server's.
