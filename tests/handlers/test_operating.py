@@ -31,8 +31,8 @@ class FakeWork:
         self.log.append(definition.name)
         return Outcome(definition=definition, is_proved=True)
 
-    async def tend(self, definition: Definition) -> None:
-        raise AssertionError(definition.name)
+    async def tend(self, definition: Definition, *, told: tuple[Condition, ...] = ()) -> None:
+        raise AssertionError(definition.name, told)
 
 
 class UnreadableDefinitions(FakeDefinitions):

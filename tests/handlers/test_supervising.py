@@ -32,6 +32,8 @@ class FakeWork:
         self.log: list[str] = []
         self.running = 0
         self.verdicts: dict[str, asyncio.Queue[Outcome | EspalierError | ValueError]] = {}
+        self.told_before: tuple[Condition, ...] = ()
+        self.tending: asyncio.Queue[EspalierError | None] = asyncio.Queue()
 
     def key_of(self, definition: Definition) -> Hashable:
         return (definition.versions, tuple(definition.labels.items()))
@@ -50,10 +52,13 @@ class FakeWork:
             raise told
         return told
 
-    async def tend(self, definition: Definition) -> None:
+    async def tend(self, definition: Definition, *, told: tuple[Condition, ...] = ()) -> None:
         self.log.append(f"tend {definition.resource_version}")
+        self.told_before = told
         try:
-            await asyncio.Event().wait()
+            failure = await self.tending.get()
+            if failure is not None:
+                raise failure
         finally:
             self.log.append("tended")
 
@@ -296,9 +301,52 @@ async def test_runs_wait_for_their_turn_and_tending_takes_none(world: World) -> 
     assert world.work.log.count("tend 1") == 2
 
 
+SAID = Condition(type="c", status="False", reason="Failed", message="1 object")
+HALF = Outcome(definition=WIDGETS, conditions=(SAID, SAID), tends=True, retries=True)
+
+
+async def test_a_run_that_failed_is_tended_until_it_is_tried_again(world: World) -> None:
+    await world.see(WIDGETS)
+    for attempt in (1, 2, 3):
+        await world.tell(HALF)
+        await world.clock.advance(pause_seconds("Failed", attempt=attempt) - 1)
+        assert world.work.log[-1] == "tend 1"
+        assert world.work.told_before == (SAID,)
+        await world.clock.advance(1)
+        assert world.work.log[-2:] == ["tended", "run 1"]
+    await world.tell(TENDED)
+    await world.clock.advance(100_000)
+    assert world.work.log[-1] == "tend 1"
+    assert world.work.told_before == ()
+
+
+@pytest.mark.parametrize("failure", [None, TransientError(verb="list", resource="r")])
+async def test_tending_that_ends_early_does_not_spare_the_pause(
+    world: World, failure: EspalierError | None
+) -> None:
+    await world.see(WIDGETS)
+    await world.tell(HALF)
+    world.work.tending.put_nowait(failure)
+    await settled()
+    assert world.work.log == ["run 1", "tend 1", "tended"]
+    await world.clock.advance(pause_seconds("Failed", attempt=1) - 1)
+    assert world.work.log[-1] == "tended"
+    await world.clock.advance(1)
+    assert world.work.log[-1] == "run 1"
+
+
 async def test_the_label_off_ends_tending_too(world: World) -> None:
     await world.see(WIDGETS)
     await world.tell(TENDED)
+
+    await world.see(definition_of())
+
+    assert world.work.log == ["run 1", "tend 1", "tended"]
+
+
+async def test_the_label_off_ends_tending_after_a_failed_run_too(world: World) -> None:
+    await world.see(WIDGETS)
+    await world.tell(HALF)
 
     await world.see(definition_of())
 

@@ -270,7 +270,7 @@ class Migration:
         Returns:
             The counts of that pass, and the definition as read before its first page.
         """
-        rewritten = 0
+        tally = Tally()
         self._before = replace(self._before, seen=0, failed=(), failed_total=0)
         for number in range(1, MAX_VERIFY_PASSES + 1):
             self._what = f"verifying (pass {number})"
@@ -284,24 +284,17 @@ class Migration:
                 raise RunStoppedError(Reason.UNDECODABLE, _undecodable_words(tally))
             if tally.failed:
                 raise RunStoppedError(Reason.FAILED, _failure_words(tally))
-            rewritten = tally.rewritten
-            if rewritten:
+            if tally.rewritten:
                 continue
             if (await self._sentry.check()).generation == before.generation:
                 return tally, before
-        if not rewritten:
+        if not tally.rewritten:
             raise RunStoppedError(
                 Reason.PENDING,
                 f"the definition changed during each of {MAX_VERIFY_PASSES} verify passes;"
                 " the run is tried again",
             )
-        raise RunStoppedError(
-            Reason.FAILED,
-            f"{MAX_VERIFY_PASSES} verify passes in a row found objects out of form, the last one"
-            f" {counted(rewritten, 'object')}: something keeps writing them so, such as an API"
-            " server that still stores an older version, or a GitOps tool. storedVersions stays"
-            " as it is; the run is tried again",
-        )
+        raise RunStoppedError(Reason.FAILED, _unrest_words(tally))
 
     async def _trim(self, before: Definition) -> Definition:
         """
@@ -342,6 +335,16 @@ def _failure_words(tally: Tally) -> str:
         f"{counted(tally.failed, 'object')} of {tally.seen} could not be rewritten:"
         f" {describe_failures(tally.failures)}. storedVersions stays as it is;"
         f" the run is tried again{told}"
+    )
+
+
+def _unrest_words(tally: Tally) -> str:
+    named = enumerated((str(key) for key in tally.rewritten_first), total=tally.rewritten)
+    return (
+        f"{MAX_VERIFY_PASSES} verify passes in a row found objects out of form, the last one"
+        f" {counted(tally.rewritten, 'object')} ({named}): something keeps writing them so, such"
+        " as an API server that still stores an older version, or a GitOps tool. storedVersions"
+        " stays as it is; the run is tried again"
     )
 
 

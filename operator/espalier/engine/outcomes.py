@@ -18,7 +18,7 @@ class Outcome:
         definition: As last read; None if it is gone.
         conditions: What was reported last; none if the definition does not ask for anything.
         is_proved: Every stored object was shown to be current, and the stored versions are trimmed.
-        tends: New objects must be looked at from now on, see ``tend``.
+        tends: New objects must be looked at from now on, see ``tend``; if it retries, until then.
         retries: Trying again can help though the definition does not change.
         again_seconds: When to look at it again though nothing has failed; None for never.
     """

@@ -1,10 +1,12 @@
 """
-Who looks after an object? Tells those that a GitOps controller would put back as they were.
+Who looks after an object? Tells those that GitOps controllers put back, and who has written fields.
 """
 
 from collections.abc import Iterable
+from itertools import islice
 
-from espalier.paths import JSON
+from espalier.findings import quote
+from espalier.paths import JSON, Path
 
 GITOPS_MANAGERS = frozenset(
     {
@@ -17,6 +19,14 @@ GITOPS_MANAGERS = frozenset(
     }
 )
 """The names by which GitOps controllers stand in ``metadata.managedFields``."""
+
+MAX_PATHS = 100
+"""Of so many fields it is looked who has written them; whoever writes more has written these."""
+
+MAX_NAME_LENGTH = 128
+"""In characters; the API server takes no longer names of managers."""
+
+_ITEMS = ("k:", "v:", "i:")
 
 
 def is_owned(obj: dict[str, JSON]) -> bool:
@@ -36,3 +46,49 @@ def names_owner(managed_fields: Iterable[JSON]) -> bool:
         isinstance(entry, dict) and entry.get("manager") in GITOPS_MANAGERS
         for entry in managed_fields
     )
+
+
+def managers_of(obj: dict[str, JSON], paths: Iterable[Path]) -> tuple[str, ...]:
+    """
+    Name those who have written some of these fields, as ``metadata.managedFields`` has it.
+
+    The items of a list are not told apart.
+
+    Returns:
+        Names without anything unprintable, each once, in the order of the entries.
+
+    Source:
+        structured-merge-diff, ``fieldpath/serialize-pe.go``.
+    """
+    metadata = obj.get("metadata")
+    entries = metadata.get("managedFields") if isinstance(metadata, dict) else None
+    looked_at = list(islice(paths, MAX_PATHS))
+    names: dict[str, None] = {}
+    for entry in entries if isinstance(entries, list) else ():
+        match entry:
+            case {"manager": str(name), "fieldsV1": dict(fields)} if name:
+                if any(_has_written(fields, path) for path in looked_at):
+                    names[quote(name[:MAX_NAME_LENGTH])[1:-1]] = None
+            case _:
+                continue
+    return tuple(names)
+
+
+def _has_written(fields: JSON, path: Path) -> bool:
+    nodes = [fields]
+    for step in path:
+        below = [child for node in nodes for child in _children(node, step)]
+        if not below:
+            # What is written as a whole has nothing below it.
+            return any(node == {} for node in nodes)
+        nodes = below
+    return True
+
+
+def _children(node: JSON, step: str | int) -> Iterable[JSON]:
+    if not isinstance(node, dict):
+        return []
+    if isinstance(step, int):
+        return [child for key, child in node.items() if key.startswith(_ITEMS)]
+    child = node.get(f"f:{step}")
+    return [] if child is None else [child]

@@ -233,8 +233,7 @@ def count(tally: Tally, key: ObjectKey, fate: Fate) -> None:
     tally.seen += 1
     match fate:
         case Rewritten(is_pruned=is_pruned):
-            tally.rewritten += 1
-            tally.pruned += is_pruned
+            tally.rewrite(key, is_pruned=is_pruned)
         case Unchanged():
             tally.unchanged += 1
         case Gone():

@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from espalier.engine.calling import patiently
 from espalier.engine.conditions import Reason
 from espalier.engine.inverting import invert
+from espalier.engine.owners import is_owned
 from espalier.engine.planning import Legacy
 from espalier.engine.ports import ArchiveEntry, key_of
 from espalier.engine.pruning import Careful, Pruner
@@ -68,6 +69,12 @@ class Remover:
                 " label espalier.dev/loss=accept",
             )
         return careful
+
+    def begin(self) -> None:
+        """
+        Take note that others may have archived something since the last time.
+        """
+        self._has_begun = False
 
     async def archive_page(self, removals: "Sequence[Removal]") -> None:
         """
@@ -143,6 +150,8 @@ class Removal:
             await remover.check()
             self._is_stale = False
             self.is_archived = self.is_archived and identity_of(self._obj) == seen
+            if remover.policy.skips_owned and is_owned(self._obj):
+                return Rewritten(is_pruned=True) if self._is_pruned else Unchanged()
         if not identity_of(self._obj).is_whole:
             return Failed(UNGUARDED)
         careful = remover.examine(self._obj)

@@ -3,7 +3,8 @@ Which stored objects violate the schema? What follows a proof, and is repeated n
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from functools import partial
 
 from espalier.crd import Condition
 from espalier.engine.annotating import Annotator, Note, note_for
@@ -16,6 +17,7 @@ from espalier.engine.planning import Legacy, Plan
 from espalier.engine.ports import ObjectPage
 from espalier.engine.restricting import within_words
 from espalier.engine.settings import Ports, RunSettings, pacer_of
+from espalier.engine.sharing import Turns
 from espalier.engine.surveying import Surveyor
 from espalier.engine.validity import LEFT_OUT, validity_of
 
@@ -26,6 +28,7 @@ async def validate_all(
     settings: RunSettings,
     *,
     check: Callable[[], Awaitable[object]],
+    turns: Turns | None = None,
 ) -> Condition:
     """
     Read all objects, annotate those that violate the schema, and make the condition.
@@ -35,6 +38,7 @@ async def validate_all(
 
     Args:
         check: Raises if the definition is not the same any more.
+        turns: By which the lease is had for each write; None if the caller holds it.
 
     Raises:
         ClusterError: They cannot be listed.
@@ -43,7 +47,8 @@ async def validate_all(
     if not policy.does("validate"):
         return LEFT_OUT
     surveyor = Surveyor(planned.definition, clock=ports.clock)
-    annotator = Annotator(ports.objects, planned.resource, pacer_of(settings, ports.clock))
+    pacer = pacer_of(settings, ports.clock) if turns is None else turns.pacer
+    annotator = Annotator(ports.objects, planned.resource, pacer)
     skipper = Skipper(ports.objects)
     async for page in _pages(planned, ports, settings, skipper):
         notes: list[Note] = []
@@ -57,8 +62,7 @@ async def validate_all(
             if note is not None:
                 notes.append(note)
         if notes and may_annotate(planned):
-            await check()
-            await annotator.write(notes)
+            await _write(notes, annotator, check, turns)
     refused = annotator.refused()
     note_text = ""
     if refused.objects:
@@ -67,6 +71,24 @@ async def validate_all(
             f" {refused.describe()}"
         )
     return validity_of(surveyor.survey(), within=within_words(policy.namespaces), note=note_text)
+
+
+async def _write(
+    notes: Sequence[Note],
+    annotator: Annotator,
+    check: Callable[[], Awaitable[object]],
+    turns: Turns | None,
+) -> None:
+    async def write(some: Sequence[Note]) -> None:
+        # Whoever had the lease before may have been told to by another definition.
+        await check()
+        await annotator.write(some)
+
+    if turns is None:
+        await write(notes)
+        return
+    for some in turns.portions(notes):
+        await turns.spend(partial(write, some))
 
 
 def may_annotate(planned: Plan) -> bool:

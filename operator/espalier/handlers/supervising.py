@@ -12,7 +12,7 @@ from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from espalier.crd import Definition
+from espalier.crd import Condition, Definition
 from espalier.engine import retrying
 from espalier.engine.conditions import Reason
 from espalier.engine.outcomes import Outcome
@@ -54,9 +54,12 @@ class Work(Protocol):
             EspalierError: It could not be done now; it may be tried again.
         """
 
-    async def tend(self, definition: Definition) -> None:
+    async def tend(self, definition: Definition, *, told: tuple[Condition, ...] = ()) -> None:
         """
         Keep new objects in form; ends only when everything must be looked at anew.
+
+        Args:
+            told: What a run that failed has said of the objects.
 
         Raises:
             EspalierError: It could not go on.
@@ -200,12 +203,11 @@ class Supervisor:
             try:
                 outcome = await self._run(definition)
                 charge.proved, reason = outcome.is_proved, outcome.reason
-                again_seconds = outcome.again_seconds
-                if outcome.is_proved or again_seconds is not None:
+                again_seconds = None if outcome.tends else outcome.again_seconds
+                if outcome.is_proved or outcome.again_seconds is not None:
                     attempt = 1
                 if outcome.tends:
-                    await self._work.tend(outcome.definition or definition)
-                    again_seconds = None
+                    again_seconds = await self._tend(definition, outcome, attempt=attempt)
                 elif again_seconds is None and not outcome.retries:
                     return
             except EspalierError as error:
@@ -215,9 +217,10 @@ class Supervisor:
                 )
             if again_seconds is None:
                 again_seconds = pause_seconds(reason, attempt=attempt)
-            charge.rests = True
-            await self._clock.sleep(again_seconds)
-            charge.rests = False
+            if again_seconds > 0:
+                charge.rests = True
+                await self._clock.sleep(again_seconds)
+                charge.rests = False
             fresh = await self._reread(definition)
             if fresh is None or self._key_of(fresh) != charge.key:
                 # The queue reads it anew and compares: it may be gone, or have another purpose.
@@ -228,6 +231,33 @@ class Supervisor:
     async def _run(self, definition: Definition) -> Outcome:
         async with self._turns:
             return await self._work.run(definition)
+
+    async def _tend(
+        self, definition: Definition, outcome: Outcome, *, attempt: int
+    ) -> float | None:
+        """
+        Tend until everything must be looked at anew; after a run that failed, until it is its turn.
+
+        Returns:
+            0 if it is the run's turn; None if tending came to an end before.
+        """
+        definition = outcome.definition or definition
+        if not outcome.retries:
+            await self._work.tend(definition)
+            return None
+        again_seconds = pause_seconds(outcome.reason, attempt=attempt)
+        tending = asyncio.ensure_future(self._work.tend(definition, told=outcome.conditions[:1]))
+        resting = asyncio.ensure_future(self._clock.sleep(again_seconds))
+        try:
+            await asyncio.wait({tending, resting}, return_when=asyncio.FIRST_COMPLETED)
+            if not tending.done():
+                return 0.0
+            await tending
+        finally:
+            tending.cancel()
+            resting.cancel()
+            await asyncio.gather(tending, resting, return_exceptions=True)
+        return None
 
     async def _reread(self, definition: Definition) -> Definition | None:
         """

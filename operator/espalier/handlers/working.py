@@ -4,7 +4,7 @@ The engine as the supervisor sees it: its runs, with their ports and settings bo
 
 from collections.abc import Hashable
 
-from espalier.crd import Definition
+from espalier.crd import Condition, Definition
 from espalier.engine.guarding import purpose_of
 from espalier.engine.outcomes import Outcome
 from espalier.engine.ports import Reporter
@@ -35,8 +35,8 @@ class EngineWork:
         """
         return await run(definition, self._ports, self._settings, self._reporter)
 
-    async def tend(self, definition: Definition) -> None:
+    async def tend(self, definition: Definition, *, told: tuple[Condition, ...] = ()) -> None:
         """
         Keep new objects in form.
         """
-        await tend(definition, self._ports, self._settings, self._reporter)
+        await tend(definition, self._ports, self._settings, self._reporter, told=told)

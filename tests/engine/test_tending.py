@@ -1,0 +1,560 @@
+"""
+Stories of tending a legacy definition: beside others, with those who put fields back, and repairs.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+
+import pytest
+
+from espalier.crd import Condition
+from espalier.engine import Outcome, Ports, Reason, RunSettings, conditions, restore, run, tend
+from espalier.engine.guarding import Holder
+from espalier.engine.ports import ObjectKey
+from espalier.errors import LeaseLostError
+from espalier.paths import JSON
+from tests.fakes.clock import play
+from tests.fakes.cluster import (
+    ENFORCE,
+    FakeCluster,
+    busy,
+    expired,
+    legacy_widgets,
+    rejected,
+    written_by,
+)
+from tests.fakes.leases import FakeLease, FakeLeases
+
+SETTINGS = RunSettings(settle_seconds=0, page_size=10, max_in_flight=4)
+
+GARBAGE: dict[str, JSON] = {"spec": {"size": 1}, "stray": 1}
+EMPTIED: dict[str, JSON] = {"spec": {"junk": 1}}
+WRITES = ("archive", "replace", "replace/status", "rewrite", "annotate")
+
+
+class World:
+    """
+    A cluster of one legacy definition, and the one lease that all who write to it need.
+    """
+
+    def __init__(self, *, labels: dict[str, str] | None = None) -> None:
+        self.cluster = FakeCluster(legacy_widgets(labels=labels or ENFORCE))
+        self.lease = FakeLease()
+        self.clock = self.cluster.clock
+
+    def ports(self, identity: str) -> Ports:
+        leases = FakeLeases(self.lease, identity, self.clock)
+        return replace(self.cluster.ports, leases=leases)
+
+    def tending(
+        self,
+        identity: str = "operator",
+        settings: RunSettings = SETTINGS,
+        told: tuple[Condition, ...] = (),
+    ) -> "asyncio.Task[None]":
+        definition = self.cluster.definition
+        assert definition is not None
+        return asyncio.create_task(
+            tend(definition, self.ports(identity), settings, self.cluster, told=told)
+        )
+
+    @asynccontextmanager
+    async def tended(
+        self, settings: RunSettings = SETTINGS, told: tuple[Condition, ...] = ()
+    ) -> AsyncIterator["asyncio.Task[None]"]:
+        task = self.tending(settings=settings, told=told)
+        try:
+            await self.clock.sleep(3)
+            yield task
+        finally:
+            if task.done():
+                task.result()
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+
+    def hold(self, identity: str = "another", *, seconds: float = float("inf")) -> None:
+        self.lease.holder = identity
+        self.lease.until_seconds = self.clock.monotonic_seconds() + seconds
+
+    def is_clean(self, name: str) -> bool:
+        return "stray" not in self.cluster.raw(name)
+
+    @property
+    def said(self) -> Condition:
+        return self.cluster.reports[-1][0]
+
+
+async def taken(world: World, identity: str) -> float:
+    """
+    Take the lease as commands do, and tell how long that took.
+    """
+    holder = Holder(
+        world.ports(identity).leases, world.clock, world.cluster.definition or legacy_widgets()
+    )
+    begun = world.clock.monotonic_seconds()
+    while True:
+        try:
+            await holder.take()
+        except LeaseLostError:
+            await world.clock.sleep(1)
+        else:
+            return world.clock.monotonic_seconds() - begun
+
+
+def test_nothing_is_written_without_the_lease_and_it_is_given_back() -> None:
+    async def story() -> FakeCluster:
+        world = World()
+        without: list[tuple[str, str]] = []
+
+        def watch(call: str, name: str) -> None:
+            if call in WRITES and world.lease.holder != "operator":
+                without.append((call, name))
+
+        world.cluster.hooks.append(watch)
+        async with world.tended():
+            world.cluster.put("new", GARBAGE, version="v1")
+            await world.clock.sleep(2)
+            assert world.is_clean("new")
+            assert world.lease.holder == ""
+            world.cluster.touch("new", {"spec": {"size": "large"}})
+            await world.clock.sleep(SETTINGS.resurvey_seconds + 10)
+        assert without == []
+        return world.cluster
+
+    cluster = play(story())
+    assert cluster.count("annotate") == 1
+    assert [entry.key.name for entry in cluster.archived] == ["new"]
+
+
+def test_of_two_operators_that_tend_one_archives_and_prunes_an_object() -> None:
+    async def story() -> FakeCluster:
+        world = World()
+        tasks = [world.tending("one"), world.tending("two")]
+        await world.clock.sleep(3)
+        for number in range(30):
+            world.cluster.put(f"w{number}", GARBAGE, version="v1")
+        await world.clock.sleep(60)
+        assert all(world.is_clean(f"w{number}") for number in range(30))
+        assert not any(task.done() for task in tasks)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        return world.cluster
+
+    cluster = play(story())
+    assert sorted(entry.key.name for entry in cluster.archived) == sorted(
+        f"w{number}" for number in range(30)
+    )
+    assert cluster.count("replace") == 30
+
+
+def test_an_operator_goes_on_tending_when_the_other_one_dies() -> None:
+    async def story() -> None:
+        world = World()
+        async with world.tended():
+            world.hold(seconds=15)
+            world.cluster.put("new", GARBAGE, version="v1")
+            await world.clock.sleep(14)
+            assert not world.is_clean("new")
+            await world.clock.sleep(4)
+            assert world.is_clean("new")
+
+    play(story())
+
+
+def test_whoever_has_the_lease_is_waited_for_and_what_came_meanwhile_is_pruned() -> None:
+    async def story() -> FakeCluster:
+        world = World()
+        async with world.tended():
+            world.hold("migrate")
+            for number in range(50):
+                world.cluster.put(f"w{number}", GARBAGE, version="v1")
+            world.cluster.calls.clear()
+            await world.clock.sleep(1000)
+            assert world.cluster.count(*WRITES) == 0
+            world.lease.holder = ""
+            await world.clock.sleep(5)
+            assert all(world.is_clean(f"w{number}") for number in range(50))
+        return world.cluster
+
+    assert len(play(story()).archived) == 50
+
+
+def test_a_migration_beside_a_tender_has_the_objects_for_itself() -> None:
+    async def story() -> FakeCluster:
+        world = World()
+        outcomes: list[Outcome] = []
+
+        def look(call: str, _: str) -> None:
+            if call == "missing_verbs":
+                world.cluster.put("new", GARBAGE, version="v1")
+            if call in WRITES:
+                assert world.lease.holder == "migrate" or outcomes
+
+        async with world.tended() as task:
+            world.cluster.hooks.append(look)
+            definition = world.cluster.definition
+            assert definition is not None
+            migrating = run(definition, world.ports("migrate"), SETTINGS, world.cluster)
+            outcomes.append(await migrating)
+            assert outcomes[0].is_proved
+            await world.clock.sleep(5)
+            assert not task.done()
+        return world.cluster
+
+    cluster = play(story())
+    assert [entry.key.name for entry in cluster.archived] == ["new"]
+
+
+async def put_back(world: World) -> None:
+    """
+    Restore as the command does it.
+    """
+    cluster = world.cluster
+    await taken(world, "restore")
+    definition = cluster.definition
+    assert definition is not None
+    report = await restore(definition, cluster.entries(definition), cluster, world.clock)
+    assert report.restored == {ObjectKey("default", "w0"): ["/stray"]}
+    await world.ports("restore").leases.release(definition)
+
+
+def test_what_is_restored_under_the_lease_is_not_pruned_by_a_tender_that_is_behind() -> None:
+    properties: JSON = {"spec": {"type": "object"}, "stray": {"type": "integer"}}
+    schema: dict[str, JSON] = {"type": "object", "properties": properties}
+
+    async def story() -> None:
+        world = World()
+        cluster = world.cluster
+        restoring: list[asyncio.Task[None]] = []
+
+        def change_and_restore(call: str, name: str) -> None:
+            if (call, name) == ("get_object", "new0"):
+                cluster.hooks.clear()
+                version = replace(legacy_widgets().versions[0], schema=schema)
+                cluster.change(versions=(version,))
+                restoring.append(asyncio.create_task(put_back(world)))
+
+        async with world.tended() as task:
+            cluster.put("w0", GARBAGE, version="v1")
+            await world.clock.sleep(5)
+            assert world.is_clean("w0")
+            cluster.hooks.append(change_and_restore)
+            for number in range(12):
+                cluster.put(f"new{number}", {"spec": {"size": 1}, "junk": 1}, version="v1")
+            cluster.touch("w0", {"junk": 1})
+            await asyncio.wait_for(task, 30)
+            await asyncio.wait_for(restoring[0], 30)
+            await world.clock.sleep(5)
+        assert cluster.raw("w0")["stray"] == 1
+
+    play(story())
+
+
+@pytest.mark.parametrize("pace", ["slow", "busy"])
+def test_whoever_waits_for_the_lease_gets_it_however_much_is_to_be_pruned(pace: str) -> None:
+    async def story() -> None:
+        world = World()
+        rate = 1.0 if pace == "slow" else None
+        async with world.tended(replace(SETTINGS, writes_per_second=rate)):
+            if pace == "busy":
+                world.cluster.fail("replace", busy(retry_after_seconds=20), times=10_000)
+            for number in range(500):
+                world.cluster.put(f"w{number:03}", GARBAGE, version="v1")
+            for _ in range(5):
+                await world.clock.sleep(7)
+                assert await taken(world, "restore") < 15
+                world.lease.holder = ""
+            assert 0 < sum(world.is_clean(f"w{n:03}") for n in range(500)) < 500 or pace == "busy"
+
+    play(story())
+
+
+def test_a_burst_that_loses_the_lease_stops_and_is_finished_later() -> None:
+    async def story() -> None:
+        world = World()
+        async with world.tended():
+
+            def steal(call: str, _: str) -> None:
+                if call == "replace":
+                    world.cluster.hooks.clear()
+                    world.hold("thief")
+
+            world.cluster.hooks.append(steal)
+            world.cluster.fail("replace", busy(retry_after_seconds=6), times=4)
+            for number in range(8):
+                world.cluster.put(f"w{number}", GARBAGE, version="v1")
+            await world.clock.sleep(30)
+            assert not any(world.is_clean(f"w{number}") for number in range(8))
+            world.lease.holder = ""
+            await world.clock.sleep(100)
+            assert all(world.is_clean(f"w{number}") for number in range(8))
+
+    play(story())
+
+
+def test_what_a_busy_server_leaves_undone_is_named_and_done_in_the_end() -> None:
+    async def story() -> None:
+        world = World()
+        async with world.tended():
+            world.cluster.fail("replace", busy(), name="w0", times=7)
+            world.cluster.put("w0", GARBAGE, version="v1")
+            world.cluster.put("w1", GARBAGE, version="v1")
+            await world.clock.sleep(15)
+            assert world.is_clean("w1")
+            assert (world.said.status, world.said.reason) == ("False", Reason.FAILED)
+            assert "default/w0 (429 TooManyRequests)" in world.said.message
+            await world.clock.sleep(200)
+            assert world.is_clean("w0")
+            assert world.said.status == "True"
+
+    play(story())
+
+
+def test_the_rate_of_writes_holds_while_tending() -> None:
+    async def story() -> int:
+        world = World()
+        async with world.tended(replace(SETTINGS, writes_per_second=0.5)):
+            for number in range(60):
+                world.cluster.put(f"w{number:02}", GARBAGE, version="v1")
+            await world.clock.sleep(40)
+            return sum(world.is_clean(f"w{number:02}") for number in range(60))
+
+    # The writes that are under way at a time come on top.
+    assert 10 <= play(story()) <= 40 / 2 + 2 * SETTINGS.max_in_flight
+
+
+def test_the_rate_of_bytes_holds_while_tending() -> None:
+    large: dict[str, JSON] = {**GARBAGE, "stray": "x" * 100_000}
+
+    async def story() -> int:
+        world = World()
+        async with world.tended(replace(SETTINGS, bytes_per_second=50_000.0)):
+            for number in range(60):
+                world.cluster.put(f"w{number:02}", large, version="v1")
+            await world.clock.sleep(40)
+            return sum(world.is_clean(f"w{number:02}") for number in range(60))
+
+    assert 10 <= play(story()) <= 40 / 2 + 2 * SETTINGS.max_in_flight
+
+
+@pytest.mark.parametrize("how", ["repaired", "deleted", "deleted unseen", "repaired unseen"])
+def test_a_trouble_ends_with_what_it_was_about(how: str) -> None:
+    async def story() -> None:
+        world = World()
+        async with world.tended():
+            world.cluster.put("bad", EMPTIED, version="v1")
+            await world.clock.sleep(5)
+            assert world.said.reason == Reason.WOULD_LOSE_DATA
+            if how.endswith("unseen"):
+                world.cluster.fail("watch_objects", expired())
+                world.cluster.close_watches()
+                await world.clock.sleep(0)
+            if how.startswith("deleted"):
+                world.cluster.delete("bad")
+            else:
+                world.cluster.touch("bad", {"spec": {"size": 1}})
+            await world.clock.sleep(30)
+            assert world.said.status == "True"
+
+    play(story())
+
+
+def test_an_object_that_fails_and_is_repaired_meanwhile_is_not_tried_again() -> None:
+    async def story() -> None:
+        world = World()
+        async with world.tended():
+            world.cluster.fail("replace", rejected("no"), name="bad")
+            world.cluster.put("bad", GARBAGE, version="v1")
+            await world.clock.sleep(5)
+            assert "default/bad (422 Invalid" in world.said.message
+            del world.cluster.raw("bad")["stray"]
+            world.cluster.touch("bad")
+            await world.clock.sleep(1)
+            assert world.said.status == "True"
+            world.cluster.calls.clear()
+            await world.clock.sleep(300)
+            assert world.cluster.count("get_object", "acquire", *WRITES) == 0
+
+    play(story())
+
+
+def test_an_object_that_comes_to_be_owned_is_left_alone_though_it_was_due() -> None:
+    async def story() -> None:
+        world = World(labels={**ENFORCE, "espalier.dev/skip-owned": "true"})
+        async with world.tended():
+            await contest(world, "w0", "kubectl")
+            assert "default/w0" in world.said.message
+            world.cluster.etcd[ObjectKey("default", "w0")].managed_fields.append(
+                written_by("kustomize-controller", {"f:stray": {}})
+            )
+            world.cluster.touch("w0")
+            world.cluster.calls.clear()
+            await world.clock.sleep(3 * 3600)
+            assert world.cluster.count(*WRITES) == 0
+            assert not world.is_clean("w0")
+            assert world.said.reason == Reason.PARTIAL
+
+    play(story())
+
+
+def test_an_object_that_comes_to_be_owned_right_before_it_is_read_is_left_alone() -> None:
+    async def story() -> None:
+        world = World(labels={**ENFORCE, "espalier.dev/skip-owned": "true"})
+
+        def own(call: str, name: str) -> None:
+            if (call, name) == ("get_object", "new"):
+                world.cluster.etcd[ObjectKey("default", "new")].managed_fields.append(
+                    written_by("helm-controller", {"f:stray": {}})
+                )
+
+        async with world.tended():
+            world.cluster.hooks.append(own)
+            world.cluster.put("new", GARBAGE, version="v1")
+            await world.clock.sleep(30)
+            assert world.cluster.count("get_object") == 1
+            assert not world.is_clean("new")
+
+    play(story())
+
+
+async def contest(world: World, name: str, *managers: str, fields: JSON = None) -> None:
+    """
+    Have somebody put a field back until the object is left alone.
+    """
+    key = world.cluster.put(name, {"spec": {"size": 1}}, version="v1", managed=None)
+    world.cluster.etcd[key].managed_fields = [
+        written_by("kubectl", {"f:spec": {"f:size": {}}}),
+        *(written_by(manager, fields or {"f:stray": {"f:a": {}}}) for manager in managers),
+    ]
+    for _ in range(8):
+        world.cluster.touch(name, {"stray": {"a": 1}})
+        await world.clock.sleep(4)
+    assert not world.is_clean(name)
+
+
+def test_those_who_put_fields_back_are_named(caplog: pytest.LogCaptureFixture) -> None:
+    async def story() -> str:
+        world = World()
+        async with world.tended():
+            await contest(world, "w0", "argocd-controller", "a\n\x1b" + "b" * 1000)
+        return world.said.message
+
+    message = play(story())
+    named = "argocd-controller, a\\n\\x1b" + "b" * 125
+    assert message == (
+        "1 object cannot be kept in form: default/w0"
+        f" (removed fields keep coming back, put back by {named})"
+    )
+    (record,) = [r for r in caplog.records if "keep coming back" in r.getMessage()]
+    assert vars(record)["managers"] == named
+    assert vars(record)["object"] == "default/w0"
+
+
+def test_whoever_has_written_other_fields_is_not_named() -> None:
+    async def story() -> str:
+        world = World()
+        async with world.tended():
+            await contest(world, "w0", "another", fields={"f:spec": {"f:color": {}}})
+        return world.said.message
+
+    assert "(removed fields keep coming back)" in play(story())
+
+
+@pytest.mark.parametrize("fault", ["denied", "put back at once"])
+def test_one_bad_object_does_not_keep_a_run_from_being_tended(fault: str) -> None:
+    async def story() -> None:
+        world = World()
+        cluster = world.cluster
+        for name in ("bad", "good"):
+            cluster.put(name, GARBAGE, version="v1")
+
+        def put_back(call: str, _: str) -> None:
+            if call == "list_objects":
+                cluster.touch("bad", {"stray": 2})
+
+        if fault == "denied":
+            cluster.fail("replace", rejected(), name="bad", times=1000)
+        else:
+            cluster.hooks.append(put_back)
+        assert cluster.definition is not None
+        outcome = await run(cluster.definition, world.ports("operator"), SETTINGS, cluster)
+        assert (outcome.reason, outcome.tends, outcome.retries) == (Reason.FAILED, True, True)
+        assert not outcome.is_proved
+        assert "default/bad" in outcome.conditions[0].message
+        assert world.is_clean("good")
+        async with world.tended(told=outcome.conditions[:1]):
+            cluster.put("new", GARBAGE, version="v1")
+            await world.clock.sleep(30)
+            assert world.is_clean("new")
+            assert world.said.status == "False"
+
+    play(story())
+
+
+def test_a_tender_after_a_run_that_failed_does_not_say_that_all_is_well() -> None:
+    told = conditions.not_current(Reason.FAILED, "1 object of 9 could not be rewritten")
+
+    async def story() -> None:
+        world = World()
+        async with world.tended(told=told):
+            world.cluster.put("bad", EMPTIED, version="v1")
+            world.cluster.put("new", GARBAGE, version="v1")
+            await world.clock.sleep(5)
+            assert world.is_clean("new")
+            assert world.said.reason == Reason.WOULD_LOSE_DATA
+            world.cluster.delete("bad")
+            await world.clock.sleep(5)
+            assert world.cluster.reports[-1] == told
+            await world.clock.sleep(SETTINGS.resurvey_seconds + 10)
+            assert world.cluster.reports[-1][:1] == told
+
+    play(story())
+
+
+@pytest.mark.parametrize("end", ["repaired", "deleted"])
+def test_an_object_that_the_server_cannot_read_any_more_is_named_until_it_can(end: str) -> None:
+    async def story() -> None:
+        world = World()
+        async with world.tended():
+            key = world.cluster.put("bad", {"spec": {"size": 1}}, version="v1")
+            await world.clock.sleep(1)
+            world.cluster.etcd[key].is_broken = True
+            world.cluster.fail("watch_objects", expired())
+            world.cluster.close_watches()
+            await world.clock.sleep(30)
+            assert world.said.reason == Reason.UNDECODABLE
+            assert "default/bad (the API server cannot read what is stored)" in world.said.message
+            world.cluster.put("new", GARBAGE, version="v1")
+            await world.clock.sleep(5)
+            assert world.is_clean("new")
+            world.cluster.etcd[key].is_broken = False
+            if end == "repaired":
+                world.cluster.touch("bad")
+            else:
+                del world.cluster.etcd[key]
+                world.cluster.close_watches()
+            await world.clock.sleep(30)
+            assert world.said.status == "True"
+
+    play(story())
+
+
+def test_an_object_that_cannot_be_read_when_it_is_to_be_pruned_is_named() -> None:
+    async def story() -> None:
+        world = World()
+
+        def spoil(call: str, name: str) -> None:
+            if (call, name) == ("get_object", "bad"):
+                world.cluster.etcd[ObjectKey("default", "bad")].is_broken = True
+
+        async with world.tended():
+            world.cluster.hooks.append(spoil)
+            world.cluster.put("bad", GARBAGE, version="v1")
+            await world.clock.sleep(5)
+            assert world.said.reason == Reason.UNDECODABLE
+            assert "default/bad" in world.said.message
+
+    play(story())
