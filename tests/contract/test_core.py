@@ -168,3 +168,36 @@ async def test_a_namespace_is_active_and_labelled(server: Server, name: str) -> 
     assert made["metadata"]["labels"] == {"kubernetes.io/metadata.name": name}
     assert made["spec"] == {"finalizers": ["kubernetes"]}
     assert made["status"] == {"phase": "Active"}
+
+
+async def test_nothing_is_created_where_there_is_no_namespace(server: Server, name: str) -> None:
+    body: Object = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}}
+    path = f"/api/v1/namespaces/{name}/configmaps"
+
+    missing = await server.call("POST", path, body)
+    space: Object = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
+    await server.post("/api/v1/namespaces", space)
+    await server.call("DELETE", f"/api/v1/namespaces/{name}")
+    terminating = await server.call("POST", path, body)
+
+    assert missing.failure == (404, "NotFound", f'namespaces "{name}" not found')
+    assert missing.body["details"] == {"name": name, "kind": "namespaces"}
+    assert terminating.failure == (
+        403,
+        "Forbidden",
+        (
+            f'configmaps "{name}" is forbidden: unable to create new content in namespace {name}'
+            " because it is being terminated"
+        ),
+    )
+    assert terminating.body["details"] == {
+        "name": name,
+        "kind": "configmaps",
+        "causes": [
+            {
+                "reason": "NamespaceTerminating",
+                "message": f"namespace {name} is being terminated",
+                "field": "metadata.namespace",
+            }
+        ],
+    }
