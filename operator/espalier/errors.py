@@ -352,15 +352,20 @@ class ArchiveFullError(EspalierError):
 @dataclass(unsafe_hash=True)
 class LeaseLostError(EspalierError):
     """
-    Another process holds the lease of this CRD; stop at once.
+    Another process holds the lease of this CRD, or may take it now; stop at once.
 
     Attributes:
+        holder: Who holds it; empty if that is not known.
         free_in_seconds: After so long without a renewal others may take it; 0 if that is not known.
+        detail: Why it is lost, where it is not another's.
     """
 
     crd: str
     holder: str
     free_in_seconds: float = 0.0
+    detail: str = ""
 
     def __str__(self) -> str:
+        if self.detail:
+            return f"{self.crd}: {self.detail}"
         return f"{self.crd}: {self.holder or 'another process'} holds the lease of this CRD"

@@ -217,9 +217,17 @@ def test_what_is_no_denial_is_not_taken_for_one(
 def test_a_namespace_that_is_gone_or_going_is_named(
     body: dict[str, Any], *, is_terminating: bool
 ) -> None:
-    error = error_of(TRIED, body["code"], orjson.dumps(body))
+    tried = Attempt(verb="create", resource="leases.coordination.k8s.io tools/x")
+    error = error_of(tried, body["code"], orjson.dumps(body))
     assert isinstance(error, NamespaceGoneError)
     assert (error.namespace, error.is_terminating) == ("tools", is_terminating)
+
+
+def test_a_namespace_that_is_looked_for_and_not_found_is_any_object() -> None:
+    details = {"name": "tools", "kind": "namespaces"}
+    said = status_of(404, "NotFound", 'namespaces "tools" not found', details=details)
+    tried = Attempt(verb="get", resource="namespaces tools")
+    assert type(error_of(tried, 404, orjson.dumps(said))) is NotFoundError
 
 
 @pytest.mark.parametrize(

@@ -153,7 +153,7 @@ def error_of(
         "reason": said.reason or _phrase(code),
         "detail": _speakable(said),
     }
-    namespace = _namespace_gone(code, said)
+    namespace = _namespace_gone(code, said) if attempt.verb == "create" else ""
     if namespace:
         return NamespaceGoneError(**facts, status=code, namespace=namespace)
     # Admission chooses any status for what it denies; one of them asks to come again later.

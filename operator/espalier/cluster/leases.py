@@ -109,8 +109,13 @@ class HttpLeases:
 
         A lease that another holder has left is taken over when it has not changed for its whole
         duration since it was first seen here; so the call must be made again for that.
+
+        Raises:
+            NamespaceGoneError: There is no place for it.
+            NotFoundError: The API server knows no leases.
         """
         holder = ""
+        missing: NotFoundError | None = None
         for _ in range(_ATTEMPTS):
             version = self._held.pop(definition.name, None)
             try:
@@ -132,10 +137,13 @@ class HttpLeases:
                 await self._renew(
                     definition, found.metadata.resource_version, transitions=transitions
                 )
-            except (ConflictError, NotFoundError):
+            except (ConflictError, NotFoundError) as error:
                 # Somebody was quicker, or took the lease away: look again.
+                missing = error if isinstance(error, NotFoundError) else None
                 continue
             return
+        if missing is not None:
+            raise missing
         raise LeaseLostError(definition.name, holder)
 
     async def release(self, definition: Definition) -> None:

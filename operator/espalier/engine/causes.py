@@ -49,6 +49,13 @@ def cause_of(error: ClusterError) -> str:
     return f"{status}: {_shortened(error.detail)}" if error.detail else status
 
 
+def told(error: ClusterError) -> str:
+    """
+    Tell what was tried, on what, and why it failed.
+    """
+    return f"{error.verb} {error.resource}: {cause_of(error)}"
+
+
 def kind_of(error: ClusterError) -> str:
     """
     Tell what causes are grouped by: an error's cause without the words that differ.

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Hashable
 
 from espalier.crd import Definition
 from espalier.engine.calling import patiently
+from espalier.engine.causes import told
 from espalier.engine.planning import is_migrated_by_others, run_key
 from espalier.engine.policies import read_policy
 from espalier.engine.ports import Clock, Definitions, Leases
@@ -13,6 +14,7 @@ from espalier.errors import (
     ClusterError,
     DefinitionChangedError,
     LeaseLostError,
+    NamespaceGoneError,
     NotFoundError,
 )
 
@@ -124,6 +126,7 @@ class Holder:
         self._clock = clock
         self._definition = definition
         self._held_until_seconds = float("-inf")
+        self._trouble: ClusterError | None = None
 
     async def take(self) -> None:
         """
@@ -169,6 +172,7 @@ class Holder:
 
         Raises:
             LeaseLostError: Somebody else has it.
+            NamespaceGoneError: There is no place for it any more.
         """
         regular_seconds = self._leases.duration_seconds / RENEWALS_PER_LEASE
         pause_seconds = regular_seconds
@@ -176,8 +180,11 @@ class Holder:
             await self._clock.sleep(pause_seconds)
             try:
                 await self.take()
-            except ClusterError:
+            except NamespaceGoneError:
+                raise
+            except ClusterError as error:
                 # Whether it is still held is for ``expire`` to say.
+                self._trouble = error
                 pause_seconds = min(RENEW_AGAIN_AFTER_SECONDS, regular_seconds)
             else:
                 pause_seconds = regular_seconds
@@ -194,5 +201,7 @@ class Holder:
             now = self._clock.monotonic_seconds()
             left_seconds = self._held_until_seconds - margin_seconds - now
             if left_seconds <= 0:
-                raise LeaseLostError(self._definition.name, "")
+                why = f" ({told(self._trouble)})" if self._trouble else ""
+                detail = f"the lease of this CRD could not be renewed in time{why}"
+                raise LeaseLostError(self._definition.name, "", detail=detail)
             await self._clock.sleep(left_seconds)

@@ -127,6 +127,11 @@ async def _run_on(
     except DefinitionChangedError:
         raise
     except EspalierError as error:
+        if isinstance(error, LeaseLostError):
+            logger.info(
+                "The run ended with its lease.",
+                extra={"crd": definition.name, "holder": error.holder, "error": str(error)},
+            )
         words = conditions.not_current(*why_stopped(definition, error))
         return await end(definition, reporter, words, retries=True)
 
@@ -243,9 +248,7 @@ async def _run_alone(
         words = conditions.not_current(Reason(error.reason), error.detail)
         await reporter.report(planned.definition, words)
         valid = await validate_all(planned, ports, settings, check=sentry.check)
-        return await end(
-            planned.definition, reporter, (*words, valid), tends=_is_tended(planned), retries=True
-        )
+        return await end(planned.definition, reporter, (*words, valid), retries=True)
     await reporter.report(definition, words)
     if is_proved:
         await clean_histories(planned, ports, settings, check=sentry.check)
@@ -255,13 +258,9 @@ async def _run_alone(
         reporter,
         (*words, valid),
         is_proved=is_proved,
-        tends=_is_tended(planned),
+        tends=isinstance(planned, Legacy) and planned.policy.does("prune"),
         again_seconds=settings.resurvey_seconds,
     )
-
-
-def _is_tended(planned: Plan) -> bool:
-    return isinstance(planned, Legacy) and planned.policy.does("prune")
 
 
 async def _bring_into_form(

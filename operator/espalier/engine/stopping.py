@@ -2,10 +2,13 @@
 Why a run ended: an error as a reason and a message for people.
 """
 
+from http import HTTPStatus
+
 from espalier.crd import Definition
-from espalier.engine.causes import cause_of
+from espalier.engine.causes import told
 from espalier.engine.conditions import Reason, forbidden_message
 from espalier.engine.planning import resource_of
+from espalier.engine.ports import Resource
 from espalier.errors import (
     ArchiveFullError,
     ClusterError,
@@ -13,6 +16,7 @@ from espalier.errors import (
     EspalierError,
     ForbiddenError,
     LeaseLostError,
+    NamespaceGoneError,
     NotFoundError,
     NothingServedError,
     RunStoppedError,
@@ -23,6 +27,7 @@ _ARCHIVE_ADVICE = (
     "what cannot be archived is not pruned. Move the archive's Secrets elsewhere,"
     " or specify in the schema what is to be kept"
 )
+_AGAIN = "the run is tried again"
 
 
 def why_stopped(definition: Definition, error: EspalierError) -> tuple[Reason, str]:
@@ -34,8 +39,8 @@ def why_stopped(definition: Definition, error: EspalierError) -> tuple[Reason, s
             return Reason(reason), detail
         case ArchiveFullError(detail=detail):
             return Reason.ARCHIVE_FULL, f"{detail}; {_ARCHIVE_ADVICE}"
-        case LeaseLostError():
-            return Reason.PENDING, f"{error}; this run waits for it"
+        case LeaseLostError(detail=detail):
+            return Reason.PENDING, f"{error}; {_AGAIN if detail else 'this run waits for it'}"
         case NothingServedError():
             return Reason.STORAGE_VERSION_NOT_SERVED, str(error)
         case SchemaParseError():
@@ -43,22 +48,47 @@ def why_stopped(definition: Definition, error: EspalierError) -> tuple[Reason, s
         case ClusterError():
             return _of_the_cluster(definition, error)
         case _:
-            return Reason.FAILED, f"{error}; the run is tried again"
+            return Reason.FAILED, f"{error}; {_AGAIN}"
 
 
 def _of_the_cluster(definition: Definition, error: ClusterError) -> tuple[Reason, str]:
     resource = resource_of(definition, definition.storage)
     match error:
-        case ForbiddenError(verb=verb):
-            return Reason.FORBIDDEN, forbidden_message(resource, (verb,))
-        case NotFoundError():
+        case ForbiddenError():
+            return Reason.FORBIDDEN, _forbidden(resource, error)
+        case NamespaceGoneError():
+            return Reason.FAILED, _without_namespace(error)
+        case NotFoundError() if _is_about(error, resource):
             return Reason.PENDING, f"{resource} is not served yet, or not any more"
         case ConversionError():
             return Reason.WEBHOOK_UNAVAILABLE, (
-                f"the conversion webhook did not answer as it must ({error.verb} {error.resource}:"
-                f" {cause_of(error)}); nothing more is written until it does"
+                f"the conversion webhook did not answer as it must ({told(error)});"
+                " nothing more is written until it does"
             )
         case _:
-            return Reason.FAILED, (
-                f"{error.verb} {error.resource}: {cause_of(error)}; the run is tried again"
-            )
+            return Reason.FAILED, f"{told(error)}; {_AGAIN}"
+
+
+def _forbidden(resource: Resource, error: ForbiddenError) -> str:
+    if error.status == HTTPStatus.UNAUTHORIZED:
+        return (
+            f"the API server does not accept the credentials of this process ({told(error)});"
+            f" renew them, {_AGAIN}"
+        )
+    if _is_about(error, resource):
+        return forbidden_message(resource, (error.verb,))
+    return f"{told(error)}; {_AGAIN}"
+
+
+def _without_namespace(error: NamespaceGoneError) -> str:
+    where = f"namespace {error.namespace}, where Espalier keeps leases, checkpoints and archives,"
+    if error.is_terminating:
+        what = "is being deleted: create it anew when it is gone"
+    else:
+        what = "does not exist: create it"
+    return f"{where} {what}, or name another one by --operator-namespace; {_AGAIN}"
+
+
+def _is_about(error: ClusterError, resource: Resource) -> bool:
+    # Errors name an object behind its resource.
+    return error.resource.partition(" ")[0] == str(resource)

@@ -111,6 +111,26 @@ def not_found(group: str, plural: str, name: str) -> Refusal:
     )
 
 
+def terminating(group: str, plural: str, name: str, namespace: str) -> Refusal:
+    """
+    Say that nothing can be created in a namespace that is being deleted.
+    """
+    causes = [
+        {
+            "reason": "NamespaceTerminating",
+            "message": f"namespace {namespace} is being terminated",
+            "field": "metadata.namespace",
+        }
+    ]
+    return Refusal(
+        status=403,
+        reason="Forbidden",
+        message=f'{qualified(group, plural)} "{name}" is forbidden: unable to create new content'
+        f" in namespace {namespace} because it is being terminated",
+        details={**details_of(group, plural, name), "causes": causes},
+    )
+
+
 def already_exists(group: str, plural: str, name: str) -> Refusal:
     """
     Say that there is an object of this name.

@@ -42,6 +42,7 @@ from espalier.sandbox.wire import (
     details_of,
     not_found,
     server_error,
+    terminating,
 )
 
 CLEANUP = "customresourcecleanup.apiextensions.k8s.io"
@@ -165,8 +166,8 @@ class Writing:
         check_new_name(kind, new.get("metadata", {}))
         if new["metadata"].get("resourceVersion"):
             raise server_error("resourceVersion should not be set on objects to be created")
-        if namespace and self._store.get(NAMESPACES.key("", namespace)) is None:
-            raise not_found("", "namespaces", namespace)
+        if namespace:
+            self._check_namespace(codec, namespace, str(new.get("metadata", {}).get("name", "")))
         new = prepare_new(codec, new, namespace, now=utc_now())
         if fields is None:
             fields = ownership.track_update(
@@ -269,6 +270,13 @@ class Writing:
         if value != stored.value:
             stored = Stored(stored.key, value, self._store.put(stored.key, value))
         return _answer(codec, stored)
+
+    def _check_namespace(self, codec: Codec, namespace: str, name: str) -> None:
+        found = self._store.get(NAMESPACES.key("", namespace))
+        if found is None:
+            raise not_found("", "namespaces", namespace)
+        if b'"deletionTimestamp"' in found.value:
+            raise terminating(codec.kind.group, codec.kind.plural, name, namespace)
 
     def _mark_deleted(self, codec: Codec, stored: Stored, live: Object, *, dry_run: bool) -> Object:
         metadata = dict(live["metadata"])
