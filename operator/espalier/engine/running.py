@@ -248,7 +248,9 @@ async def _run_alone(
         words = conditions.not_current(Reason(error.reason), error.detail)
         await reporter.report(planned.definition, words)
         valid = await validate_all(planned, ports, settings, check=sentry.check)
-        return await end(planned.definition, reporter, (*words, valid), retries=True)
+        return await end(
+            planned.definition, reporter, (*words, valid), tends=_is_tended(planned), retries=True
+        )
     await reporter.report(definition, words)
     if is_proved:
         await clean_histories(planned, ports, settings, check=sentry.check)
@@ -258,9 +260,13 @@ async def _run_alone(
         reporter,
         (*words, valid),
         is_proved=is_proved,
-        tends=isinstance(planned, Legacy) and planned.policy.does("prune"),
+        tends=_is_tended(planned),
         again_seconds=settings.resurvey_seconds,
     )
+
+
+def _is_tended(planned: Plan) -> bool:
+    return isinstance(planned, Legacy) and planned.policy.does("prune")
 
 
 async def _bring_into_form(
