@@ -3,6 +3,7 @@
 """
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -124,6 +125,39 @@ async def test_old_pages_go_after_a_yes() -> None:
     assert removed.stdout.endswith(" bytes, removed\n")
     assert removed.exit_code == Exit.CLEAN
     assert gone.stdout == "0 pages, 0 bytes\n"
+
+
+async def damaged(cluster: Site, value: str = "") -> str:
+    """
+    Archive another page, and damage it as nobody but etcd could.
+    """
+    definition = await cluster.stage.definition(NAME)
+    entry = replace(ENTRY, uid="2", key=ObjectKey("default", "red"))
+    name = await cluster.connected.archive(NAMESPACE).store(definition, [entry])
+    key = f"/registry/secrets/{name}"
+    data = cluster.sandbox.raw_get(key)
+    assert data is not None
+    secret = json.loads(data)
+    secret["data"]["entries.jsonl.gz"] = value
+    cluster.sandbox.raw_put(key, json.dumps(secret).encode())
+    return name
+
+
+@pytest.mark.parametrize("value", ["", "!", "AAAA"])
+async def test_a_damaged_page_is_told_and_the_rest_is_shown_and_exported(
+    value: str, tmp_path: Path
+) -> None:
+    async with site(WIDGETS) as cluster:
+        await archived(cluster)
+        name = await damaged(cluster, value)
+        shown = await cluster.run("archive", "show", NAME)
+        exported = await cluster.run("archive", "export", str(tmp_path))
+
+    assert "/spec/colour" in shown.stdout
+    assert f"error: {name}: nothing can be restored from this page" in shown.stdout
+    assert exported.stdout.endswith(f"1 page in {tmp_path}; 1 left out\n")
+    assert f"error: {name}: nothing can be restored from this page" in exported.stdout
+    assert shown.exit_code == exported.exit_code == Exit.INCOMPLETE
 
 
 @pytest.mark.parametrize("age", ["", "5", "d", "-1d", "1y", "9999999999d"])

@@ -3,6 +3,7 @@
 """
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -16,10 +17,12 @@ from espalier.cli.demo.showing import Screen
 from espalier.cli.demo.staging import Stage
 from espalier.cli.demo.steps import Chapter, Plant
 from espalier.cli.demo.story import STORY
+from espalier.cli.exits import Exit
 from espalier.cluster import Cluster, FolderArchive
 from espalier.crd import Definition
 from espalier.engine.ports import ArchiveEntry, ObjectKey, Resource
 from espalier.paths import JSON
+from espalier.sandbox import Fault, Sandbox
 from tests.cli.stages import SandboxStore, sandbox_and_kubeconfig
 
 NAME = "trees.demo.espalier.dev"
@@ -35,7 +38,10 @@ class Site:
     A sandbox with a definition, and one object that once had more fields.
     """
 
-    def __init__(self, connected: Cluster, kubeconfig: Path, definition: Definition) -> None:
+    def __init__(
+        self, sandbox: Sandbox, connected: Cluster, kubeconfig: Path, definition: Definition
+    ) -> None:
+        self.sandbox = sandbox
         self._kubeconfig = kubeconfig
         self.connected = connected
         self.definition = definition
@@ -56,6 +62,17 @@ class Site:
         )
         return [entry]
 
+    def damage(self, page: str) -> None:
+        """
+        Change a page of the archive, as nobody but etcd could.
+        """
+        key = f"/registry/secrets/{page}"
+        data = self.sandbox.raw_get(key)
+        assert data is not None
+        secret = json.loads(data)
+        secret["data"]["entries.jsonl.gz"] = ""
+        self.sandbox.raw_put(key, json.dumps(secret).encode())
+
     async def restore(self, *arguments: str) -> Result:
         command = ["restore", NAME, "--namespace", "default"]
         command += ["--kubeconfig", str(self._kubeconfig), *arguments]
@@ -72,7 +89,7 @@ async def site() -> AsyncIterator[Site]:
     async with sandbox_and_kubeconfig() as (sandbox, file), cluster.connect(file) as connected:
         stage = Stage(connected.client, SandboxStore(sandbox), connected.archive("default"))
         await Player(told, stage, Screen.on_stdout(), patience_seconds=10).play()
-        yield Site(connected, file, await stage.definition(NAME))
+        yield Site(sandbox, connected, file, await stage.definition(NAME))
 
 
 HEIGHT: dict[str, JSON] = {"op": "add", "path": "/spec/height", "value": 3}
@@ -167,6 +184,38 @@ async def test_an_archive_in_a_folder_is_read(tmp_path: Path) -> None:
 
         assert "default/tree-001  /spec/height  restored\n" in result.output
         assert await relics.spec() == {"species": "pear", "height": 3}
+
+
+async def test_a_damaged_page_is_told_and_the_rest_comes_back() -> None:
+    async with site() as relics:
+        await relics.archive.store(relics.definition, await relics.entries(HEIGHT))
+        name = await relics.archive.store(relics.definition, await relics.entries(JUNK))
+        relics.damage(name)
+
+        listed = await relics.restore("--list")
+        result = await relics.restore()
+
+        assert f"error: {name}: nothing can be restored from this page" in listed.stdout
+        assert listed.stdout.endswith("1 field in the archive; 1 page left out\n")
+        assert "default/tree-001  /spec/height  restored\n" in result.stdout
+        assert result.stdout.endswith("0 refused; 1 page left out\n")
+        assert listed.exit_code == result.exit_code == Exit.INCOMPLETE
+        assert await relics.spec() == {"species": "pear", "height": 3}
+
+
+async def test_what_was_put_back_before_an_error_is_told() -> None:
+    async with site() as relics:
+        older = await relics.archive.store(relics.definition, await relics.entries(JUNK))
+        await relics.archive.store(relics.definition, await relics.entries(HEIGHT))
+        fault = Fault(path=f"/secrets/{older.partition('/')[2]}$", status=403, reason="Forbidden")
+        relics.sandbox.faults.add(fault)
+
+        result = await relics.restore()
+
+        assert "default/tree-001  /spec/height  restored\n" in result.stdout
+        assert f"error: {NAME}: not all of it was done: get secrets {older}" in result.stdout
+        assert result.stdout.endswith("0 refused; interrupted\n")
+        assert result.exit_code == Exit.INCOMPLETE
 
 
 async def test_the_lease_is_given_back() -> None:

@@ -6,6 +6,7 @@ import asyncio
 import re
 from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import click
@@ -14,17 +15,21 @@ from espalier import cluster
 from espalier.cli.exits import Exit
 from espalier.cli.formats import TABULAR
 from espalier.cli.options import Command, Target, reporting, targeting
-from espalier.cli.results import Column, Result, Table, counted
+from espalier.cli.results import Column, Finding, Level, Result, Subject, Table, counted
 from espalier.cli.terminal import Terminal
 from espalier.cluster import Cluster, FolderArchive
 from espalier.engine.archives import (
+    DAMAGES,
     ArchivePage,
     ArchivePages,
-    expire_archive,
+    Copied,
     export_archive,
+    old_pages,
+    remove_pages,
     total_bytes,
 )
 from espalier.engine.inverting import additions
+from espalier.engine.ports import UnreadablePage
 from espalier.paths import JSON, render_pointer
 
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
@@ -45,6 +50,16 @@ class _Age(click.ParamType[float]):
         if match is None:
             self.fail(f"{value!r} is no age: write 90d, 12h, 30m or 4w", param, ctx)
         return float(match[1]) * _UNITS[match[2]]
+
+
+@dataclass(slots=True)
+class _Shown:
+    """
+    What the pages of one definition hold, and those that cannot be read.
+    """
+
+    fields: list[dict[str, JSON]] = field(default_factory=list)
+    unreadable: list[UnreadablePage] = field(default_factory=list)
 
 
 @click.group()
@@ -133,8 +148,10 @@ def show(
       0  it is shown; there may be nothing
       2  the command line or the kubeconfig makes no sense
       3  the cluster or the archive could not be read
+      4  a page is damaged or not whole; the rest is shown
     """
-    items = asyncio.run(_entries(target, crd, archive_folder, with_values=values))
+    shown = asyncio.run(_entries(target, crd, archive_folder, with_values=values))
+    items = shown.fields
     titles = ["OBJECT", "PATH", *(["VALUE"] if values else []), "PAGE"]
     keys = ["object", "path", *(["value"] if values else []), "page"]
     rows = [[str(item[key]) for key in keys] for item in items]
@@ -144,9 +161,11 @@ def show(
         Result(
             kind="ArchiveContent",
             summary=f"{counted(len(items), 'field')} of {counted(objects, 'object')} of {crd}",
+            findings=tuple(unreadable_finding(page) for page in shown.unreadable),
             tables=(Table(columns=columns, rows=rows),),
             items=tuple(items),
             counts={"fields": len(items), "objects": objects},
+            is_incomplete=bool(shown.unreadable),
         )
     )
 
@@ -172,14 +191,18 @@ def export(*, terminal: Terminal, target: Target, folder: Path, crd: str | None)
       0  all of it is in the folder
       2  the command line or the kubeconfig makes no sense
       3  the cluster or the archive could not be read
-      4  a page is not whole, or the folder has no room
+      4  a page is damaged or not whole, or the folder has no room
     """
     copies = asyncio.run(_export(target, folder, crd))
-    left_out = [page.name for page, name in copies if not name]
+    left_out = [UnreadablePage(one.page.name, one.reason) for one in copies if not one.name]
     told = f"{counted(len(copies) - len(left_out), 'page')} in {folder}"
-    cut = f"; not whole, and left out: {', '.join(left_out)}" if left_out else ""
-    pages = [page for page, _ in copies]
-    result = _result_of("CopyResult", f"{told}{cut}", pages, is_incomplete=bool(left_out))
+    result = _result_of(
+        "CopyResult",
+        f"{told}; {len(left_out)} left out" if left_out else told,
+        [one.page for one in copies],
+        findings=tuple(map(unreadable_finding, left_out)),
+        is_incomplete=bool(left_out),
+    )
     terminal.finish(result)
 
 
@@ -218,7 +241,7 @@ def expire(  # noqa: PLR0913 - one argument an option
       3  the cluster or the archive could not be read
       4  nothing was removed, since nobody confirmed it
     """
-    old = asyncio.run(_expire(target, archive_folder, older_than, crd, dry_run=True))
+    old = asyncio.run(_old_pages(target, archive_folder, older_than, crd))
     told = f"{counted(len(old), 'page')}, {total_bytes(old):,} bytes"
     if dry_run or not old:
         terminal.finish(_result_of("ExpireResult", f"{told}, to be removed", old))
@@ -226,9 +249,20 @@ def expire(  # noqa: PLR0913 - one argument an option
         terminal.tell(f"{page.name}: {page.crd}, {counted(page.objects, 'object')}, {page.created}")
     if not terminal.confirm(f"Remove {told}, for good?", is_answered=is_confirmed):
         click.get_current_context().exit(Exit.INCOMPLETE)
-    gone = asyncio.run(_expire(target, archive_folder, older_than, crd, dry_run=False))
-    told = f"{counted(len(gone), 'page')}, {total_bytes(gone):,} bytes"
-    terminal.finish(_result_of("ExpireResult", f"{told}, removed", gone))
+    asyncio.run(_remove_pages(target, archive_folder, old))
+    terminal.finish(_result_of("ExpireResult", f"{told}, removed", old))
+
+
+def unreadable_finding(page: UnreadablePage) -> Finding:
+    """
+    Tell of a page that cannot be read.
+    """
+    return Finding(
+        level=Level.ERROR,
+        rule="archive/unreadable",
+        subject=Subject(name=page.name),
+        message=f"nothing can be restored from this page: {page.reason}",
+    )
 
 
 def _connected(target: Target) -> AbstractAsyncContextManager[Cluster]:
@@ -246,54 +280,64 @@ async def _pages(target: Target, crd: str | None, folder: Path | None) -> Sequen
         return await _secrets(connected, target).pages(crd)
 
 
-async def _entries(
-    target: Target, crd: str, folder: Path | None, *, with_values: bool
-) -> list[dict[str, JSON]]:
+async def _entries(target: Target, crd: str, folder: Path | None, *, with_values: bool) -> _Shown:
     if folder is not None:
         return await _fields(FolderArchive(folder), crd, with_values=with_values)
     async with _connected(target) as connected:
         return await _fields(_secrets(connected, target), crd, with_values=with_values)
 
 
-async def _fields(source: ArchivePages, crd: str, *, with_values: bool) -> list[dict[str, JSON]]:
-    found: list[dict[str, JSON]] = []
+async def _fields(source: ArchivePages, crd: str, *, with_values: bool) -> _Shown:
+    shown = _Shown()
     for page in await source.pages(crd):
-        for entry in await source.read_page(page) if page.is_whole else ():
+        try:
+            entries = await source.read_page(page)
+        except DAMAGES as error:
+            shown.unreadable.append(UnreadablePage(page.name, str(error)))
+            continue
+        for entry in entries:
             for addition in additions(entry.patch):
                 item: dict[str, JSON] = {
                     "object": str(entry.key),
                     "path": render_pointer(addition.pointer),
                     "page": page.name,
                 }
-                found.append(item | ({"value": addition.value} if with_values else {}))
-    return found
+                shown.fields.append(item | ({"value": addition.value} if with_values else {}))
+    return shown
 
 
-async def _export(target: Target, folder: Path, crd: str | None) -> list[tuple[ArchivePage, str]]:
+async def _export(target: Target, folder: Path, crd: str | None) -> Sequence[Copied]:
     async with _connected(target) as connected:
         source = _secrets(connected, target)
-        copied = await export_archive(source, FolderArchive(folder), crd=crd)
-    return [(one.page, one.name) for one in copied]
+        return await export_archive(source, FolderArchive(folder), crd=crd)
 
 
-async def _expire(
-    target: Target, folder: Path | None, age_seconds: float, crd: str | None, *, dry_run: bool
+async def _old_pages(
+    target: Target, folder: Path | None, age_seconds: float, crd: str | None
 ) -> Sequence[ArchivePage]:
-    clock = cluster.SystemClock()
-    now = clock.utc_timestamp()
+    now = cluster.SystemClock().utc_timestamp()
     if folder is not None:
-        return await expire_archive(
-            FolderArchive(folder), now=now, age_seconds=age_seconds, crd=crd, dry_run=dry_run
-        )
+        return await old_pages(FolderArchive(folder), now=now, age_seconds=age_seconds, crd=crd)
     async with _connected(target) as connected:
         source = _secrets(connected, target)
-        return await expire_archive(
-            source, now=now, age_seconds=age_seconds, crd=crd, dry_run=dry_run
-        )
+        return await old_pages(source, now=now, age_seconds=age_seconds, crd=crd)
+
+
+async def _remove_pages(target: Target, folder: Path | None, pages: Sequence[ArchivePage]) -> None:
+    if folder is not None:
+        await remove_pages(FolderArchive(folder), pages)
+        return
+    async with _connected(target) as connected:
+        await remove_pages(_secrets(connected, target), pages)
 
 
 def _result_of(
-    kind: str, summary: str, pages: Sequence[ArchivePage], *, is_incomplete: bool = False
+    kind: str,
+    summary: str,
+    pages: Sequence[ArchivePage],
+    *,
+    findings: tuple[Finding, ...] = (),
+    is_incomplete: bool = False,
 ) -> Result:
     titles = ("DEFINITION", "OBJECTS", "BYTES", "CREATED")
     columns = [Column(title=title) for title in titles]
@@ -312,6 +356,7 @@ def _result_of(
     return Result(
         kind=kind,
         summary=summary,
+        findings=findings,
         tables=(Table(columns=columns, rows=rows),),
         items=tuple(_item(page) for page in pages),
         counts={"pages": len(pages), "bytes": total_bytes(pages)},

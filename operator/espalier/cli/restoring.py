@@ -4,14 +4,15 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
 
 import click
 
 from espalier import cluster, engine
+from espalier.cli.archiving import unreadable_finding
 from espalier.cli.formats import TABULAR
 from espalier.cli.options import Target, reporting, targeting
 from espalier.cli.results import Column, Finding, Level, Result, Subject, Table, counted
@@ -19,11 +20,9 @@ from espalier.cli.terminal import Terminal
 from espalier.cluster import Cluster, FolderArchive
 from espalier.crd import Definition
 from espalier.engine import RestoreReport
-from espalier.engine.calling import accompanied
-from espalier.engine.guarding import Holder
 from espalier.engine.inverting import additions
-from espalier.engine.ports import Archive, ObjectKey
-from espalier.errors import LeaseLostError
+from espalier.engine.ports import Archive, ObjectKey, UnreadablePage
+from espalier.errors import EspalierError, LeaseLostError
 from espalier.paths import render_pointer
 
 
@@ -54,6 +53,26 @@ class _Row(NamedTuple):
     pointer: str
     state: str
     reason: str = ""
+
+
+@dataclass(slots=True, kw_only=True)
+class _Told:
+    """
+    What there is to say.
+
+    Attributes:
+        unreadable: Pages that were left out.
+        interruption: Why it did not get through; empty if it did.
+    """
+
+    rows: list[_Row] = field(default_factory=list)
+    present: int = 0
+    unreadable: list[UnreadablePage] = field(default_factory=list)
+    interruption: str = ""
+
+    @property
+    def is_incomplete(self) -> bool:
+        return bool(self.unreadable or self.interruption)
 
 
 @click.command()
@@ -94,7 +113,8 @@ def restore(
       1  something was refused, or the archive has nothing
       2  the command line or the kubeconfig makes no sense
       3  the cluster or the archive could not be read
-      4  the operator is at work on this CRD
+      4  not all of it was done: a page of the archive is damaged, or the operator is at work on
+         this CRD, or something else came in between; the output tells what was put back
     """
     request = _Request(
         name=crd,
@@ -102,107 +122,127 @@ def restore(
         folder=archive_folder,
         objects=frozenset(objects),
     )
-    terminal.finish(asyncio.run(_restore(terminal, target, request, only_list=only_list)))
+    told = asyncio.run(_restore(terminal, target, request, only_list=only_list))
+    terminal.finish(_result_of(request, told))
 
 
 async def _restore(
     terminal: Terminal, target: Target, request: _Request, *, only_list: bool
-) -> Result:
+) -> _Told:
     async with cluster.connect(target.kubeconfig, context=target.context) as connected:
         definition = await connected.definitions.get_definition(request.name)
-        archive = request.archive_of(connected)
         if only_list:
-            return await _listed(request, archive, definition)
-        report = await _restore_alone(terminal, connected, request, archive, definition)
-    restored = [
-        _Row(str(key), pointer, "restored")
-        for key, pointers in sorted(report.restored.items())
-        for pointer in pointers
-    ]
-    refused = [
-        _Row(str(one.key), one.pointer or "all of it", "refused", one.reason)
-        for one in report.refused
-    ]
-    return _result_of(request, [*restored, *refused], present=report.present)
+            return await _listed(request, request.archive_of(connected), definition)
+        return await _restored(terminal, connected, request, definition)
 
 
-async def _listed(request: _Request, archive: Archive, definition: Definition) -> Result:
-    rows = [
-        _Row(str(entry.key), render_pointer(addition.pointer), "archived")
-        async for entry in archive.entries(definition)
-        if request.is_wanted(entry.key)
-        for addition in additions(entry.patch)
-    ]
-    return _result_of(request, rows, present=0)
+async def _listed(request: _Request, archive: Archive, definition: Definition) -> _Told:
+    told = _Told()
+    async for entry in archive.entries(definition, pass_over=told.unreadable.append):
+        if request.is_wanted(entry.key):
+            told.rows += [
+                _Row(str(entry.key), render_pointer(addition.pointer), "archived")
+                for addition in additions(entry.patch)
+            ]
+    return told
 
 
-def _result_of(request: _Request, rows: Sequence[_Row], *, present: int) -> Result:
-    numbers = Counter(row.state for row in rows)
-    told = f"{counted(numbers['archived'], 'field')} in the archive"
-    if not numbers["archived"]:
-        told = (
-            f"{numbers['restored']} restored, {present} there already, {numbers['refused']} refused"
+async def _restored(
+    terminal: Terminal, connected: Cluster, request: _Request, definition: Definition
+) -> _Told:
+    async def tell(error: LeaseLostError) -> None:
+        terminal.tell(f"waiting for the lease: {error}")
+
+    archive = request.archive_of(connected)
+    report, interruption = RestoreReport(), ""
+
+    async def restoring(fresh: Definition) -> RestoreReport:
+        entries = archive.entries(fresh, pass_over=report.unreadable.append)
+        return await engine.restore(
+            fresh,
+            entries,
+            connected.objects,
+            connected.clock,
+            is_wanted=request.is_wanted,
+            report=report,
         )
-    findings = [
-        Finding(
-            level=Level.ERROR,
-            rule="restore/refused",
-            subject=Subject(name=row.key),
-            message=f"{row.pointer}: refused: {row.reason}",
-            path=row.pointer,
+
+    try:
+        await engine.restore_alone(
+            definition,
+            connected.definitions,
+            connected.leases(request.namespace),
+            connected.clock,
+            restoring=restoring,
+            tell=tell,
         )
-        for row in rows
-        if row.state == "refused"
-    ]
-    if not rows and not present:
-        nothing = Subject(name=request.name)
-        text = _nothing(request)
-        findings.append(
-            Finding(level=Level.ERROR, rule="restore/nothing", subject=nothing, message=text)
-        )
+    except EspalierError as error:
+        if report.is_empty:
+            raise
+        interruption = str(error)
+    return _Told(
+        rows=[*_rows_of(report)],
+        present=report.present,
+        unreadable=report.unreadable,
+        interruption=interruption,
+    )
+
+
+def _rows_of(report: RestoreReport) -> Iterator[_Row]:
+    for key, pointers in sorted(report.restored.items()):
+        for pointer in pointers:
+            yield _Row(str(key), pointer, "restored")
+    for one in report.refused:
+        yield _Row(str(one.key), one.pointer or "all of it", "refused", one.reason)
+
+
+def _result_of(request: _Request, told: _Told) -> Result:
     columns = [Column(title=title) for title in ("OBJECT", "PATH", "STATE")]
+    numbers = Counter(row.state for row in told.rows)
     return Result(
         kind="RestoreResult",
-        summary=told,
-        findings=tuple(findings),
-        tables=(Table(columns=columns, rows=[row[:3] for row in rows]),),
+        summary=_summary(told, numbers),
+        findings=tuple(_findings(request, told)),
+        tables=(Table(columns=columns, rows=[row[:3] for row in told.rows]),),
         items=tuple(
             {"object": row.key, "path": row.pointer, "state": row.state, "reason": row.reason}
-            for row in rows
+            for row in told.rows
         ),
-        counts={"present": present, "restored": numbers["restored"]},
+        counts={"present": told.present, "restored": numbers["restored"]},
+        is_incomplete=told.is_incomplete,
     )
+
+
+def _summary(told: _Told, numbers: Counter[str]) -> str:
+    text = f"{counted(numbers['archived'], 'field')} in the archive"
+    if not numbers["archived"]:
+        text = (
+            f"{numbers['restored']} restored, {told.present} there already, "
+            f"{numbers['refused']} refused"
+        )
+    if told.unreadable:
+        text += f"; {counted(len(told.unreadable), 'page')} left out"
+    return f"{text}; interrupted" if told.interruption else text
+
+
+def _findings(request: _Request, told: _Told) -> Iterator[Finding]:
+    if told.interruption:
+        yield _finding("interrupted", request.name, f"not all of it was done: {told.interruption}")
+    yield from map(unreadable_finding, told.unreadable)
+    for row in told.rows:
+        if row.state == "refused":
+            text = f"{row.pointer}: refused: {row.reason}"
+            yield replace(_finding("refused", row.key, text), path=row.pointer)
+    if not (told.rows or told.present or told.is_incomplete):
+        yield _finding("nothing", request.name, _nothing(request))
+
+
+def _finding(rule: str, name: str, message: str) -> Finding:
+    subject = Subject(name=name)
+    return Finding(level=Level.ERROR, rule=f"restore/{rule}", subject=subject, message=message)
 
 
 def _nothing(request: _Request) -> str:
     which = "of these objects" if request.objects else f"of {request.name}"
     where = f"in {request.folder}" if request.folder else f"in namespace {request.namespace}"
     return f"the archive {where} has nothing {which}"
-
-
-async def _restore_alone(
-    terminal: Terminal,
-    connected: Cluster,
-    request: _Request,
-    archive: Archive,
-    definition: Definition,
-) -> RestoreReport:
-    """
-    Restore under the lease of the definition, so that nobody prunes what is being put back.
-    """
-    leases, clock = connected.leases(request.namespace), connected.clock
-
-    async def tell(error: LeaseLostError) -> None:
-        terminal.tell(f"waiting for the lease: {error}")
-
-    holder = Holder(leases, clock, definition)
-    await holder.take_in_time(tell)
-    try:
-        # Read anew: the operator may have been at work on it until just now.
-        fresh = await connected.definitions.get_definition(request.name)
-        restoring = engine.restore(
-            fresh, archive.entries(fresh), connected.objects, clock, is_wanted=request.is_wanted
-        )
-        return await accompanied(restoring, holder.renew(), holder.expire())
-    finally:
-        await leases.release(definition)

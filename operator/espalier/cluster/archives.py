@@ -31,7 +31,7 @@ from espalier.cluster.parts import MAX_PART_BYTES, Part, Partial, PartialList
 from espalier.cluster.places import FIELD_MANAGER, MANAGED_BY, hash_of, name_of, segment
 from espalier.cluster.requests import PARTIAL_LIST_TYPE, PARTIAL_TYPE, Call, Client
 from espalier.crd import Definition
-from espalier.engine.archives import ArchivePage
+from espalier.engine.archives import DAMAGES, ArchivePage
 from espalier.engine.ports import ArchiveEntry, UnreadablePage
 from espalier.errors import (
     ArchiveFullError,
@@ -39,7 +39,6 @@ from espalier.errors import (
     ConflictError,
     ExpiredTokenError,
     NotFoundError,
-    RejectedError,
     TransientError,
 )
 
@@ -145,7 +144,7 @@ class SecretArchive:
                 continue
             try:
                 entries = await self.read_page(page)
-            except (RejectedError, NotFoundError) as error:
+            except DAMAGES as error:
                 if pass_over is None:
                     raise
                 pass_over(UnreadablePage(page.name, str(error)))

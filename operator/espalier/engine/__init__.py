@@ -6,7 +6,7 @@ verify, trim. ``run`` does it once, ``tend`` keeps the objects of a legacy defin
 afterwards, and ``restore`` brings back what pruning removed.
 """
 
-from espalier.engine.archives import expire_archive, export_archive
+from espalier.engine.archives import export_archive, old_pages, remove_pages
 from espalier.engine.comparing import ConversionLoss
 from espalier.engine.conditions import (
     NOT_CHECKED,
@@ -26,7 +26,7 @@ from espalier.engine.planning import (
     run_key,
 )
 from espalier.engine.policies import Mode, Policy, read_policy
-from espalier.engine.restoring import Refusal, RestoreReport, restore
+from espalier.engine.restoring import Refusal, RestoreReport, restore, restore_alone
 from espalier.engine.retrying import FORBIDDEN_PAUSE_SECONDS, run_pause_seconds
 from espalier.engine.running import run
 from espalier.engine.settings import Ports, RunSettings
@@ -57,12 +57,14 @@ __all__ = [
     "Stop",
     "Survey",
     "Surveyor",
-    "expire_archive",
     "export_archive",
+    "old_pages",
     "plan",
     "purpose_of",
     "read_policy",
+    "remove_pages",
     "restore",
+    "restore_alone",
     "run",
     "run_key",
     "run_pause_seconds",

@@ -8,6 +8,10 @@ from datetime import datetime, timedelta
 from typing import Protocol
 
 from espalier.engine.ports import ArchiveEntry
+from espalier.errors import NotFoundError, RejectedError, SourceError
+
+DAMAGES = (RejectedError, NotFoundError, SourceError)
+"""By these a page tells that it is damaged or incomplete, or was taken away meanwhile."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,11 +88,13 @@ class Copied:
     One page and its copy.
 
     Attributes:
-        name: Of the copy; empty if the page is not whole, so that nothing was copied.
+        name: Of the copy; empty if the page cannot be read, so that nothing was copied.
+        reason: Why it cannot.
     """
 
     page: ArchivePage
     name: str
+    reason: str = ""
 
 
 async def export_archive(
@@ -101,48 +107,45 @@ async def export_archive(
 
     Raises:
         ClusterError: The archive cannot be read.
-        SourceError: A file of it cannot, or is damaged.
+        SourceError: A folder cannot.
         ArchiveFullError: The target has no room.
     """
     copied = []
     for page in await source.pages(crd):
-        name = ""
-        if page.is_whole:
-            name = await target.keep_copy(page, await source.read_page(page))
-        copied.append(Copied(page=page, name=name))
+        try:
+            entries = await source.read_page(page)
+        except DAMAGES as error:
+            copied.append(Copied(page=page, name="", reason=str(error)))
+            continue
+        copied.append(Copied(page=page, name=await target.keep_copy(page, entries)))
     return tuple(copied)
 
 
-async def expire_archive(
-    archive: ArchivePages,
-    *,
-    now: str,
-    age_seconds: float,
-    crd: str | None = None,
-    dry_run: bool = False,
+async def old_pages(
+    archive: ArchivePages, *, now: str, age_seconds: float, crd: str | None = None
 ) -> tuple[ArchivePage, ...]:
     """
-    Remove the pages that are older than that; what is in them cannot be restored any more.
+    List the pages that are older than that, oldest first.
 
-    A page that does not tell when it was made stays.
+    A page that does not tell when it was made is not among them.
 
     Args:
         now: RFC 3339 in UTC.
-        dry_run: Only tell.
+    """
+    limit = datetime.fromisoformat(now) - timedelta(seconds=age_seconds)
+    return tuple(page for page in await archive.pages(crd) if _is_before(page.created, limit))
 
-    Returns:
-        The pages that were removed, or would be.
+
+async def remove_pages(archive: ArchivePages, pages: Sequence[ArchivePage]) -> None:
+    """
+    Remove these pages and no others; what is in them cannot be restored any more.
 
     Raises:
         ClusterError: A page cannot be removed; those before it are.
         SourceError: Likewise, of a folder.
     """
-    limit = datetime.fromisoformat(now) - timedelta(seconds=age_seconds)
-    old = [page for page in await archive.pages(crd) if _is_before(page.created, limit)]
-    if not dry_run:
-        for page in old:
-            await archive.remove_page(page)
-    return tuple(old)
+    for page in pages:
+        await archive.remove_page(page)
 
 
 def total_bytes(pages: Sequence[ArchivePage]) -> int:

@@ -7,36 +7,40 @@ were right after pruning, and neither the server nor Espalier would remove it ag
 newest first, so that of several values of a field the last one wins.
 """
 
-from collections.abc import AsyncIterator, Callable
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from dataclasses import dataclass, field
+from typing import Any
 
-from espalier import crd, schema
 from espalier.crd import Definition
+from espalier.engine.calling import accompanied, patiently
 from espalier.engine.causes import cause_of
-from espalier.engine.inverting import (
-    MISSING,
-    Addition,
-    Missing,
-    added,
-    additions,
-    expected_lists,
-    find,
-    tokens_of,
-    without,
-)
+from espalier.engine.guarding import Holder
+from espalier.engine.inverting import Addition, added, find
 from espalier.engine.planning import resource_of
-from espalier.engine.policies import Mode, read_policy
-from espalier.engine.ports import ArchiveEntry, Clock, ObjectKey, Objects
-from espalier.engine.pruning import Pruner
+from espalier.engine.ports import (
+    ArchiveEntry,
+    Clock,
+    Definitions,
+    Leases,
+    ObjectKey,
+    Objects,
+    UnreadablePage,
+)
+from espalier.engine.readmitting import Findings, Pointer, removal_of
 from espalier.engine.retrying import call_pause_seconds
 from espalier.engine.rewriting import identity_of
-from espalier.errors import ClusterError, ConflictError, NotFoundError, TransientError
-from espalier.paths import JSON, Path, render_pointer
-from espalier.schema import Profile
+from espalier.errors import (
+    ClusterError,
+    ConflictError,
+    LeaseLostError,
+    NotFoundError,
+    TransientError,
+)
+from espalier.paths import JSON, render_pointer
 
 MAX_ATTEMPTS = 5
-
-Pointer = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +65,21 @@ class RestoreReport:
     Attributes:
         restored: The fields that were put back and read back, as JSON Pointers, by object.
         present: How many fields were there already with the archived value.
+        unreadable: The pages of which nothing was brought back. An older value may have come
+            back in the place of one that such a page had.
     """
 
     restored: dict[ObjectKey, list[str]] = field(default_factory=dict)
     refused: list[Refusal] = field(default_factory=list)
     present: int = 0
+    unreadable: list[UnreadablePage] = field(default_factory=list)
+
+    @property
+    def is_empty(self) -> bool:
+        """
+        Whether nothing was begun yet.
+        """
+        return not (self.restored or self.refused or self.present or self.unreadable)
 
 
 async def restore(
@@ -75,6 +89,7 @@ async def restore(
     clock: Clock,
     *,
     is_wanted: Callable[[ObjectKey], bool] = lambda _: True,
+    report: RestoreReport | None = None,
 ) -> RestoreReport:
     """
     Put back what the entries hold.
@@ -83,145 +98,176 @@ async def restore(
         definition: As it is now; read it right before.
         entries: Newest first, as ``Archive.entries`` gives them.
         is_wanted: Chooses objects.
+        report: Is filled entry by entry, so that it tells what was done before an error, too.
 
     Raises:
-        ClusterError: The archive cannot be read.
+        ClusterError: The archive cannot be read, or the objects are not served.
     """
-    restorer = _Restorer(definition, objects, clock)
+    restorer = _Restorer(definition, objects, clock, RestoreReport() if report is None else report)
     async for entry in entries:
         if is_wanted(entry.key):
             await restorer.restore(entry)
     return restorer.report
 
 
+async def restore_alone(
+    definition: Definition,
+    definitions: Definitions,
+    leases: Leases,
+    clock: Clock,
+    *,
+    restoring: Callable[[Definition], Coroutine[Any, Any, RestoreReport]],
+    tell: Callable[[LeaseLostError], Awaitable[None]],
+) -> RestoreReport:
+    """
+    Restore under the lease of the definition, so that nobody prunes what is being put back.
+
+    Args:
+        restoring: Is given the definition as it is when the lease is held.
+        tell: Is told who has the lease, if it has to be waited for.
+
+    Raises:
+        LeaseLostError: Somebody else has the lease, or it could not be renewed.
+        ClusterError: The definition cannot be read.
+        EspalierError: Whatever ``restoring`` raised.
+    """
+    holder = Holder(leases, clock, definition)
+    await holder.take_in_time(tell)
+    try:
+        # Read anew: the operator may have been at work on it until just now.
+        fresh = await definitions.get_definition(definition.name)
+        return await accompanied(restoring(fresh), holder.renew(), holder.expire())
+    finally:
+        # It runs out by itself; how the work ended is not changed by that.
+        with contextlib.suppress(ClusterError):
+            await leases.release(definition)
+
+
 class _Restorer:
-    def __init__(self, definition: Definition, objects: Objects, clock: Clock) -> None:
-        self._definition = definition
+    def __init__(
+        self, definition: Definition, objects: Objects, clock: Clock, report: RestoreReport
+    ) -> None:
+        self._has_status = definition.storage.has_status
         self._resource = resource_of(definition, definition.storage)
         self._objects = objects
         self._clock = clock
-        self._removed_again = _removal_of(definition)
+        self._removed_again = removal_of(definition)
         # By uid. A newer entry's fields must not make an older one's lists look changed.
         self._restored: dict[str, set[Pointer]] = {}
-        self.report = RestoreReport()
+        self.report = report
 
     async def restore(self, entry: ArchiveEntry) -> None:
-        for attempt in range(1, MAX_ATTEMPTS + 1):
-            try:
-                await self._attempt(entry)
-            except NotFoundError:
-                self._refuse(entry, (), "the object is gone; it is never created again")
-            except (ConflictError, TransientError) as error:
-                if attempt == MAX_ATTEMPTS:
-                    self._refuse(entry, (), cause_of(error))
-                    return
-                await self._clock.sleep(call_pause_seconds(attempt))
-                continue
-            except ClusterError as error:
-                self._refuse(entry, (), cause_of(error))
-            return
+        written: set[Pointer] = set()
+        try:
+            for attempt in range(1, MAX_ATTEMPTS + 1):
+                try:
+                    await self._attempt(entry, written)
+                except ClusterError as error:
+                    if attempt < MAX_ATTEMPTS and _may_pass(error):
+                        await self._clock.sleep(_pause_seconds(error, attempt))
+                        continue
+                    await self._conclude(entry, written, error)
+                return
+        except asyncio.CancelledError:
+            self._refuse(entry, (), "it was interrupted; restore it again")
+            raise
 
-    async def _attempt(self, entry: ArchiveEntry) -> None:
+    async def _attempt(self, entry: ArchiveEntry, written: set[Pointer]) -> None:
         obj = await self._objects.get_object(self._resource, entry.key)
+        found = self._look(obj, entry)
+        if found is not None and found.wanted:
+            await self._put(obj, found.wanted, written)
+            found = self._look(await self._objects.get_object(self._resource, entry.key), entry)
+        self._tell(entry, found, written, otherwise="it was written, but is not there")
+
+    def _look(self, obj: dict[str, JSON], entry: ArchiveEntry) -> Findings | None:
+        """
+        Look at an object as it is now; None if it is another one.
+        """
         if identity_of(obj).uid != entry.uid:
-            self._refuse(entry, (), "another object has this name now")
-            return
+            return None
         restored = self._restored.setdefault(entry.uid, set())
-        found = _Findings(obj, restored, entry)
+        found = Findings(obj, restored, entry, self._removed_again)
         # Perhaps an earlier restore put them back.
         restored.update(found.present)
-        wanted = found.wanted
-        for pointer in self._removed_again(added(obj, wanted)):
-            again = [a for a in wanted if _overlap(a.pointer, pointer)]
-            for addition in again:
-                wanted.remove(addition)
-                found.refused.append((addition.pointer, "it would be removed again"))
-        if wanted:
-            await self._put(obj, wanted)
-            await self._read_back(entry, wanted)
-        self.report.present += len(found.present)
-        for refused, reason in found.refused:
-            self._refuse(entry, refused, reason)
+        return found
 
-    async def _put(self, obj: dict[str, JSON], wanted: list[Addition]) -> None:
-        has_status = self._definition.storage.has_status
-        in_status = [a for a in wanted if has_status and a.pointer[0] == "status"]
+    async def _put(
+        self, obj: dict[str, JSON], wanted: list[Addition], written: set[Pointer]
+    ) -> None:
+        in_status = [a for a in wanted if self._has_status and a.pointer[0] == "status"]
         elsewhere = [a for a in wanted if a not in in_status]
-        if elsewhere:
-            obj = await self._objects.replace(
-                self._resource, added(obj, elsewhere), subresource=None
-            )
-        if in_status:
-            await self._objects.replace(self._resource, added(obj, in_status), subresource="status")
+        for group, subresource in ((elsewhere, None), (in_status, "status")):
+            # Admission may have taken away what held a field.
+            some = [a for a in group if isinstance(find(obj, a.pointer[:-1]), dict)]
+            if some:
+                pointers = [addition.pointer for addition in some]
+                try:
+                    obj = await self._objects.replace(
+                        self._resource, added(obj, some), subresource=subresource
+                    )
+                except TransientError:
+                    # Nobody knows whether it was.
+                    written.update(pointers)
+                    raise
+                written.update(pointers)
 
-    async def _read_back(self, entry: ArchiveEntry, wanted: list[Addition]) -> None:
-        obj = await self._objects.get_object(self._resource, entry.key)
-        for addition in wanted:
-            if not _is_equal(find(obj, addition.pointer), addition.value):
-                self._refuse(entry, addition.pointer, "it was written, but is not there")
-                continue
-            self._restored[entry.uid].add(addition.pointer)
-            restored = self.report.restored.setdefault(entry.key, [])
-            restored.append(render_pointer(addition.pointer))
+    async def _conclude(
+        self, entry: ArchiveEntry, written: set[Pointer], error: ClusterError
+    ) -> None:
+        """
+        Tell what became of an entry that was not done in full.
+        """
+        if isinstance(error, NotFoundError):
+            if not error.is_object:
+                if written:
+                    self._refuse(entry, (), f"{cause_of(error)}; it could not be read back")
+                raise error
+            self._refuse(entry, (), "the object is gone; it is never created again")
+            return
+        if not written:
+            self._refuse(entry, (), cause_of(error))
+            return
+        try:
+            obj = await patiently(
+                lambda: self._objects.get_object(self._resource, entry.key), self._clock
+            )
+        except ClusterError as unread:
+            reason = f"{cause_of(error)}; and it could not be read back: {cause_of(unread)}"
+            self._refuse(entry, (), reason)
+        else:
+            self._tell(entry, self._look(obj, entry), written, otherwise=cause_of(error))
+
+    def _tell(
+        self, entry: ArchiveEntry, found: Findings | None, written: set[Pointer], *, otherwise: str
+    ) -> None:
+        """
+        Report what there is now; ``otherwise`` tells why fields are still missing.
+        """
+        if found is None:
+            self._refuse(entry, (), "another object has this name now")
+            return
+        for pointer in found.present:
+            if pointer in written:
+                self.report.restored.setdefault(entry.key, []).append(render_pointer(pointer))
+            else:
+                self.report.present += 1
+        for addition in found.wanted:
+            self._refuse(entry, addition.pointer, otherwise)
+        for pointer, reason in found.refused:
+            self._refuse(entry, pointer, reason)
 
     def _refuse(self, entry: ArchiveEntry, pointer: Pointer, reason: str) -> None:
         self.report.refused.append(Refusal(entry.key, render_pointer(pointer), reason))
 
 
-class _Findings:
-    """
-    Which fields of an entry may be put back into an object, and why others may not.
-    """
-
-    def __init__(self, obj: dict[str, JSON], restored: set[Pointer], entry: ArchiveEntry) -> None:
-        self.wanted: list[Addition] = []
-        self.refused: list[tuple[Pointer, str]] = []
-        self.present: list[Pointer] = []
-        lists = expected_lists(entry.patch)
-        before = without(obj, restored)
-        for addition in additions(entry.patch):
-            there = find(obj, addition.pointer)
-            if _is_equal(there, addition.value):
-                self.present.append(addition.pointer)
-            elif not isinstance(there, Missing):
-                self.refused.append((addition.pointer, "there is another value by now"))
-            elif not isinstance(find(obj, addition.pointer[:-1]), dict):
-                self.refused.append((addition.pointer, "what held it is gone"))
-            elif any(
-                not _is_equal(find(before, pointer), value)
-                for pointer, value in lists.items()
-                if addition.pointer[: len(pointer)] == pointer
-            ):
-                self.refused.append((addition.pointer, "a list on the way to it has changed"))
-            else:
-                self.wanted.append(addition)
+def _may_pass(error: ClusterError) -> bool:
+    if isinstance(error, NotFoundError):
+        # One of several servers does not serve the resource yet, or not any more.
+        return not error.is_object
+    return isinstance(error, (ConflictError, TransientError))
 
 
-def _removal_of(definition: Definition) -> Callable[[dict[str, JSON]], tuple[Pointer, ...]]:
-    """
-    Tell what would remove something from an object again: the server, Espalier, or nobody.
-    """
-    if not definition.preserve_unknown_fields:
-        structural = crd.structural_of(definition.storage)
-        return lambda obj: _pointers(
-            schema.prune(obj, structural, profile=Profile.APISERVER).removed
-        )
-    if read_policy(definition).mode is Mode.ENFORCE:
-        pruner = Pruner(definition)
-        return lambda obj: _pointers(pruner.prune(obj).removed)
-    return lambda _: ()
-
-
-def _pointers(paths: tuple[Path, ...]) -> tuple[Pointer, ...]:
-    return tuple(tokens_of(render_pointer(path)) for path in paths)
-
-
-def _overlap(left: Pointer, right: Pointer) -> bool:
-    length = min(len(left), len(right))
-    return left[:length] == right[:length]
-
-
-def _is_equal(found: "JSON | Missing", expected: "JSON | Missing") -> bool:
-    if isinstance(found, Missing) or isinstance(expected, Missing):
-        return found is MISSING and expected is MISSING
-    return schema.equal_json(found, expected)
+def _pause_seconds(error: ClusterError, attempt: int) -> float:
+    asked = error.retry_after_seconds if isinstance(error, TransientError) else None
+    return call_pause_seconds(attempt, asked_seconds=asked)
