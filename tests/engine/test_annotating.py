@@ -3,17 +3,35 @@ Stories of objects that violate their schema: the condition, and the annotation 
 """
 
 import json
+from collections.abc import Callable
 
 import pytest
 
 from espalier.crd import Version
 from espalier.engine import Outcome, Reason, RunSettings, run
-from espalier.engine.annotating import ANNOTATION, MAX_ANNOTATION_BYTES, render_violations
+from espalier.engine.annotating import (
+    ANNOTATION,
+    MAX_ANNOTATION_BYTES,
+    Note,
+    note_for,
+    render_violations,
+)
 from espalier.engine.ports import ObjectKey
+from espalier.engine.rewriting import Identity
+from espalier.engine.surveying import Looked, Surveyor
+from espalier.errors import ClusterError, ConversionError, RejectedError
 from espalier.findings import ErrorType, FieldError
 from espalier.paths import JSON
-from tests.fakes.clock import play
-from tests.fakes.cluster import FakeCluster, conflict, legacy_widgets, rejected, widgets
+from tests.fakes.clock import FakeClock, play
+from tests.fakes.cluster import (
+    FakeCluster,
+    busy,
+    conflict,
+    legacy_widgets,
+    rejected,
+    widgets,
+    written_by,
+)
 
 SETTINGS = RunSettings(settle_seconds=1, page_size=3, max_in_flight=2)
 BAD = ObjectKey("default", "bad")
@@ -153,17 +171,191 @@ def test_a_refused_annotation_is_told_and_stops_nothing() -> None:
     outcome = play(run_on(cluster))
     assert outcome.is_proved
     assert outcome.conditions[1].message.endswith(
-        "The annotation of 1 object could not be written: 422 Invalid, spec.size: Invalid value:"
-        " no (1 object: default/bad)"
+        "Annotations could not be written: 1 object: 422 Invalid, spec.size: Invalid value: no"
+        " (default/bad)"
     )
 
 
-def test_an_object_written_meanwhile_is_left_for_the_next_survey() -> None:
+@pytest.mark.parametrize("error", [conflict(), busy(), busy(retry_after_seconds=3)])
+def test_an_annotation_that_cannot_be_written_for_now_is_tried_again(error: ClusterError) -> None:
     cluster = a_cluster()
-    cluster.fail("annotate", conflict())
+    cluster.fail("annotate", error, times=3)
     outcome = play(run_on(cluster))
     assert "could not be written" not in outcome.conditions[1].message
+    assert annotation(cluster) is not None
+
+
+def test_an_object_written_meanwhile_is_judged_anew() -> None:
+    cluster = a_cluster()
+
+    def mend(call: str, name: str) -> None:
+        if call == "annotate" and cluster.count("annotate") == 1:
+            cluster.touch(name, {"spec": {"size": 2}})
+
+    cluster.hooks.append(mend)
+    outcome = play(run_on(cluster))
     assert annotation(cluster) is None
+    assert cluster.count("annotate") == 1
+    # Of the survey, which it was part of as it was then.
+    assert "1 object of 2 violate" in outcome.conditions[1].message
+
+
+def test_an_object_taken_over_by_a_gitops_controller_meanwhile_is_left_alone() -> None:
+    cluster = a_cluster(**{"skip-owned": "true"})
+
+    def take(call: str, name: str) -> None:
+        if call == "annotate" and cluster.count("annotate") == 1:
+            cluster.etcd[BAD].managed_fields = [written_by("argocd-controller", {})]
+            cluster.touch(name)
+
+    cluster.hooks.append(take)
+    play(run_on(cluster))
+    assert annotation(cluster) is None
+    assert cluster.count("annotate") == 1
+
+
+AWAY = ConversionError(verb="get", resource="x", status=500, detail="conversion webhook")
+
+
+def proved_then_invalid(**labels: str) -> FakeCluster:
+    """
+    Make a cluster that was proved and trimmed; then an object becomes invalid.
+    """
+    version = Version(name="v1", served=True, storage=True, schema=STRICT)
+    named = {f"espalier.dev/{name}": value for name, value in labels.items()}
+    return FakeCluster(
+        widgets(
+            versions=(version,),
+            stored_versions=("v1",),
+            conversion="Webhook",
+            labels={"espalier.dev/mode": "enforce", **named},
+        )
+    )
+
+
+async def resurveyed(cluster: FakeCluster, prepare: Callable[[], None]) -> Outcome:
+    cluster.put("bad", {"spec": {"size": 1}}, version="v1")
+    assert (await run_on(cluster)).is_proved
+    cluster.touch("bad", {"spec": {"size": 9}})
+    cluster.calls.clear()
+    prepare()
+    return await run_on(cluster)
+
+
+@pytest.mark.parametrize("call", ["get_object", "try_rewrite", "annotate"])
+def test_a_later_survey_writes_nothing_while_the_conversion_webhook_is_away(call: str) -> None:
+    async def story() -> Outcome:
+        cluster = proved_then_invalid()
+        outcome = await resurveyed(cluster, lambda: cluster.fail(call, AWAY, times=999))
+        assert annotation(cluster) is None
+        assert cluster.count("annotate") == (call == "annotate")
+        return outcome
+
+    outcome = play(story())
+    assert (outcome.is_proved, outcome.retries) == (True, True)
+    assert (outcome.conditions[0].status, outcome.reason) == ("True", Reason.CURRENT)
+    assert (outcome.conditions[1].status, outcome.conditions[1].reason) == ("Unknown", "NotChecked")
+
+
+def test_a_later_survey_writes_nothing_through_admission_that_came_meanwhile() -> None:
+    def mutate(obj: dict[str, JSON]) -> None:
+        obj["spec"] = {"size": 0}
+
+    async def story() -> Outcome:
+        cluster = proved_then_invalid()
+
+        def begin() -> None:
+            cluster.admission = mutate
+
+        outcome = await resurveyed(cluster, begin)
+        assert cluster.count("annotate") == 0
+        return outcome
+
+    outcome = play(story())
+    assert (outcome.reason, outcome.retries) == (Reason.CURRENT, False)
+    assert (outcome.conditions[1].status, outcome.conditions[1].reason) == ("False", "Invalid")
+    assert outcome.conditions[1].message.endswith(
+        "No annotation is written: a rewrite of default/bad that changes nothing would be changed"
+        " by admission at spec.size"
+    )
+
+
+def test_a_later_survey_says_what_admission_did_not_tell() -> None:
+    refusal = RejectedError(
+        verb="patch",
+        resource="x",
+        status=400,
+        detail='admission webhook "once.example.com" does not support dry run',
+    )
+
+    async def story() -> Outcome:
+        cluster = proved_then_invalid()
+        outcome = await resurveyed(cluster, lambda: cluster.fail("try_rewrite", refusal, times=9))
+        assert annotation(cluster) is not None
+        return outcome
+
+    assert "Admission could not be sampled" in play(story()).conditions[1].message
+
+
+RULE: dict[str, JSON] = {
+    "type": "object",
+    "properties": {
+        "spec": {
+            "type": "object",
+            "properties": {"sizes": {"type": "array", "items": {"type": "integer"}}},
+            "x-kubernetes-validations": [{"rule": "self.sizes.all(size, size < 5)"}],
+        }
+    },
+}
+
+
+def test_an_annotation_stays_where_something_could_not_be_checked() -> None:
+    seen: dict[str, JSON] = {
+        "metadata": {
+            "name": "a",
+            "uid": "u",
+            "resourceVersion": "1",
+            "annotations": {ANNOTATION: "{}"},
+        }
+    }
+    key = ObjectKey("", "a")
+    whole = Looked(key, (), is_complete=True)
+    assert note_for(seen, whole) == Note(key, Identity("u", "1"), None)
+    assert note_for(seen, whole._replace(is_complete=False)) is None
+    found = (FieldError(type=ErrorType.REQUIRED, path=("spec",)),)
+    noted = note_for(seen, Looked(key, found, is_complete=False))
+    assert noted is not None
+    assert noted.text is not None
+
+
+def test_objects_whose_rules_are_not_evaluated_or_whose_metadata_is_malformed_are_incomplete() -> (
+    None
+):
+    version = Version(name="v1", served=True, storage=True, schema=RULE)
+    definition = widgets(versions=(version,), stored_versions=("v1",))
+    out_of_time = Surveyor(definition, clock=SlowClock())
+    obj: dict[str, JSON] = {
+        "apiVersion": "example.com/v1",
+        "kind": "Widget",
+        "metadata": {"name": "a", "namespace": "default"},
+        "spec": {"sizes": [1] * 10_000},
+    }
+    malformed: dict[str, JSON] = {**obj, "metadata": {"name": "a", "labels": {"a": 1}}}
+    assert Surveyor(definition).look_at(obj) == Looked(ObjectKey("default", "a"), ())
+    assert not out_of_time.look_at(obj).is_complete
+    assert not Surveyor(definition).look_at(malformed).is_complete
+
+
+class SlowClock(FakeClock):
+    """
+    An hour passes between any two looks at it.
+    """
+
+    seconds = 0.0
+
+    def monotonic_seconds(self) -> float:
+        self.seconds += 3600.0
+        return self.seconds
 
 
 def test_an_annotation_is_bounded_and_stays_json() -> None:

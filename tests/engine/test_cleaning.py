@@ -2,6 +2,7 @@
 Stories of managedFields that name versions which are gone.
 """
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -9,10 +10,11 @@ import pytest
 from espalier.crd import Definition
 from espalier.engine import Outcome, RunSettings, run
 from espalier.engine.ports import ObjectKey
-from espalier.errors import ForbiddenError
+from espalier.engine.rewriting import MAX_ATTEMPTS
+from espalier.errors import ClusterError, ConversionError, ForbiddenError
 from espalier.paths import JSON
 from tests.fakes.clock import play
-from tests.fakes.cluster import FakeCluster, busy, conflict, widgets, written_by
+from tests.fakes.cluster import FakeCluster, busy, conflict, failed_test, widgets, written_by
 
 SETTINGS = RunSettings(settle_seconds=1, page_size=3, max_in_flight=2)
 SIZE: JSON = {"f:spec": {"f:size": {}}}
@@ -85,18 +87,132 @@ def test_nothing_is_cleaned_before_a_proof() -> None:
     assert cluster.count("replace_managed_fields") == 0
 
 
-@pytest.mark.parametrize(
-    "error", [conflict(), busy(), ForbiddenError(verb="patch", resource="x", status=403)]
-)
-def test_what_cannot_be_cleaned_stops_nothing_and_is_tried_with_the_next_run(
-    error: Exception,
-) -> None:
+FORBIDDEN = ForbiddenError(verb="patch", resource="x", status=403, reason="Forbidden")
+
+
+def test_what_cannot_be_cleaned_stops_nothing_and_is_tried_with_the_next_run() -> None:
     async def story() -> FakeCluster:
         cluster = a_cluster(unserved())
-        cluster.fail("replace_managed_fields", error, name="w000")
-        assert (await run_on(cluster)).is_proved
+        cluster.fail("replace_managed_fields", FORBIDDEN, name="w000")
+        outcome = await run_on(cluster)
+        assert outcome.is_proved
+        assert outcome.conditions[0].message.endswith(
+            "Cleaned the managedFields of 1 object of versions that are not served any more;"
+            " could not clean 1 object: 403 Forbidden (default/w000)"
+        )
         assert len(managers(cluster)) == 4
-        assert (await run_on(cluster)).is_proved
+        outcome = await run_on(cluster)
+        assert outcome.conditions[0].message.endswith(
+            "Cleaned the managedFields of 1 object of versions that are not served any more"
+        )
+        assert "managedFields" not in (await run_on(cluster)).conditions[0].message
         return cluster
 
     assert managers(play(story())) == ["new", "other"]
+
+
+@pytest.mark.parametrize("error", [conflict(), failed_test(), busy(), busy(retry_after_seconds=3)])
+def test_what_cannot_be_cleaned_for_now_is_tried_again_at_once(error: ClusterError) -> None:
+    cluster = a_cluster(unserved())
+    cluster.fail("replace_managed_fields", error, name="w000", times=3)
+    outcome = play(run_on(cluster))
+    assert outcome.is_proved
+    assert "Cleaned the managedFields of 2 objects" in outcome.conditions[0].message
+    assert managers(cluster) == ["new", "other"]
+
+
+def test_an_answer_that_never_came_is_found_done() -> None:
+    cluster = a_cluster(unserved())
+    cluster.fail_after("replace_managed_fields", busy(), name="w000")
+    assert play(run_on(cluster)).is_proved
+    assert managers(cluster) == ["new", "other"]
+    assert cluster.count("replace_managed_fields") == 3
+
+
+def on_first_cleaning(cluster: FakeCluster, act: Callable[[], None]) -> None:
+    def look(call: str, name: str) -> None:
+        is_first = cluster.calls.count(("replace_managed_fields", "w000")) == 1
+        if (call, name) == ("replace_managed_fields", "w000") and is_first:
+            act()
+
+    cluster.hooks.append(look)
+
+
+def test_what_is_written_meanwhile_is_kept() -> None:
+    cluster = a_cluster(unserved())
+
+    def write() -> None:
+        cluster.touch("w000")
+        cluster.etcd[KEY].managed_fields.append(written_by("newer", SIZE))
+
+    on_first_cleaning(cluster, write)
+    play(run_on(cluster))
+    assert managers(cluster) == ["new", "other", "newer"]
+
+
+def test_what_a_gitops_controller_takes_over_meanwhile_is_left_alone() -> None:
+    cluster = a_cluster(unserved(skip_owned="true"))
+
+    def write() -> None:
+        cluster.touch("w000")
+        cluster.etcd[KEY].managed_fields.append(written_by("argocd-controller", SIZE))
+
+    on_first_cleaning(cluster, write)
+    play(run_on(cluster))
+    assert len(managers(cluster)) == 5
+
+
+def test_an_object_that_is_written_all_the_time_is_given_up() -> None:
+    cluster = a_cluster(unserved())
+    cluster.fail("replace_managed_fields", failed_test(), name="w000", times=999)
+    outcome = play(run_on(cluster))
+    assert outcome.is_proved
+    assert "could not clean 1 object" in outcome.conditions[0].message
+    assert cluster.count("replace_managed_fields") == 1 + MAX_ATTEMPTS
+
+
+AWAY = ConversionError(verb="get", resource="x", status=500, detail="conversion webhook")
+
+
+def cleans(cluster: FakeCluster, act: Callable[[], None]) -> None:
+    """
+    Do something once the versions are trimmed: only cleaning and validating are left then.
+    """
+
+    def look(call: str, _: str) -> None:
+        if call == "list_metadata" and cluster.count("set_stored_versions"):
+            act()
+
+    cluster.hooks.append(look)
+
+
+@pytest.mark.parametrize("call", ["get_object", "replace_managed_fields"])
+def test_nothing_is_cleaned_while_the_conversion_webhook_is_away(call: str) -> None:
+    cluster = a_cluster(replace(unserved(), conversion="Webhook"))
+    cleans(cluster, lambda: cluster.fail(call, AWAY, times=999))
+    outcome = play(run_on(cluster))
+    assert len(managers(cluster)) == 4
+    assert cluster.count("replace_managed_fields") <= 2
+    assert (outcome.is_proved, outcome.retries) == (True, True)
+    assert outcome.conditions[0].status == "True"
+    assert (outcome.conditions[1].status, outcome.conditions[1].reason) == ("Unknown", "NotChecked")
+    assert "conversion webhook did not answer" in outcome.conditions[1].message
+
+
+def test_nothing_is_cleaned_where_admission_changes_objects_by_now() -> None:
+    cluster = a_cluster(unserved())
+
+    def mutate(obj: dict[str, JSON]) -> None:
+        obj["status"] = {"ready": True}
+
+    def begin() -> None:
+        cluster.admission = mutate
+
+    cleans(cluster, begin)
+    outcome = play(run_on(cluster))
+    assert cluster.count("replace_managed_fields") == 0
+    assert outcome.conditions[0].status == "True"
+    assert (
+        "managedFields of versions that are not served any more stay: a rewrite of default/w000"
+        " that changes nothing would be changed by admission at status"
+    ) in outcome.conditions[0].message

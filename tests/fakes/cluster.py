@@ -379,10 +379,14 @@ class FakeCluster:
         managed_fields: Sequence[JSON],
     ) -> None:
         await self._enter("replace_managed_fields", key.name)
-        stored = self._check(key, uid, resource_version)
+        try:
+            stored = self._check(key, uid, resource_version)
+        except (ConflictError, RejectedError):
+            raise failed_test() from None
         stored.managed_fields = [*managed_fields]
         stored.version = self._next_version()
         self._publish("MODIFIED", key)
+        await self._leave("replace_managed_fields", key.name)
 
     async def replace(
         self, resource: Resource, obj: dict[str, JSON], *, subresource: str | None
@@ -710,6 +714,13 @@ def conflict() -> ConflictError:
     Make a 409.
     """
     return ConflictError(verb="patch", resource=WIDGETS, status=409, reason="Conflict")
+
+
+def failed_test() -> RejectedError:
+    """
+    Make the 422 of a JSON Patch of which a test failed: the server does not say which, or that.
+    """
+    return RejectedError(verb="patch", resource=WIDGETS, status=422, reason="Invalid")
 
 
 def rejected(detail: str = "", *causes: str, status: int = 422) -> RejectedError:

@@ -7,16 +7,27 @@ by uid and resourceVersion like any other.
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from espalier.engine.causes import cause_of
-from espalier.engine.counting import Counter, Counts
 from espalier.engine.pacing import Pacer, work_through
+from espalier.engine.passing import count
+from espalier.engine.planning import Plan
 from espalier.engine.policies import PREFIX
 from espalier.engine.ports import ObjectKey, Objects, Resource
-from espalier.engine.rewriting import Identity, identity_of
-from espalier.errors import ClusterError, ConflictError, NotFoundError, TransientError
+from espalier.engine.preflight import Preflight
+from espalier.engine.rewriting import (
+    Fate,
+    Identity,
+    Rewritten,
+    Unchanged,
+    identity_of,
+    persist,
+)
+from espalier.engine.settings import Ports
+from espalier.engine.surveying import Looked
+from espalier.engine.tallying import Tally, describe_failures
+from espalier.errors import ClusterError, RunStoppedError
 from espalier.findings import FieldError
 from espalier.paths import JSON, render_path
 
@@ -39,9 +50,11 @@ class Note:
     text: str | None
 
 
-def note_for(obj: dict[str, JSON], key: ObjectKey, violations: Iterable[FieldError]) -> Note | None:
+def note_for(obj: dict[str, JSON], looked: Looked) -> Note | None:
     """
     Decide on an object's annotation; None if it is right as it is, or must be left alone.
+
+    One that is there stays where nobody knows whether it is right.
     """
     metadata = obj.get("metadata")
     if not isinstance(metadata, dict) or "deletionTimestamp" in metadata:
@@ -51,8 +64,10 @@ def note_for(obj: dict[str, JSON], key: ObjectKey, violations: Iterable[FieldErr
         return None
     annotations = metadata.get("annotations")
     there = annotations.get(ANNOTATION) if isinstance(annotations, dict) else None
-    text = render_violations(violations)
-    return None if text == there else Note(key, seen, text)
+    text = render_violations(looked.violations)
+    if text == there or (text is None and not looked.is_complete):
+        return None
+    return Note(looked.key, seen, text)
 
 
 def render_violations(violations: Iterable[FieldError]) -> str | None:
@@ -83,43 +98,104 @@ def render_violations(violations: Iterable[FieldError]) -> str | None:
 
 class Annotator:
     """
-    Writes annotations, a page of notes at a time.
+    Writes annotations, a page of notes at a time, as long as nothing speaks against writing.
+
+    Args:
+        decide: Makes the note of an object that was written meanwhile; None if it needs none.
     """
 
-    def __init__(self, objects: Objects, resource: Resource, pacer: Pacer) -> None:
-        self._objects = objects
-        self._resource = resource
+    def __init__(
+        self,
+        planned: Plan,
+        ports: Ports,
+        pacer: Pacer,
+        decide: Callable[[dict[str, JSON]], Note | None],
+    ) -> None:
+        self._resource = planned.resource
+        self._ports = ports
         self._pacer = pacer
-        self._refused = Counter()
+        self._preflight = Preflight(planned, ports, pacer)
+        self._decide = decide
+        self._tally = Tally()
+        self._hindrance = ""
 
-    async def write(self, notes: Iterable[Note]) -> None:
+    async def write(self, notes: Sequence[Note]) -> None:
         """
-        Write what is noted; whoever was written meanwhile is left for the next survey.
-        """
-        await work_through(notes, self._write, workers=self._pacer.max_in_flight)
+        Write what is noted.
 
-    def refused(self) -> Counts:
+        Raises:
+            ConversionError: The conversion webhook does not answer as it must.
         """
-        Tell which objects the server refused, and why.
+        if not self._hindrance:
+            self._hindrance = await self._preflight.hindrance([note.key for note in notes])
+        if self._hindrance:
+            return
+        try:
+            await work_through(notes, self._write, workers=self._pacer.max_in_flight)
+        except RunStoppedError as error:
+            self._hindrance = error.detail
+
+    def told(self) -> str:
         """
-        return self._refused.counts()
+        Say what was not written, and why; empty if all was.
+        """
+        return ". ".join(self._sentences())
+
+    def _sentences(self) -> Iterator[str]:
+        if self._tally.failed:
+            failures = describe_failures(self._tally.failures)
+            yield f"Annotations could not be written: {failures}"
+        if self._hindrance:
+            more = "further " if self._tally.seen else ""
+            yield f"No {more}annotation is written: {self._hindrance}"
+        note = self._preflight.note()
+        if note:
+            yield note
 
     async def _write(self, note: Note) -> None:
-        try:
-            async with self._pacer.turn():
-                await self._objects.annotate(
-                    self._resource,
-                    note.key,
-                    uid=note.seen.uid,
-                    resource_version=note.seen.resource_version,
-                    annotations={ANNOTATION: note.text},
-                )
-        except (ConflictError, NotFoundError):
-            return
-        except TransientError as error:
-            self._pacer.struggled(error)
-            self._refused.add(note.key, [cause_of(error)])
-        except ClusterError as error:
-            self._refused.add(note.key, [cause_of(error)])
-        else:
-            self._pacer.succeeded(written=True)
+        what = _Annotation(self._ports.objects, self._resource, note, self._decide)
+        count(self._tally, note.key, await persist(what, self._ports.clock, self._pacer))
+
+
+class _Annotation:
+    """
+    The annotation of one object on its way.
+    """
+
+    def __init__(
+        self,
+        objects: Objects,
+        resource: Resource,
+        note: Note,
+        decide: Callable[[dict[str, JSON]], Note | None],
+    ) -> None:
+        self.key = note.key
+        self._objects = objects
+        self._resource = resource
+        self._note: Note | None = note
+        self._decide = decide
+
+    async def attempt(self) -> Fate:
+        """
+        Write, after deciding anew if the object was written meanwhile.
+        """
+        if self._note is None:
+            self._note = self._decide(await self._objects.get_object(self._resource, self.key))
+        if self._note is None:
+            return Unchanged()
+        seen = self._note.seen
+        await self._objects.annotate(
+            self._resource,
+            self.key,
+            uid=seen.uid,
+            resource_version=seen.resource_version,
+            annotations={ANNOTATION: self._note.text},
+        )
+        return Rewritten()
+
+    def note(self, error: ClusterError, *, reads_again: bool) -> None:  # noqa: ARG002 - a protocol
+        """
+        Forget what was decided on an object that is another by now.
+        """
+        if reads_again:
+            self._note = None

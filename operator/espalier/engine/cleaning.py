@@ -2,36 +2,29 @@
 Takes entries out of managedFields whose version is gone, once nothing is stored at it any more.
 
 The API server cannot read such an entry, and drops it with some later write; until then it stands
-in the way of server-side apply. Best effort: what was written meanwhile, or is refused, is left.
+in the way of server-side apply. Best effort: what is refused is left, and told.
 """
 
-import logging
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from contextlib import aclosing
 
 from espalier.crd import Definition
+from espalier.engine.conditions import counted
 from espalier.engine.listing import MetadataListing
 from espalier.engine.narrowing import Skipper
 from espalier.engine.owners import names_owner
-from espalier.engine.pacing import Pacer, work_through
+from espalier.engine.pacing import work_through
 from espalier.engine.paging import pages
+from espalier.engine.passing import count
 from espalier.engine.planning import Plan
-from espalier.engine.ports import StoredMetadata
+from espalier.engine.ports import Objects, StoredMetadata
+from espalier.engine.preflight import Preflight
+from espalier.engine.rewriting import UNPROCESSABLE, Fate, Rewritten, Unchanged, persist
 from espalier.engine.settings import Ports, RunSettings, pacer_of
-from espalier.errors import ClusterError, ConflictError, NotFoundError, TransientError
+from espalier.engine.stored import metadata_of
+from espalier.engine.tallying import Tally, describe_failures
+from espalier.errors import ClusterError, ConflictError, RejectedError, RunStoppedError
 from espalier.paths import JSON
-
-logger = logging.getLogger(__name__)
-
-
-@dataclass(slots=True)
-class Cleaned:
-    """
-    How many objects were cleaned, and how many could not be.
-    """
-
-    objects: int = 0
-    refused: int = 0
 
 
 async def clean_histories(
@@ -40,74 +33,125 @@ async def clean_histories(
     settings: RunSettings,
     *,
     check: Callable[[], Awaitable[object]],
-) -> Cleaned:
+) -> str:
     """
     Clean all objects of a definition whose objects are proved to be current.
 
     Args:
         check: Raises if the definition is not the same any more.
 
+    Returns:
+        What was done, and what could not be, in a sentence; empty if nothing had to be done.
+
     Raises:
         ClusterError: They cannot be listed.
+        ConversionError: The conversion webhook does not answer as it must.
     """
     if planned.policy.keeps_managed_fields:
-        return Cleaned()
+        return ""
     pacer = pacer_of(settings, ports.clock)
-    cleaner = _Cleaner(planned, ports, pacer)
+    preflight = Preflight(planned, ports, pacer)
+    tally = Tally()
     listing = MetadataListing(
         objects=ports.objects, resource=planned.resource, page_size=settings.page_size
     )
-    async for page, _ in pages(listing, ports.clock, skipper=Skipper(ports.objects)):
-        await check()
-        await work_through(page.objects, cleaner.clean, workers=pacer.max_in_flight)
-    cleaned = cleaner.cleaned
-    if cleaned.objects or cleaned.refused:
-        logger.info(
-            "Cleaned managedFields of versions that are gone.",
-            extra={
-                "crd": planned.definition.name,
-                "objects": cleaned.objects,
-                "refused": cleaned.refused,
-            },
-        )
-    return cleaned
+
+    async def clean(metadata: StoredMetadata) -> None:
+        what = _Cleaning(planned, ports.objects, metadata)
+        count(tally, metadata.key, await persist(what, ports.clock, pacer))
+
+    async with aclosing(pages(listing, ports.clock, skipper=Skipper(ports.objects))) as source:
+        async for page, _ in source:
+            wanted = [one for one in page.objects if left_of(planned, one) is not None]
+            if not wanted:
+                continue
+            await check()
+            hindrance = await preflight.hindrance([one.key for one in wanted])
+            if hindrance:
+                return _told(tally, hindrance)
+            try:
+                await work_through(wanted, clean, workers=pacer.max_in_flight)
+            except RunStoppedError as error:
+                return _told(tally, error.detail)
+    return _told(tally, "")
 
 
-class _Cleaner:
-    def __init__(self, planned: Plan, ports: Ports, pacer: Pacer) -> None:
+def _told(tally: Tally, hindrance: str) -> str:
+    of = "managedFields"
+    old = "of versions that are not served any more"
+    told = []
+    if tally.rewritten:
+        told.append(f"Cleaned the {of} of {counted(tally.rewritten, 'object')} {old}")
+    if tally.failed:
+        told.append(f"could not clean {describe_failures(tally.failures)}")
+    if hindrance:
+        told.append(f"{of} {old} stay: {hindrance}")
+    text = "; ".join(told)
+    return text[:1].upper() + text[1:] if tally.failed and not tally.rewritten else text
+
+
+class _Cleaning:
+    """
+    One object on its way.
+    """
+
+    def __init__(self, planned: Plan, objects: Objects, metadata: StoredMetadata) -> None:
+        self.key = metadata.key
         self._planned = planned
-        self._objects = ports.objects
-        self._pacer = pacer
-        self.cleaned = Cleaned()
+        self._objects = objects
+        self._metadata: StoredMetadata | None = metadata
 
-    async def clean(self, metadata: StoredMetadata) -> None:
-        left = living_entries(self._planned.definition, metadata.managed_fields)
-        if len(left) == len(metadata.managed_fields) or not metadata.uid:
-            return
-        if self._planned.policy.skips_owned and names_owner(metadata.managed_fields):
-            return
+    async def attempt(self) -> Fate:
+        """
+        Clean, after deciding anew if the object was written meanwhile.
+
+        Raises:
+            ConflictError: It was written meanwhile.
+        """
+        if self._metadata is None:
+            obj = await self._objects.get_object(self._planned.resource, self.key)
+            self._metadata = metadata_of(obj)
+        left = left_of(self._planned, self._metadata)
+        if left is None:
+            return Unchanged()
         try:
-            async with self._pacer.turn():
-                await self._objects.replace_managed_fields(
-                    self._planned.resource,
-                    metadata.key,
-                    uid=metadata.uid,
-                    resource_version=metadata.resource_version,
-                    managed_fields=left,
-                )
-        except (ConflictError, NotFoundError):
-            return
-        except ClusterError as error:
-            if isinstance(error, TransientError):
-                self._pacer.struggled(error)
-            self.cleaned.refused += 1
-            logger.info(
-                "Could not clean managedFields.",
-                extra={"crd": self._planned.definition.name, "error": str(error)},
+            await self._objects.replace_managed_fields(
+                self._planned.resource,
+                self.key,
+                uid=self._metadata.uid,
+                resource_version=self._metadata.resource_version,
+                managed_fields=left,
             )
-        else:
-            self._pacer.succeeded(written=True)
-            self.cleaned.objects += 1
+        except RejectedError as error:
+            # All that a server says of a patch one of whose tests failed.
+            if error.status == UNPROCESSABLE and not error.causes:
+                raise ConflictError(
+                    verb=error.verb,
+                    resource=error.resource,
+                    status=error.status,
+                    reason=error.reason,
+                    detail=error.detail,
+                ) from error
+            raise
+        return Rewritten()
+
+    def note(self, error: ClusterError, *, reads_again: bool) -> None:  # noqa: ARG002 - a protocol
+        """
+        Forget an object that is another by now.
+        """
+        if reads_again:
+            self._metadata = None
+
+
+def left_of(planned: Plan, metadata: StoredMetadata) -> tuple[JSON, ...] | None:
+    """
+    Tell what is to be left of an object's managedFields; None if the object is to be left alone.
+    """
+    there = metadata.managed_fields
+    left = living_entries(planned.definition, there)
+    if len(left) == len(there) or not (metadata.uid and metadata.resource_version):
+        return None
+    return None if planned.policy.skips_owned and names_owner(there) else left
 
 
 def living_entries(definition: Definition, managed_fields: tuple[JSON, ...]) -> tuple[JSON, ...]:

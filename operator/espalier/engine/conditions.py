@@ -6,6 +6,7 @@ Paths, names and counts only: no field's value ever stands in a message.
 
 import enum
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from espalier.crd import Condition, Definition
 from espalier.engine.ports import Resource
@@ -54,6 +55,14 @@ NOT_CHECKED = Condition(
 )
 
 
+def not_checked(cause: str) -> Condition:
+    """
+    Make the condition for objects that could not be validated.
+    """
+    message = f"stored values could not be validated: {cause}"
+    return replace(NOT_CHECKED, message=bounded(message))
+
+
 def not_current(reason: Reason, message: str) -> tuple[Condition, ...]:
     """
     Make the condition for objects that are not shown to be current.
@@ -78,6 +87,16 @@ def current(
         f" for generation {definition.generation}; storedVersions: {version}"
     )
     return _words("True", Reason.CURRENT, f"{message}. {note}" if note else message)
+
+
+def noted(words: Sequence[Condition], note: str) -> tuple[Condition, ...]:
+    """
+    Add a sentence to the first of some conditions; none if it is empty.
+    """
+    first, *others = words
+    if note:
+        first = replace(first, message=bounded(f"{first.message}. {note}"))
+    return (first, *others)
 
 
 def rewriting(

@@ -9,7 +9,8 @@ nothing.
 from collections.abc import Iterator, Sequence
 
 from espalier import crd
-from espalier.engine.conditions import Reason, enumerated
+from espalier.engine.causes import cause_of
+from espalier.engine.conditions import enumerated
 from espalier.engine.converting import ask_webhook, converts_by_webhook
 from espalier.engine.pacing import Pacer
 from espalier.engine.planning import Plan, ServerPruned
@@ -46,6 +47,7 @@ class Preflight:
         self._clock = ports.clock
         self._pacer = pacer
         self._is_answered = False
+        self._hindrance = ""
         self._refused_by: dict[str, None] = {}
         self._failed = Tally()
 
@@ -77,17 +79,21 @@ class Preflight:
         """
         Look before writes that a run can do without, and tell what speaks against them.
 
+        Whatever it is, it speaks against all that would follow.
+
         Raises:
-            ConversionError: As ``look``.
-            TransientError: As ``look``.
+            ConversionError: The conversion webhook does not answer as it must.
         """
-        try:
-            await self.look(keys)
-        except RunStoppedError as error:
-            if error.reason != Reason.ADMISSION_MUTATES:
+        if not self._hindrance:
+            try:
+                await self.look(keys)
+            except ConversionError:
                 raise
-            return error.detail
-        return ""
+            except TransientError as error:
+                self._hindrance = f"the server answers no dry run: {cause_of(error)}"
+            except RunStoppedError as error:
+                self._hindrance = error.detail
+        return self._hindrance
 
     def note(self) -> str:
         """

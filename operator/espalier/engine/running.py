@@ -247,26 +247,50 @@ async def _run_alone(
         # What could not be written may be what violates the schema.
         words = conditions.not_current(Reason(error.reason), error.detail)
         await reporter.report(planned.definition, words)
-        valid = await validate_all(planned, ports, settings, check=sentry.check)
+        words, _ = await _follow_up(planned, ports, settings, sentry, words)
         return await end(
-            planned.definition, reporter, (*words, valid), tends=_is_tended(planned), retries=True
+            planned.definition, reporter, words, tends=_is_tended(planned), retries=True
         )
     await reporter.report(definition, words)
-    if is_proved:
-        await clean_histories(planned, ports, settings, check=sentry.check)
-    valid = await validate_all(planned, ports, settings, check=sentry.check)
+    words, is_whole = await _follow_up(planned, ports, settings, sentry, words, is_proved=is_proved)
     return await end(
         definition,
         reporter,
-        (*words, valid),
+        words,
         is_proved=is_proved,
         tends=_is_tended(planned),
-        again_seconds=settings.resurvey_seconds,
+        retries=not is_whole,
+        again_seconds=settings.resurvey_seconds if is_whole else None,
     )
 
 
 def _is_tended(planned: Plan) -> bool:
     return isinstance(planned, Legacy) and planned.policy.does("prune")
+
+
+async def _follow_up(
+    planned: Plan,
+    ports: Ports,
+    settings: RunSettings,
+    sentry: Sentry,
+    words: tuple[Condition, ...],
+    *,
+    is_proved: bool = False,
+) -> tuple[tuple[Condition, ...], bool]:
+    """
+    Clean, and validate; what fails here takes nothing back of what was said before.
+
+    Returns:
+        All conditions, and whether nothing has failed.
+    """
+    try:
+        if is_proved:
+            cleaned = await clean_histories(planned, ports, settings, check=sentry.check)
+            words = conditions.noted(words, cleaned)
+        return (*words, await validate_all(planned, ports, settings, check=sentry.check)), True
+    except ClusterError as error:
+        _, cause = why_stopped(planned.definition, error)
+        return (*words, conditions.not_checked(cause)), False
 
 
 async def _bring_into_form(

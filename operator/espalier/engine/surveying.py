@@ -184,10 +184,14 @@ async def survey(
 class Looked(NamedTuple):
     """
     What one object was found to be.
+
+    Attributes:
+        is_complete: Nothing was left unchecked, so that no violations are none.
     """
 
     key: ObjectKey
     violations: tuple[FieldError, ...]
+    is_complete: bool = True
 
 
 class Surveyor:
@@ -243,7 +247,7 @@ class Surveyor:
             obj = {**obj, "apiVersion": api_version}
         if self._pruner is not None:
             self._look_carefully(key, obj, self._pruner)
-        return Looked(key, self._normalise(key, obj))
+        return self._normalise(key, obj)
 
     def survey(self, *, record: Record | None = None) -> Survey:
         """
@@ -275,7 +279,7 @@ class Surveyor:
         self._count("mistyped", key, map(general, careful.mistyped))
         self._count("emptied", key, careful.emptied)
 
-    def _normalise(self, key: ObjectKey, obj: dict[str, JSON]) -> tuple[FieldError, ...]:
+    def _normalise(self, key: ObjectKey, obj: dict[str, JSON]) -> Looked:
         value: JSON = obj
         try:
             if not self._normalizer.is_normal(obj):
@@ -286,13 +290,13 @@ class Surveyor:
                 value = normal.value if self._pruner is None else self._preserving(obj).value
         except MalformedValueError:
             self._count("malformed", key, ["metadata"])
-            return ()
+            return Looked(key, (), is_complete=False)
         verdict = self._judge.judge(value)
         self._violations.add(key, without_values(verdict.errors))
         blocking = (*verdict.refusals, *verdict.status_refusals)
         self._unwritable.add(key, without_values(blocking))
         self._unchecked.add(key, without_values(verdict.unchecked))
-        return verdict.errors
+        return Looked(key, verdict.errors, is_complete=not verdict.unchecked)
 
     def _count(self, kind: str, key: ObjectKey, paths: Iterable[str]) -> None:
         self._counters[kind].add(key, paths)

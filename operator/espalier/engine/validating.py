@@ -4,11 +4,10 @@ Which stored objects violate the schema? What follows a proof, and is repeated n
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from functools import partial
+from functools import cache, partial
 
 from espalier.crd import Condition
 from espalier.engine.annotating import Annotator, Note, note_for
-from espalier.engine.conditions import counted
 from espalier.engine.listing import ObjectListing
 from espalier.engine.narrowing import Skipper
 from espalier.engine.owners import is_owned
@@ -20,6 +19,7 @@ from espalier.engine.settings import Ports, RunSettings, pacer_of
 from espalier.engine.sharing import Turns
 from espalier.engine.surveying import Surveyor
 from espalier.engine.validity import LEFT_OUT, validity_of
+from espalier.paths import JSON
 
 
 async def validate_all(
@@ -48,7 +48,7 @@ async def validate_all(
         return LEFT_OUT
     surveyor = Surveyor(planned.definition, clock=ports.clock)
     pacer = pacer_of(settings, ports.clock) if turns is None else turns.pacer
-    annotator = Annotator(ports.objects, planned.resource, pacer)
+    annotator = Annotator(planned, ports, pacer, _decider(planned, ports))
     skipper = Skipper(ports.objects)
     async for page in _pages(planned, ports, settings, skipper):
         notes: list[Note] = []
@@ -58,19 +58,28 @@ async def validate_all(
             await asyncio.sleep(0)
             if policy.skips_owned and is_owned(obj):
                 continue
-            note = note_for(obj, looked.key, looked.violations)
+            note = note_for(obj, looked)
             if note is not None:
                 notes.append(note)
         if notes and may_annotate(planned):
             await _write(notes, annotator, check, turns)
-    refused = annotator.refused()
-    note_text = ""
-    if refused.objects:
-        note_text = (
-            f"The annotation of {counted(refused.objects, 'object')} could not be written:"
-            f" {refused.describe()}"
-        )
-    return validity_of(surveyor.survey(), within=within_words(policy.namespaces), note=note_text)
+    return validity_of(
+        surveyor.survey(), within=within_words(policy.namespaces), note=annotator.told()
+    )
+
+
+def _decider(planned: Plan, ports: Ports) -> Callable[[dict[str, JSON]], Note | None]:
+    """
+    Make what decides on objects that were written meanwhile; the survey has counted them before.
+    """
+    surveyor = cache(lambda: Surveyor(planned.definition, clock=ports.clock))
+
+    def decide(obj: dict[str, JSON]) -> Note | None:
+        if planned.policy.skips_owned and is_owned(obj):
+            return None
+        return note_for(obj, surveyor().look_at(obj))
+
+    return decide
 
 
 async def _write(
