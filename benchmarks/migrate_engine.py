@@ -101,6 +101,7 @@ async def run_engine(
             rights=connected.rights,
             checkpoints=connected.checkpoints(CHECKPOINTS),
             archive=connected.archive(CHECKPOINTS),
+            namespace=CHECKPOINTS,
             leases=connected.leases(CHECKPOINTS),
             clock=connected.clock,
         )

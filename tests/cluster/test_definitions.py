@@ -175,10 +175,12 @@ async def test_conditions_are_applied_to_this_very_definition(
 
 async def test_missing_rights_are_named() -> None:
     granted, refused = Reply(201, {"status": {"allowed": True}}), Reply(201, {"status": {}})
-    script = Script(granted, Reply(503, ""), refused, granted)
+    script = Script(granted, Reply(503, ""), refused, granted, granted)
 
     async with connected(script) as cluster:
         missing = await cluster.rights.missing_verbs(WIDGETS, ["list", "patch", "update/status"])
+
+        await cluster.rights.missing_verbs(WIDGETS, ["get"], namespace="a")
 
     assert missing == ("patch",)
     assert script.seen[0].body["spec"]["resourceAttributes"] == {
@@ -193,6 +195,13 @@ async def test_missing_rights_are_named() -> None:
         "resource": "widgets",
         "verb": "update",
         "subresource": "status",
+    }
+    assert script.seen[4].body["spec"]["resourceAttributes"] == {
+        "group": "example.com",
+        "version": "v1",
+        "resource": "widgets",
+        "verb": "get",
+        "namespace": "a",
     }
 
 

@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from espalier.errors import TransientError
+from espalier.errors import ForbiddenError, TransientError
 from tests.cluster.scripted import Reply, Script, connected, definition, status_of
 
 API = "/apis/storagemigration.k8s.io"
@@ -17,6 +17,14 @@ def migration(name: str, resource: str = "widgets", ended: str = "", **more: str
     }
 
 
+def served(*versions: str, preferred: str = "") -> Reply:
+    """
+    Say in which versions the group is served.
+    """
+    found: dict[str, Any] = {"versions": [{"version": version} for version in versions]}
+    return Reply(body=found | ({"preferredVersion": {"version": preferred}} if preferred else {}))
+
+
 async def named(*replies: Reply) -> tuple[tuple[str, ...], list[str]]:
     script = Script(*replies)
     async with connected(script) as cluster:
@@ -26,6 +34,7 @@ async def named(*replies: Reply) -> tuple[tuple[str, ...], list[str]]:
 
 async def test_only_migrations_of_these_objects_that_have_not_ended_are_named() -> None:
     found, _ = await named(
+        served("v1beta1"),
         Reply(
             body={
                 "items": [
@@ -33,26 +42,40 @@ async def test_only_migrations_of_these_objects_that_have_not_ended_are_named() 
                     migration("done", ended="Succeeded"),
                     migration("failed", ended="Failed"),
                     migration("running", ended="Running"),
+                    migration("of-old", version="v1alpha1"),
                     migration("others", resource="gadgets"),
                     migration("elsewhere", group="example.org"),
                 ]
             }
-        )
+        ),
     )
-    assert found == ("pending", "running")
+    assert found == ("pending", "running", "of-old")
 
 
-async def test_older_servers_are_asked_in_their_version() -> None:
+@pytest.mark.parametrize("version", ["v1alpha1", "v1beta1", "v1", "v2"])
+async def test_a_server_is_asked_in_the_version_that_it_serves(version: str) -> None:
+    found, paths = await named(served(version), Reply(body={"items": [migration("m")]}))
+    assert found == ("m",)
+    assert paths == [API, f"{API}/{version}/storageversionmigrations"]
+
+
+async def test_the_preferred_version_is_asked_first_and_then_the_others() -> None:
     missing = Reply(404, status_of(404, "NotFound"))
-    found, paths = await named(missing, Reply(body={"items": None}))
+    group = served("v1alpha1", "v1beta1", preferred="v1beta1")
+    found, paths = await named(group, missing, Reply(body={"items": None}))
     assert found == ()
-    assert paths == [f"{API}/{name}/storageversionmigrations" for name in ("v1", "v1beta1")]
+    assert [path.split("/")[3] for path in paths[1:]] == ["v1beta1", "v1alpha1"]
 
 
-@pytest.mark.parametrize(("status", "count"), [(404, 2), (403, 1)])
-async def test_where_nothing_can_be_seen_nothing_is_named(status: int, count: int) -> None:
-    found, paths = await named(*[Reply(status, status_of(status, "x"))] * count)
-    assert (found, len(paths)) == ((), count)
+async def test_a_server_without_the_group_has_none() -> None:
+    found, paths = await named(Reply(404, status_of(404, "NotFound")))
+    assert (found, paths) == ((), [API])
+
+
+@pytest.mark.parametrize("before", [(), (served("v1"),)])
+async def test_who_may_not_look_is_told(before: tuple[Reply, ...]) -> None:
+    with pytest.raises(ForbiddenError):
+        await named(*before, Reply(403, status_of(403, "Forbidden")))
 
 
 async def test_a_server_that_is_away_is_told() -> None:

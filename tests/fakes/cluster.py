@@ -180,8 +180,10 @@ class FakeCluster:
         self.faults: list[Fault] = []
         self.hooks: list[Callable[[str, str], None]] = []
         self.missing: tuple[str, ...] = ()
+        self.rights: list[str] = []
         self.migrations: tuple[str, ...] = ()
         self.names_broken = True
+        self.bad_tokens: dict[str, Exception] = {}
         self.documents: dict[str, dict[str, JSON]] = {}
         self.archived: list[ArchiveEntry] = []
         self.reports: list[tuple[Condition, ...]] = []
@@ -203,6 +205,7 @@ class FakeCluster:
             archive=self,
             leases=self,
             clock=self.clock,
+            namespace="espalier-system",
         )
 
     # What a test does.
@@ -468,9 +471,13 @@ class FakeCluster:
     ) -> None:
         raise AssertionError("the reporter's business, not the engine's")
 
-    async def missing_verbs(self, resource: Resource, verbs: Sequence[str]) -> tuple[str, ...]:
+    async def missing_verbs(
+        self, resource: Resource, verbs: Sequence[str], *, namespace: str = ""
+    ) -> tuple[str, ...]:
         await self._enter("missing_verbs", resource.plural)
-        return tuple(verb for verb in verbs if f"{verb} {resource.plural}" in self.missing)
+        where = f" in {namespace}" if namespace else ""
+        self.rights += [f"{verb} {resource.plural}{where}" for verb in verbs]
+        return tuple(verb for verb in verbs if f"{verb} {resource.plural}{where}" in self.missing)
 
     async def load(self, definition: Definition) -> dict[str, JSON] | None:
         await self._enter("load", definition.name)

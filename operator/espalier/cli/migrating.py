@@ -79,6 +79,9 @@ class _Relabelled:
     async def get_definition(self, name: str) -> Definition:
         return self._relabelled(await self._definitions.get_definition(name))
 
+    async def get_resource_version(self, name: str) -> str:
+        return await self._definitions.get_resource_version(name)
+
     async def set_stored_versions(
         self, definition: Definition, versions: Sequence[str]
     ) -> Definition:
@@ -241,7 +244,8 @@ def _ports_of(connected: Cluster, target: Target, request: _Request) -> Ports:
         definitions=_Relabelled(connected.definitions, request),
         rights=connected.rights,
         checkpoints=connected.checkpoints(namespace),
-        archive=connected.archive(namespace),
+        archive=request.archive_of(connected, namespace),
+        namespace=namespace,
         leases=connected.leases(namespace),
         clock=connected.clock,
     )

@@ -1,19 +1,20 @@
 """
 The API server's own migrations: StorageVersionMigration objects.
+
+The server is asked in which versions it serves them. That was v1alpha1 first and then v1beta1; what
+is read of them stands in the same place in each.
 """
 
-import logging
+from collections.abc import Iterator
 
 import msgspec
 
+from espalier.cluster.places import segment
 from espalier.cluster.requests import Call, Client
 from espalier.crd import Definition
-from espalier.errors import ForbiddenError, NotFoundError
+from espalier.errors import NotFoundError
 
-logger = logging.getLogger(__name__)
-
-# Newer servers first; each serves one of them, or none.
-_VERSIONS = ("v1", "v1beta1")
+_GROUP = "storagemigration.k8s.io"
 _ENDED = frozenset({"Succeeded", "Failed"})
 
 
@@ -58,7 +59,25 @@ class _List(msgspec.Struct):
     items: list[_Migration] | None = None
 
 
+class _GroupVersion(msgspec.Struct):
+    version: str
+
+
+class _Group(msgspec.Struct, rename="camel"):
+    versions: list[_GroupVersion] | None = None
+    preferred_version: _GroupVersion | None = None
+
+    def names(self) -> Iterator[str]:
+        """
+        Name the versions, the preferred one first.
+        """
+        if self.preferred_version is not None:
+            yield self.preferred_version.version
+        yield from (served.version for served in self.versions or ())
+
+
 _list = msgspec.json.Decoder(_List)
+_group = msgspec.json.Decoder(_Group)
 
 
 async def other_migrations(client: Client, definition: Definition) -> tuple[str, ...]:
@@ -66,30 +85,36 @@ async def other_migrations(client: Client, definition: Definition) -> tuple[str,
     Name the migrations of a definition's objects that have not come to their end.
 
     Returns:
-        None where the server knows no such thing, or does not let us look: then only the
-        definition's condition tells.
+        None where the server knows no such thing.
 
     Raises:
+        ForbiddenError: The server does not let us look.
         ClusterError: They cannot be listed now.
     """
-    for version in _VERSIONS:
+    for version in await _served_versions(client):
         call = Call(
             verb="list",
-            resource="storageversionmigrations.storagemigration.k8s.io",
+            resource=f"storageversionmigrations.{_GROUP}",
             method="GET",
-            path=f"/apis/storagemigration.k8s.io/{version}/storageversionmigrations",
+            path=f"/apis/{_GROUP}/{segment(version)}/storageversionmigrations",
             is_read=True,
         )
         try:
             found = await client.fetch(call, _list)
         except NotFoundError:
             continue
-        except ForbiddenError as error:
-            logger.info("May not look for migrations.", extra={"error": str(error)})
-            return ()
         return tuple(
             one.metadata.name
             for one in found.items or ()
             if one.is_of(definition) and not one.has_ended
         )
     return ()
+
+
+async def _served_versions(client: Client) -> tuple[str, ...]:
+    call = Call(verb="get", resource=_GROUP, method="GET", path=f"/apis/{_GROUP}", is_read=True)
+    try:
+        found = await client.fetch(call, _group)
+    except NotFoundError:
+        return ()
+    return tuple(dict.fromkeys(found.names()))

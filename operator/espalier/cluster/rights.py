@@ -30,13 +30,17 @@ class HttpRights:
     def __init__(self, client: Client) -> None:
         self._client = client
 
-    async def missing_verbs(self, resource: Resource, verbs: Sequence[str]) -> tuple[str, ...]:
+    async def missing_verbs(
+        self, resource: Resource, verbs: Sequence[str], *, namespace: str = ""
+    ) -> tuple[str, ...]:
         """
-        Ask which verbs are not granted, in all namespaces.
+        Ask which verbs are not granted, in a namespace or in all.
         """
-        return tuple([verb for verb in verbs if not await self._is_allowed(resource, verb)])
+        return tuple(
+            [verb for verb in verbs if not await self._is_allowed(resource, verb, namespace)]
+        )
 
-    async def _is_allowed(self, resource: Resource, verb: str) -> bool:
+    async def _is_allowed(self, resource: Resource, verb: str, namespace: str) -> bool:
         plain_verb, _, subresource = verb.partition("/")
         attributes: dict[str, JSON] = {
             "group": resource.group,
@@ -44,6 +48,8 @@ class HttpRights:
             "resource": resource.plural,
             "verb": plain_verb,
         }
+        if namespace:
+            attributes["namespace"] = namespace
         if subresource:
             attributes["subresource"] = subresource
         call = Call(

@@ -12,6 +12,8 @@ from espalier.crd import Definition
 from espalier.engine.calling import patiently
 from espalier.engine.losing import Record
 from espalier.engine.ports import Checkpoints, Clock, ObjectKey
+from espalier.engine.tallying import Tally
+from espalier.errors import ConflictError
 from espalier.paths import JSON
 
 FORMAT = 1
@@ -21,6 +23,9 @@ REWRITE, VERIFY = "rewrite", "verify"
 
 SAVE_EVERY_SECONDS = 3.0
 """How much work may have to be done again after a kill."""
+
+MAX_REMEMBER_ATTEMPTS = 5
+"""How often somebody else may save a checkpoint at the same moment."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,6 +86,9 @@ class Ledger:
     Holds the progress of one run, and saves it.
 
     A run that is restricted to namespaces leaves alone what is known of whole ones.
+
+    Attributes:
+        passes: What the passes of this run have counted; this is not saved.
     """
 
     def __init__(
@@ -100,6 +108,7 @@ class Ledger:
         self._restricted = restricted
         self._is_restricted = is_restricted
         self._saved_at_seconds = float("-inf")
+        self.passes: list[Tally] = []
 
     @property
     def progress(self) -> Progress:
@@ -158,10 +167,7 @@ async def open_ledger(
     found = await load_checkpoint(checkpoints, clock, definition)
     # Of no run at all, unless this one is on all objects.
     whole = found.whole if found else Progress(key="", generation=generation)
-    record = (whole.record or Record()).with_definition(
-        definition, is_next=generation - whole.generation in (0, 1)
-    )
-    whole = replace(whole, generation=generation, record=record)
+    whole = _remembering(whole, definition)
     restricted = found.restricted if found else None
     if is_restricted:
         begun = restricted or Progress(key=key, generation=generation)
@@ -181,6 +187,47 @@ async def open_ledger(
         # schema from now on, whatever becomes of this run.
         await ledger.save(ledger.progress)
     return ledger
+
+
+async def remember(
+    checkpoints: Checkpoints, definition: Definition, *, key: str, creates: bool
+) -> None:
+    """
+    Add what a definition specifies to what is known of it, though nothing else is done with it.
+
+    No lease is needed: what a run has saved stays, and is never overwritten unseen.
+
+    Args:
+        key: For a definition of which nothing is known yet.
+        creates: Whether to begin a record of such a one.
+
+    Raises:
+        ClusterError: It cannot be read or saved, or others save it each time.
+        NoStorageVersionError: Not exactly one version is marked.
+        SchemaParseError: Its schema cannot be read.
+    """
+    for attempt in range(1, MAX_REMEMBER_ATTEMPTS + 1):
+        found = read_checkpoint(await checkpoints.load(definition))
+        if found is None and not creates:
+            return
+        known = found or Checkpoint(whole=Progress(key=key, generation=definition.generation))
+        fresh = replace(known, whole=_remembering(known.whole, definition))
+        if fresh == found:
+            return
+        try:
+            await checkpoints.save(definition, render_checkpoint(fresh))
+        except ConflictError:
+            if attempt == MAX_REMEMBER_ATTEMPTS:
+                raise
+        else:
+            return
+
+
+def _remembering(progress: Progress, definition: Definition) -> Progress:
+    record = (progress.record or Record()).with_definition(
+        definition, is_next=definition.generation - progress.generation in (0, 1)
+    )
+    return replace(progress, generation=definition.generation, record=record)
 
 
 async def load_checkpoint(

@@ -34,6 +34,7 @@ from espalier.engine.workloads import Removing, Rewriting
 from espalier.errors import (
     ConflictError,
     DefinitionChangedError,
+    ForbiddenError,
     RunStoppedError,
     TransientError,
 )
@@ -84,7 +85,7 @@ class Migration:
         self._sentry = sentry
         self._pacer = pacer_of(settings, ports.clock)
         self._what = ""
-        self._note = ""
+        self._notes: list[str] = []
         self._before = Progress(key=planned.key, generation=planned.definition.generation)
         self._settling_generation = 0
         self._settles_at_seconds = 0.0
@@ -101,7 +102,6 @@ class Migration:
         """
         self._settle_from_now(self._planned.definition)
         failed = failed_of(self._ledger.progress) if self._settings.only_failed else ()
-        await check_rights(self._planned, self._ports)
         await self._see_no_other_migration()
         work, history = await self._prepare()
         if self._settings.only_failed:
@@ -110,7 +110,7 @@ class Migration:
             await self._rewrite_all(work)
         tally, before = await self._verify(work)
         if restrictions_of(self._planned, tally):
-            return Migrated(before, tally, is_proved=False, note=self._note)
+            return Migrated(before, tally, is_proved=False, note=self._note())
         trimmed = await self._trim(before)
         record = self._record_of(history)
         await self._ledger.save(
@@ -123,7 +123,7 @@ class Migration:
                 record=record,
             )
         )
-        return Migrated(trimmed, tally, is_proved=True, note=self._note)
+        return Migrated(trimmed, tally, is_proved=True, note=self._note())
 
     async def before_page(self) -> None:
         """
@@ -156,13 +156,20 @@ class Migration:
         )
         await self._tell(done=seen, total=total)
         if tally.forbidden:
-            await check_rights(self._planned, self._ports)
+            await check_rights(self._planned, self._ports, self._settings)
 
     async def _see_no_other_migration(self) -> None:
         definition, definitions = self._planned.definition, self._ports.definitions
-        others = await patiently(
-            lambda: definitions.other_migrations(definition), self._ports.clock
-        )
+        try:
+            others = await patiently(
+                lambda: definitions.other_migrations(definition), self._ports.clock
+            )
+        except ForbiddenError:
+            self._notes.append(
+                "Whether the server itself migrates these objects could not be looked for:"
+                " the operator may not list storageversionmigrations"
+            )
+            return
         if others:
             raise RunStoppedError(
                 Reason.OTHER_MIGRATION,
@@ -186,7 +193,7 @@ class Migration:
         )
         rewriting = Rewriting(planned, self._ports, self._settings, self._pacer)
         if converts_by_webhook(planned.definition):
-            self._note = await compare_versions(planned, self._ports, self._settings)
+            self._notes.append(await compare_versions(planned, self._ports, self._settings))
         if isinstance(planned, ServerPruned):
             history = await prove_harmless(planned, self._ports, rewriting, self, progress.record)
             return rewriting, history
@@ -197,6 +204,9 @@ class Migration:
         )
         await examine_all(planned, self._ports, removing, self)
         return removing, History()
+
+    def _note(self) -> str:
+        return ". ".join(filter(None, self._notes))
 
     def _record_of(self, history: History) -> Record:
         return record_of_proof(self._planned.definition, history)
@@ -216,7 +226,7 @@ class Migration:
             raise RunStoppedError(Reason.FAILED, _failure_words(tally))
         if unnamed.failed_total:
             raise RunStoppedError(Reason.FAILED, unnamed_words(unnamed.failed_total))
-        return Migrated(self._planned.definition, tally, is_proved=False, note=self._note)
+        return Migrated(self._planned.definition, tally, is_proved=False, note=self._note())
 
     async def _rewrite_all(self, work: Rewriting | Removing) -> None:
         progress = self._ledger.progress

@@ -2,29 +2,28 @@
 Only looks: surveys the stored objects, and says in both conditions what was found.
 
 Neither objects nor stored versions are written, and no lease is taken: whoever does write is not
-hindered.
+hindered. Beyond conditions only Espalier's own record of the schemas that it has seen is kept up,
+without which a later run could not prove that nothing is lost.
 """
 
 from espalier.crd import Condition, Definition
 from espalier.engine import conditions
 from espalier.engine.calling import accompanied, patiently
 from espalier.engine.checkpointing import read_progress
-from espalier.engine.conditions import Reason, forbidden_message
+from espalier.engine.conditions import Reason
 from espalier.engine.describing import describe
 from espalier.engine.guarding import Sentry
 from espalier.engine.planning import Stop, resource_of
 from espalier.engine.policies import Policy
-from espalier.engine.ports import Reporter, Resource
+from espalier.engine.ports import Reporter
 from espalier.engine.restricting import within_words
+from espalier.engine.rights import check_reading
 from espalier.engine.settings import Ports, RunSettings
 from espalier.engine.surveying import Scope, Survey, survey
 from espalier.engine.validity import LEFT_OUT, validity_of
-from espalier.errors import RunStoppedError
 
 OBSERVING = "nothing is written in mode observe"
 READ_ONLY = "the operator is read-only"
-
-NEEDED_VERBS = ("get", "list")
 
 
 class _Progress:
@@ -68,7 +67,7 @@ async def observe(  # noqa: PLR0913 - what a run has, and why it only looks
         EspalierError: The objects cannot be read.
     """
     resource = resource_of(definition, definition.storage)
-    await _check_rights(resource, ports)
+    await check_reading(resource, policy.namespaces, ports)
     document = await patiently(lambda: ports.checkpoints.load(definition), ports.clock)
     progress = read_progress(document)
     scope = Scope(
@@ -86,14 +85,6 @@ async def observe(  # noqa: PLR0913 - what a run has, and why it only looks
     sentry = Sentry(ports.definitions, ports.clock, definition)
     found = await accompanied(surveying, sentry.watch())
     return _words(definition, policy, found, why=why, hindrance=hindrance)
-
-
-async def _check_rights(resource: Resource, ports: Ports) -> None:
-    missing = await patiently(
-        lambda: ports.rights.missing_verbs(resource, NEEDED_VERBS), ports.clock
-    )
-    if missing:
-        raise RunStoppedError(Reason.FORBIDDEN, forbidden_message(resource, missing))
 
 
 def _words(

@@ -211,7 +211,10 @@ class Definitions(Protocol):
         Name the server's own migrations of these objects that have not come to their end.
 
         Returns:
-            None where the server knows no such thing, or does not let us look.
+            None where the server knows no such thing.
+
+        Raises:
+            ForbiddenError: It does not let us look.
         """
 
 
@@ -220,11 +223,15 @@ class Rights(Protocol):
     What the process may do.
     """
 
-    async def missing_verbs(self, resource: Resource, verbs: Sequence[str]) -> tuple[str, ...]:
+    async def missing_verbs(
+        self, resource: Resource, verbs: Sequence[str], *, namespace: str = ""
+    ) -> tuple[str, ...]:
         """
-        Ask by SelfSubjectAccessReview which verbs are not granted, in all namespaces.
+        Ask by SelfSubjectAccessReview which verbs are not granted.
 
-        A verb may name a subresource: ``update/status``.
+        Args:
+            verbs: Each may name a subresource: ``update/status``.
+            namespace: Where; empty for all namespaces at once.
         """
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from espalier.crd import Condition, Definition
 from espalier.engine import conditions
 from espalier.engine.calling import accompanied, patiently
-from espalier.engine.checkpointing import Ledger, open_ledger, read_progress
+from espalier.engine.checkpointing import Ledger, open_ledger, remember
 from espalier.engine.cleaning import clean_histories
 from espalier.engine.conditions import Reason
 from espalier.engine.failing import check_last_run
@@ -27,8 +27,10 @@ from espalier.engine.planning import (
 from espalier.engine.policies import Mode, Policy, read_policy
 from espalier.engine.ports import Reporter
 from espalier.engine.restricting import closing, outside_words, words_of
+from espalier.engine.rights import check_rights
 from espalier.engine.settings import Ports, RunSettings
 from espalier.engine.stopping import why_stopped
+from espalier.engine.tallying import total
 from espalier.engine.validating import validate_all
 from espalier.engine.windows import time_of_day_seconds
 from espalier.errors import (
@@ -110,7 +112,7 @@ async def _run_on(
     # Of one that is only looked at, too: what enforcing would stop at is worth telling.
     planned = plan(definition, replace(policy, mode=Mode.ENFORCE))
     looks_only = policy.mode is Mode.OBSERVE or settings.is_read_only
-    if isinstance(planned, Stop) or policy.mode is Mode.OBSERVE:
+    if isinstance(planned, Stop) or looks_only:
         await _remember(definition, policy, ports)
     try:
         if isinstance(planned, Stop) and not (looks_only and planned.reason in _OBSERVABLE):
@@ -150,6 +152,7 @@ async def _run_in_window(
         except RunStoppedError as error:
             if error.reason != Reason.OUTSIDE_WINDOW:
                 raise
+    await _remember(planned.definition, planned.policy, ports, creates=True)
     opens_in_seconds = window.opens_in_seconds(time_of_day_seconds(ports.clock))
     words = conditions.not_current(Reason.OUTSIDE_WINDOW, outside_words(window))
     # The wall clock may be set meanwhile.
@@ -161,6 +164,11 @@ async def _run_with_lease(
     planned: Plan, ports: Ports, settings: RunSettings, reporter: Reporter
 ) -> Outcome:
     definition = planned.definition
+    try:
+        await check_rights(planned, ports, settings)
+    except RunStoppedError:
+        await _remember(definition, planned.policy, ports, creates=True)
+        raise
     holder = Holder(ports.leases, ports.clock, definition)
     await patiently(lambda: _take(holder, planned, settings, reporter), ports.clock)
     try:
@@ -186,33 +194,29 @@ async def _take(holder: Holder, planned: Plan, settings: RunSettings, reporter: 
         await holder.take()
 
 
-async def _remember(definition: Definition, policy: Policy, ports: Ports) -> None:
+async def _remember(
+    definition: Definition, policy: Policy, ports: Ports, *, creates: bool = False
+) -> None:
     """
     Add the schema to what is known of a definition, though nothing else is done with it.
 
-    Nothing is written for one of which nothing is known yet, except where it preserves unknown
-    fields: should it stop doing so, only this tells that objects may hold some.
-
-    Without the lease it is left to whoever holds it.
+    Args:
+        creates: Whether to begin a record of one of which nothing is known yet. That is done in any
+            case for one that preserves unknown fields: should it stop doing so, only this tells
+            that objects may hold some.
     """
-    name = definition.name
     try:
-        found = read_progress(await ports.checkpoints.load(definition))
-        if found is None and not definition.preserve_unknown_fields:
-            return
-        await ports.leases.acquire(definition)
-    except EspalierError as error:
-        logger.info("Could not take note of a schema.", extra={"crd": name, "error": str(error)})
-        return
-    key, is_restricted = run_key(definition, policy), bool(policy.namespaces)
-    try:
-        await open_ledger(
-            ports.checkpoints, ports.clock, definition, key=key, is_restricted=is_restricted
+        await remember(
+            ports.checkpoints,
+            definition,
+            key=run_key(definition, policy),
+            creates=creates or definition.preserve_unknown_fields,
         )
     except EspalierError as error:
-        logger.info("Could not take note of a schema.", extra={"crd": name, "error": str(error)})
-    finally:
-        await _release(definition, ports)
+        logger.info(
+            "Could not take note of a schema.",
+            extra={"crd": definition.name, "error": str(error)},
+        )
 
 
 async def _release(definition: Definition, ports: Ports) -> None:

@@ -20,6 +20,9 @@ from espalier.engine.ports import (
 class Ports:
     """
     The world as a run sees it.
+
+    Attributes:
+        namespace: Where leases, checkpoints and archives are kept.
     """
 
     objects: Objects
@@ -29,6 +32,7 @@ class Ports:
     archive: Archive
     leases: Leases
     clock: Clock
+    namespace: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

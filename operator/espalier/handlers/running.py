@@ -117,7 +117,8 @@ def _ports_of(settings: Settings, cluster: Cluster) -> Ports:
         definitions=cluster.definitions,
         rights=cluster.rights,
         checkpoints=cluster.checkpoints(settings.namespace),
-        archive=cluster.archive(settings.namespace),
+        archive=cluster.archive(settings.namespace, max_total_bytes=settings.archive_max_bytes),
+        namespace=settings.namespace,
         leases=cluster.leases(settings.namespace, duration_seconds=settings.lease_seconds),
         clock=cluster.clock,
     )
