@@ -116,6 +116,32 @@ def test_a_new_object_with_unknown_fields_is_pruned_within_seconds(
     assert "latecomer" in archived(control_plane)
 
 
+def test_whoever_keeps_putting_fields_back_is_named_and_left_alone(crd: MakeCrd) -> None:
+    sieges = crd("sieges")
+    sieges.put_legacy([version("v1", schema(SIZE))], storage="v1")
+    sieges.add("v1", sieges.object("v1", "keep", spec={"size": 1}))
+    sieges.label(mode="enforce")
+    sieges.wait_until_current()
+    path = f"{sieges.objects_path('v1')}/keep?fieldManager=trebuchet"
+
+    def put_back() -> None:
+        if "stone" not in sieges.stored()["keep"]["spec"]:
+            sieges.plane.api.merge(path, {"spec": {"stone": {"weight": 90}}})
+        current = sieges.condition(CURRENT)
+        assert current is not None
+        assert current["status"] == "False"
+        assert "default/keep" in current["message"]
+        assert "put back by trebuchet)" in current["message"]
+
+    eventually(put_back, within_seconds=60)
+
+    def stands() -> None:
+        assert "stone" in sieges.stored()["keep"]["spec"]
+
+    throughout(stands, seconds=10)
+    sieges.plane.api.merge(path, {"spec": {"stone": None}})
+
+
 def test_what_any_version_specifies_stays(crd: MakeCrd) -> None:
     twins = crd("twins")
     one = version("v1", schema({"one": {"type": "string"}}))

@@ -15,7 +15,7 @@ from espalier.crd import Condition
 from espalier.engine import Ports, Reason, RunSettings, conditions, restore, run, tend
 from espalier.engine.guarding import Holder
 from espalier.engine.ports import ObjectKey, Resource
-from espalier.errors import LeaseLostError
+from espalier.errors import ClusterError, LeaseLostError, RejectedError, UndecodableError
 from espalier.paths import JSON
 from tests.fakes.clock import play
 from tests.fakes.cluster import (
@@ -546,6 +546,36 @@ def test_a_tender_after_a_run_that_failed_does_not_say_that_all_is_well() -> Non
             assert world.cluster.reports[-1] == told
             await world.clock.sleep(SETTINGS.resurvey_seconds + 10)
             assert world.cluster.reports[-1][:1] == told
+
+    play(story())
+
+
+UNDECODABLE = UndecodableError(verb="watch", resource="r", status=500, reason="StorageReadError")
+
+
+@pytest.mark.parametrize("error", [UNDECODABLE, rejected("nested too deeply", status=0)])
+def test_an_event_that_nobody_can_read_does_not_end_tending(error: ClusterError) -> None:
+    async def story() -> FakeCluster:
+        world = World()
+        async with world.tended():
+            world.cluster.fail("watch_objects", error, times=3)
+            world.cluster.close_watches()
+            await world.clock.sleep(0)
+            world.cluster.put("new", GARBAGE, version="v1")
+            world.cluster.calls.clear()
+            await world.clock.sleep(60)
+            assert world.is_clean("new")
+        return world.cluster
+
+    assert play(story()).count("list_objects") == 3
+
+
+def test_a_list_that_is_refused_ends_tending() -> None:
+    async def story() -> None:
+        world = World()
+        world.cluster.fail("list_objects", rejected("no"))
+        with pytest.raises(RejectedError):
+            await world.tending()
 
     play(story())
 

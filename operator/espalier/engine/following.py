@@ -2,18 +2,29 @@
 Follows the objects of a legacy definition: lists and watches them, and notes what has to be pruned.
 """
 
+import logging
+from collections.abc import AsyncIterator
+
+from espalier.engine.causes import cause_of
 from espalier.engine.contending import Agenda
 from espalier.engine.listing import ObjectListing
 from espalier.engine.narrowing import Skipper
 from espalier.engine.owners import is_owned, managers_of
 from espalier.engine.paging import Listed, pages
 from espalier.engine.planning import Legacy
-from espalier.engine.ports import key_of
+from espalier.engine.ports import WatchEvent, key_of
 from espalier.engine.pruning import Pruner
 from espalier.engine.retrying import call_pause_seconds
 from espalier.engine.settings import Ports, RunSettings
-from espalier.errors import ExpiredTokenError, TransientError, UndecodableError
+from espalier.errors import (
+    ExpiredTokenError,
+    RejectedError,
+    TransientError,
+    UndecodableError,
+)
 from espalier.paths import JSON
+
+logger = logging.getLogger(__name__)
 
 
 class Follower:
@@ -45,14 +56,11 @@ class Follower:
             try:
                 if not resource_version:
                     resource_version = await self._list()
-                async for event in self._objects.watch_objects(
-                    self._planned.resource, resource_version=resource_version
-                ):
+                async for event in self._events(resource_version):
                     failures = 0
                     resource_version = event.resource_version
                     self._see(event.type, event.object)
-            except (ExpiredTokenError, UndecodableError):
-                # Only a list tells which objects cannot be read.
+            except ExpiredTokenError:
                 resource_version = ""
             except TransientError as error:
                 asked_seconds = error.retry_after_seconds
@@ -62,6 +70,23 @@ class Follower:
             # A server that closes each stream at once must not be asked without a pause.
             failures += 1
             await self._clock.sleep(call_pause_seconds(failures, asked_seconds=asked_seconds))
+
+    async def _events(self, resource_version: str) -> AsyncIterator[WatchEvent]:
+        """
+        Watch; an object that nobody can read ends it as if it had expired.
+        """
+        try:
+            async for event in self._objects.watch_objects(
+                self._planned.resource, resource_version=resource_version
+            ):
+                yield event
+        except (UndecodableError, RejectedError) as error:
+            # Only a list tells which one it is, and gets past it.
+            crd = self._planned.definition.name
+            logger.warning("A watch ended early.", extra={"crd": crd, "error": cause_of(error)})
+            raise ExpiredTokenError(
+                verb=error.verb, resource=error.resource, reason=error.reason
+            ) from error
 
     async def _list(self) -> str:
         listing = ObjectListing(
