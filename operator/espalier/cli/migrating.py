@@ -12,7 +12,8 @@ import click
 from espalier import cluster, engine
 from espalier.cli.exits import Exit
 from espalier.cli.options import Target, reporting, targeting
-from espalier.cli.results import Column, Finding, Level, Problem, Result, Subject, Table, counted
+from espalier.cli.results import Finding, Level, Problem, Result, Subject, counted
+from espalier.cli.runs import result_of
 from espalier.cli.surveying import survey_one
 from espalier.cli.surveys import counts_of, findings_of, survey_table
 from espalier.cli.terminal import Advance, Terminal
@@ -23,7 +24,6 @@ from espalier.engine.policies import PREFIX
 from espalier.engine.ports import Definitions
 from espalier.errors import EspalierError
 from espalier.handlers.settings import Settings
-from espalier.paths import JSON
 
 # The engine reports for people; a bar needs the numbers in what it says.
 _CLAUSE = re.compile("[:;,]")
@@ -204,7 +204,7 @@ def migrate(  # noqa: PLR0913 - one argument an option
         with terminal.progress("migrating") as advance:
             reporter = _OnScreen(advance, terminal)
             outcomes = asyncio.run(_migrate(target, request, chosen, reporter))
-            result = _result_of(request, outcomes)
+            result = result_of(outcomes, is_met=request.is_met_by)
     terminal.finish(result)
 
 
@@ -304,52 +304,3 @@ def _as_loss(finding: Finding, request: _Request) -> Finding:
     if finding.level is not Level.ERROR or (finding.rule in stops and not request.accepts_loss):
         return finding
     return replace(finding, level=Level.WARNING)
-
-
-def _result_of(request: _Request, outcomes: Sequence[tuple[str, Outcome]]) -> Result:
-    proved = sum(outcome.is_proved for _, outcome in outcomes)
-    met = sum(request.is_met_by(outcome) for _, outcome in outcomes)
-    findings = tuple(
-        Finding(
-            level=Level.NOTE if request.is_met_by(outcome) else Level.ERROR,
-            rule=f"migrate/{outcome.reason or 'gone'}",
-            subject=Subject(name=name),
-            message=_message(outcome),
-        )
-        for name, outcome in outcomes
-    )
-    columns = [Column(title=title) for title in ("DEFINITION", "CURRENT", "STORED")]
-    rows = [
-        [name, outcome.reason or "gone", ",".join(_stored(outcome))] for name, outcome in outcomes
-    ]
-    return Result(
-        kind="MigrateResult",
-        summary=f"{counted(len(outcomes), 'definition')}, {proved} proved to be current",
-        findings=findings,
-        subjects=tuple(Subject(name=name) for name, _ in outcomes),
-        tables=(Table(columns=columns, rows=rows),),
-        items=tuple(_item(name, outcome) for name, outcome in outcomes),
-        counts={"definitions": len(outcomes), "proved": proved},
-        is_incomplete=met < len(outcomes),
-    )
-
-
-def _message(outcome: Outcome) -> str:
-    if not outcome.conditions:
-        return "the definition is gone"
-    current = outcome.conditions[0]
-    return f"{current.reason}: {current.message}"
-
-
-def _stored(outcome: Outcome) -> tuple[str, ...]:
-    return outcome.definition.stored_versions if outcome.definition else ()
-
-
-def _item(name: str, outcome: Outcome) -> JSON:
-    return {
-        "name": name,
-        "proved": outcome.is_proved,
-        "reason": outcome.reason,
-        "message": _message(outcome),
-        "storedVersions": list(_stored(outcome)),
-    }

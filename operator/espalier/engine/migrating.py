@@ -131,6 +131,12 @@ class Migration:
         """
         await self._sentry.check()
 
+    def begin(self, tally: Tally) -> None:
+        """
+        Keep what a pass counts, whatever ends it.
+        """
+        self._ledger.passes.append(tally)
+
     async def after_page(self, tally: Tally, *, token: str | None, remaining: int | None) -> None:
         """
         Save and tell how far the pass came; stop if rights went missing meanwhile.

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from espalier.crd import Condition, Definition
 from espalier.engine.ports import Reporter
+from espalier.engine.tallying import Totals
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,6 +22,7 @@ class Outcome:
         tends: New objects must be looked at from now on, see ``tend``; if it retries, until then.
         retries: Trying again can help though the definition does not change.
         again_seconds: When to look at it again though nothing has failed; None for never.
+        totals: What became of the objects; None where no pass was to be made, or none is known of.
     """
 
     definition: Definition | None
@@ -29,6 +31,7 @@ class Outcome:
     tends: bool = False
     retries: bool = False
     again_seconds: float | None = None
+    totals: Totals | None = None
 
     @property
     def reason(self) -> str:
@@ -47,6 +50,7 @@ async def end(  # noqa: PLR0913 - an outcome's fields, each named
     tends: bool = False,
     retries: bool = False,
     again_seconds: float | None = None,
+    totals: Totals | None = None,
 ) -> Outcome:
     """
     Report the last words of a run, and make its outcome.
@@ -59,4 +63,5 @@ async def end(  # noqa: PLR0913 - an outcome's fields, each named
         tends=tends,
         retries=retries,
         again_seconds=again_seconds,
+        totals=totals,
     )

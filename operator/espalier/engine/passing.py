@@ -122,6 +122,11 @@ class Listener(Protocol):
             RunStoppedError: Something else speaks against it.
         """
 
+    def begin(self, tally: Tally) -> None:
+        """
+        Take note of what a pass is going to count in.
+        """
+
     async def after_page(self, tally: Tally, *, token: str | None, remaining: int | None) -> None:
         """
         Take note of how far the pass came; ``token`` asks for what follows.
@@ -192,6 +197,7 @@ async def go_through(
         ClusterError: The server cannot be worked with at all.
     """
     tally = Tally()
+    listener.begin(tally)
     skipper = work.skipper()
     async with aclosing(pages_of(work, clock, skipper, start_token=start_token)) as source:
         async for page in source:

@@ -246,14 +246,19 @@ async def _run_alone(
             planned, ports, settings, reporter, ledger=ledger, sentry=sentry
         )
     except RunStoppedError as error:
-        if error.reason not in _VALIDATED:
-            raise
-        # What could not be written may be what violates the schema.
         words = conditions.not_current(Reason(error.reason), error.detail)
-        await reporter.report(planned.definition, words)
-        words, _ = await _follow_up(planned, ports, settings, sentry, words)
+        is_validated = error.reason in _VALIDATED
+        if is_validated:
+            # What could not be written may be what violates the schema.
+            await reporter.report(planned.definition, words)
+            words, _ = await _follow_up(planned, ports, settings, sentry, words)
         return await end(
-            planned.definition, reporter, words, tends=_is_tended(planned), retries=True
+            planned.definition,
+            reporter,
+            words,
+            tends=is_validated and _is_tended(planned),
+            retries=True,
+            totals=total(ledger.passes),
         )
     await reporter.report(definition, words)
     words, is_whole = await _follow_up(planned, ports, settings, sentry, words, is_proved=is_proved)
@@ -265,6 +270,7 @@ async def _run_alone(
         tends=_is_tended(planned),
         retries=not is_whole,
         again_seconds=settings.resurvey_seconds if is_whole else None,
+        totals=total(ledger.passes),
     )
 
 

@@ -153,12 +153,12 @@ class Totals:
     failed: tuple[tuple[ObjectKey, str], ...] = ()
 
 
-def total(passes: Sequence[Tally]) -> Totals:
+def total(passes: Sequence[Tally]) -> Totals | None:
     """
-    Sum up the passes of a run, of which each went over the same objects.
+    Sum up the passes of a run, of which each went over the same objects; None if there were none.
     """
     if not passes:
-        return Totals()
+        return None
     last = passes[-1]
     rewritten = sum(tally.rewritten for tally in passes)
     left = last.seen - last.gone - last.failed - last.skipped.count

@@ -104,6 +104,7 @@ class Workload(ABC, Generic[ItemT]):
         Do the same with some objects alone, by name, as many at a time as a page has.
         """
         tally = Tally()
+        listener.begin(tally)
         preflight = Preflight(self._planned, self._ports, self._pacer)
         for start in range(0, len(keys), self._page_size):
             await listener.before_page()
