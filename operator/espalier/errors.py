@@ -23,6 +23,7 @@ The exceptions, as a tree. A class is here because some caller acts differently 
     │   ├── ForbiddenError             403, 401; a person must grant something
     │   ├── NamespaceGoneError         404, 403; what is to be written has no namespace to be in
     │   ├── UndecodableError           500; stored bytes that the server cannot read
+    │   │   └── ConversionRefusedError 500; an object that the conversion webhook refuses
     │   └── RejectedError              every other 4xx, and what admission denies: no retry helps
     ├── DefinitionChangedError         the CRD moved meanwhile; start over
     ├── RunStoppedError                a run must not go on; carries the condition's reason
@@ -293,6 +294,15 @@ class UndecodableError(ClusterError):
     """
 
     keys: tuple[str, ...] = field(default=())
+
+
+@dataclass(unsafe_hash=True, kw_only=True)
+class ConversionRefusedError(UndecodableError):
+    """
+    The conversion webhook answers, and will not convert one of the objects, or not properly.
+
+    The detail says so in its words. A webhook that does not answer is a ``ConversionError``.
+    """
 
 
 @dataclass(unsafe_hash=True, kw_only=True)

@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from aiohttp import web
 from aiohttp.test_utils import TestServer
@@ -187,8 +187,16 @@ class Shelf:
         return web.json_response({"metadata": {}, "items": items})
 
 
+class Handler(Protocol):
+    """
+    Answers requests.
+    """
+
+    async def answer(self, request: web.Request) -> web.StreamResponse: ...
+
+
 @asynccontextmanager
-async def serving(handler: Script | Shelf) -> AsyncIterator[str]:
+async def serving(handler: Handler) -> AsyncIterator[str]:
     app = web.Application()
     app[CLOSING] = asyncio.Event()
     app.router.add_route("*", "/{path:.*}", handler.answer)
@@ -203,7 +211,7 @@ async def serving(handler: Script | Shelf) -> AsyncIterator[str]:
 
 @asynccontextmanager
 async def connected(
-    handler: Script | Shelf,
+    handler: Handler,
     *,
     clock: ManualClock | None = None,
     credentials: TokenSource | None = None,

@@ -82,8 +82,46 @@ async def test_whole_objects_are_decoded_one_at_a_time() -> None:
         "metadata": {"name": "a"},
         "spec": {"n": 3},
     }
-    with pytest.raises(RejectedError, match="no metadata"):
-        list(page.objects[1:])
+    assert [obj["spec"] for obj in page.objects] == [{"n": 3}]
+    assert list(page.unread) == ["an object without a name (an object has no metadata)"]
+
+
+async def test_an_object_without_a_name_does_not_cost_its_page() -> None:
+    items = b'[{"metadata": {"name": "a"}}, {"metadata": {"namespace": "ns"}}]'
+    script = Script(*[Reply(body=b'{"metadata": {}, "items": ' + items + b"}")] * 2)
+
+    async with connected(script) as cluster:
+        partial = await cluster.objects.list_metadata(WIDGETS, page_size=2, continue_token=None)
+        page = await cluster.objects.list_objects(WIDGETS, page_size=2, continue_token=None)
+
+    assert [metadata.key.name for metadata in partial.objects] == ["a"]
+    assert len(list(page.objects)) == 1
+    assert list(partial.unread) == ["an object without a name"]
+    assert list(page.unread) == ["an object without a name (an object has no name)"]
+
+
+async def test_integers_of_any_length_are_the_same_at_any_depth() -> None:
+    numbers = b"[9223372036854775807,9223372036854775808,-9223372036854775809,1%s,1.5,-0.0]"
+    flat = numbers % (b"0" * 40)
+    levels = 2_000
+    contents = [flat] + [
+        b"[" * levels + inside + b"]" * levels for inside in (flat, b"1e999", b"9" * 999)
+    ]
+    script = Script(
+        *(Reply(body=b'{"metadata":{"name":"a"},"n":' + content + b"}") for content in contents)
+    )
+
+    async with connected(script) as cluster:
+        shallow = (await cluster.objects.get_object(WIDGETS, A))["n"]
+        deep = (await cluster.objects.get_object(WIDGETS, A))["n"]
+        for _ in range(2):
+            with pytest.raises(RejectedError, match="not JSON, or nested too deeply"):
+                await cluster.objects.get_object(WIDGETS, A)
+
+    for _ in range(levels):
+        assert isinstance(deep, list)
+        (deep,) = deep
+    assert repr(deep) == repr(shallow)
 
 
 async def test_integers_outside_of_64_bits_are_floats_as_in_the_server() -> None:
@@ -300,7 +338,11 @@ HOSTILE = [
 
 async def read_whole_page(cluster: Cluster) -> list[dict[str, JSON]]:
     page = await cluster.objects.list_objects(WIDGETS, page_size=1, continue_token=None)
-    return list(page.objects)
+    read = list(page.objects)
+    # One that cannot be read does not end the page, and is not passed over in silence either.
+    if not read and page.unread:
+        raise RejectedError(verb="list", resource=str(WIDGETS), detail=str(page.unread))
+    return read
 
 
 @pytest.mark.parametrize("body", HOSTILE)
@@ -426,7 +468,7 @@ async def test_what_is_nested_deeply_is_sent_as_it_came_and_what_is_too_deep_is_
         await cluster.objects.replace(
             WIDGETS, {"metadata": metadata, "spec": deep}, subresource=None
         )
-        for _ in range(1500):
+        for _ in range(30_000):
             deep = [deep]
         with pytest.raises(RejectedError, match="nested too deeply"):
             await cluster.objects.replace(
@@ -456,24 +498,36 @@ async def test_a_compressed_answer_is_bounded_by_what_it_unpacks_to(size_bytes: 
                 await listing
 
 
+def encoded(content: object) -> str:
+    return base64.urlsafe_b64encode(json.dumps(content).encode()).decode().rstrip("=")
+
+
 async def test_tokens_go_on_behind_what_no_server_can_read() -> None:
     async with connected(Script()) as cluster:
         objects = cluster.objects
-        key = ObjectKey("ns", "a.b")
-        tokens = [
-            objects.token_after(key, namespace=""),
-            objects.token_after(key, namespace="ns"),
-            objects.token_after(ObjectKey("", "a.b"), namespace=""),
-            objects.token_after_namespace("ns"),
-        ]
-    starts = []
-    for token in tokens:
+        places = ["ns/a.b\0", "a\0", "ns/\x7f"]
+        tokens = [objects.token_at(place) for place in places]
+        assert [objects.place_of(token) for token in tokens] == places
+        # As the server's cache and its storage make them, and damaged or of another time.
+        for start, place in (("/ns/a\0", "ns/a\0"), ("a\0", "a\0")):
+            token = encoded({"v": "meta.k8s.io/v1", "rv": 7, "start": start})
+            assert objects.place_of(token) == place
+        for bad in ("!", "AAAA", "", encoded({"v": "meta.k8s.io/v2", "start": "a"}), encoded([])):
+            assert objects.place_of(bad) is None
+    for token, place in zip(tokens, places, strict=True):
         content = json.loads(base64.urlsafe_b64decode(token + "=" * (-len(token) % 4)))
-        assert (content["v"], content["rv"]) == ("meta.k8s.io/v1", -1)
-        starts.append(content["start"])
-    assert starts == ["ns/a.b\0", "a.b\0", "a.b\0", "ns0"]
-    # All that is in the namespace comes before, and the next namespaces after.
-    assert "ns/zzz" < starts[-1] < "ns1/a"
+        assert content == {"v": "meta.k8s.io/v1", "rv": -1, "start": place}
+
+
+async def test_namespaces_are_named_page_by_page() -> None:
+    script = Script(
+        Reply(body={"metadata": {"continue": "t"}, "items": [{"metadata": {"name": "a"}}]}),
+        Reply(body={"metadata": {}, "items": [{"metadata": {"name": "b"}}]}),
+    )
+    async with connected(script) as cluster:
+        assert await cluster.objects.list_namespaces() == ("a", "b")
+    assert [seen.path for seen in script.seen] == ["/api/v1/namespaces"] * 2
+    assert [seen.query.get("continue") for seen in script.seen] == [None, "t"]
 
 
 async def test_managed_fields_are_replaced_by_a_patch_that_tests_what_was_seen() -> None:

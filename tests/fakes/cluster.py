@@ -25,6 +25,7 @@ from espalier.engine.ports import (
 )
 from espalier.errors import (
     ConflictError,
+    ConversionRefusedError,
     ExpiredTokenError,
     NotFoundError,
     RejectedError,
@@ -152,6 +153,7 @@ class Stored:
     annotations: dict[str, JSON] = field(default_factory=dict)
     is_terminating: bool = False
     is_broken: bool = False
+    refusal: str = ""
 
 
 @dataclass(slots=True)
@@ -288,7 +290,7 @@ class FakeCluster:
         namespace: str = "",
     ) -> MetadataPage:
         await self._enter("list_metadata", "")
-        keys, token, remaining = self._page(page_size, continue_token, namespace)
+        keys, token, remaining = self._page(resource, page_size, continue_token, namespace)
         await self._leave("list_metadata", "")
         return MetadataPage(
             objects=tuple(
@@ -314,7 +316,7 @@ class FakeCluster:
         namespace: str = "",
     ) -> ObjectPage:
         await self._enter("list_objects", "")
-        keys, token, remaining = self._page(page_size, continue_token, namespace)
+        keys, token, remaining = self._page(resource, page_size, continue_token, namespace)
         await self._leave("list_objects", "")
         return ObjectPage(
             objects=[self._read(key, resource.version) for key in keys],
@@ -323,11 +325,15 @@ class FakeCluster:
             resource_version=str(self._version),
         )
 
-    def token_after(self, key: ObjectKey, *, namespace: str) -> str:
-        return str(key)
+    async def list_namespaces(self) -> tuple[str, ...]:
+        await self._enter("list_namespaces", "")
+        return tuple({key.namespace for key in self.etcd if key.namespace})
 
-    def token_after_namespace(self, name: str) -> str:
-        return f"{name}0"
+    def token_at(self, place: str) -> str:
+        return place.removesuffix("\0")
+
+    def place_of(self, token: str) -> str | None:
+        return None if token in self.bad_tokens else f"{token}\0"
 
     async def get_object(self, resource: Resource, key: ObjectKey) -> dict[str, JSON]:
         await self._enter("get_object", key.name)
@@ -557,18 +563,25 @@ class FakeCluster:
         return self._version
 
     def _page(
-        self, page_size: int, token: str | None, namespace: str
+        self, resource: Resource, page_size: int, token: str | None, namespace: str
     ) -> tuple[list[ObjectKey], str | None, int | None]:
+        if token in self.bad_tokens:
+            raise self.bad_tokens[token]
+        # Tokens are below what is listed.
+        places = {key: key.name if namespace else str(key) for key in self.etcd}
         keys = [
             key
             for key in sorted(self.etcd, key=str)
-            if namespace in ("", key.namespace) and (token is None or str(key) > token)
+            if namespace in ("", key.namespace) and (token is None or places[key] > token)
         ]
         page, rest = keys[:page_size], keys[page_size:]
         broken = [key for key in page if self.etcd[key].is_broken]
         if broken:
             raise self._undecodable(broken)
-        return page, str(page[-1]) if rest else None, len(rest) if rest else None
+        refused = [key for key in page if self._is_refused(key, resource.version)]
+        if refused:
+            raise self._refusal(refused)
+        return page, places[page[-1]] if rest else None, len(rest) if rest else None
 
     def _seen(self, raw: Mapping[str, JSON], at: str = "") -> dict[str, JSON]:
         # A read fills in the defaults of the version at which the object is stored, no others.
@@ -599,7 +612,7 @@ class FakeCluster:
         return value
 
     def _read(self, key: ObjectKey, at: str = "") -> dict[str, JSON]:
-        stored = self._found(key)
+        stored = self._found(key, at)
         metadata: dict[str, JSON] = {
             "namespace": key.namespace,
             "name": key.name,
@@ -614,19 +627,37 @@ class FakeCluster:
             metadata["deletionTimestamp"] = "2026-01-01T00:00:00Z"
         return {**self._seen(stored.raw, at), "metadata": metadata}
 
+    def _is_refused(self, key: ObjectKey, version: str) -> bool:
+        stored = self.etcd[key]
+        return bool(stored.refusal) and stored.raw["apiVersion"] != f"example.com/{version}"
+
+    def _refusal(self, refused: Sequence[ObjectKey]) -> ConversionRefusedError:
+        keys = tuple(f"/example.com/widgets/{key}" for key in refused) if self.names_broken else ()
+        return ConversionRefusedError(
+            verb="list",
+            resource=WIDGETS,
+            status=500,
+            reason="InternalError",
+            detail=f"the conversion webhook refuses it: {self.etcd[refused[0]].refusal}",
+            keys=keys,
+        )
+
     def _undecodable(self, broken: Sequence[ObjectKey]) -> UndecodableError:
         keys = tuple(f"/example.com/widgets/{key}" for key in broken) if self.names_broken else ()
         return UndecodableError(
             verb="list", resource=WIDGETS, status=500, reason="StorageReadError", keys=keys
         )
 
-    def _found(self, key: ObjectKey) -> Stored:
+    def _found(self, key: ObjectKey, at: str = "") -> Stored:
         if self.definition is None or key not in self.etcd:
             raise NotFoundError(
                 verb="get", resource=str(key), status=404, reason="NotFound", is_object=True
             )
         if self.etcd[key].is_broken:
             raise self._undecodable([key])
+        assert self.definition is not None
+        if self._is_refused(key, at or self.definition.storage.name):
+            raise self._refusal([key])
         return self.etcd[key]
 
     def _check(self, key: ObjectKey, uid: str, resource_version: str | None) -> Stored:

@@ -62,6 +62,7 @@ def test_in_the_whole_cluster_nothing_is_written_but_the_status_of_definitions()
     assert granted(find("ClusterRole", "espalier")) == {
         "customresourcedefinitions.apiextensions.k8s.io": {"get", "list", "watch"},
         "customresourcedefinitions/status.apiextensions.k8s.io": {"patch"},
+        "namespaces": {"list"},
         "selfsubjectaccessreviews.authorization.k8s.io": {"create"},
         "storageversionmigrations.storagemigration.k8s.io": {"list"},
     }

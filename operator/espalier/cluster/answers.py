@@ -16,10 +16,12 @@ from typing import TypedDict
 import msgspec
 
 from espalier.cluster.redacting import on_one_line, shortened, without_values
+from espalier.cluster.refusing import refusal_in
 from espalier.errors import (
     ClusterError,
     ConflictError,
     ConversionError,
+    ConversionRefusedError,
     ExpiredTokenError,
     ForbiddenError,
     NamespaceGoneError,
@@ -178,7 +180,12 @@ def _special(
         return _NAMED[code](**facts, status=code)
     # Before the next one: some servers tell it as a fault of what is stored.
     if code >= HTTPStatus.INTERNAL_SERVER_ERROR and _CONVERSION in said.message:
-        return ConversionError(**facts, status=code, retry_after_seconds=retry_after_seconds)
+        told = refusal_in(said.message)
+        if told is None:
+            return ConversionError(**facts, status=code, retry_after_seconds=retry_after_seconds)
+        facts["detail"] = told
+        keys = _storage_keys(facts["resource"], said)
+        return ConversionRefusedError(**facts, status=code, keys=keys)
     if _is_undecodable(code, said):
         return UndecodableError(**facts, status=code, keys=_storage_keys(facts["resource"], said))
     if code in _TRANSIENT or (code >= HTTPStatus.INTERNAL_SERVER_ERROR and code not in _LASTING):

@@ -37,3 +37,16 @@ def with_room(work: Callable[[], _Result]) -> _Result:
         finally:
             threading.stack_size(usual_bytes)
             sys.setrecursionlimit(usual_levels)
+
+
+def with_room_if_needed(work: Callable[[], _Result]) -> _Result:
+    """
+    Do some work as it is, and with room if that meets deep nesting.
+
+    Raises:
+        Exception: Whatever the work raised; RecursionError where the room is not enough either.
+    """
+    try:
+        return work()
+    except RecursionError:
+        return with_room(work)

@@ -5,13 +5,29 @@ Stored objects over HTTP. The hot path: pages are not decoded before somebody wa
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
-from typing import Any, TypeVar, overload
+from typing import TypeVar
 
 import msgspec
 
-from espalier.cluster import answers
-from espalier.cluster.numbers import decode_json
-from espalier.cluster.places import FIELD_MANAGER, collection_path, object_path, segment, token_from
+from espalier.cluster.pages import (
+    NAMELESS,
+    LazyObjects,
+    PartialList,
+    RawList,
+    partial_list,
+    raw_list,
+    read_object,
+    stored_metadata,
+)
+from espalier.cluster.places import (
+    FIELD_MANAGER,
+    NAMESPACES_PATH,
+    collection_path,
+    object_path,
+    place_of_token,
+    segment,
+    token_from,
+)
 from espalier.cluster.requests import (
     JSON_PATCH_TYPE,
     JSON_TYPE,
@@ -28,7 +44,6 @@ from espalier.engine.ports import (
     ObjectKey,
     ObjectPage,
     Resource,
-    StoredMetadata,
     WatchEvent,
 )
 from espalier.paths import JSON
@@ -40,37 +55,9 @@ objects take up to ten times their bytes, and a page of a legacy definition is h
 """
 
 
+_NAMESPACES_A_PAGE = "500"
+
 _AS_US: Mapping[str, str] = MappingProxyType({"fieldManager": FIELD_MANAGER})
-
-
-class _ListMetadata(msgspec.Struct, rename="camel"):
-    continue_token: str = msgspec.field(default="", name="continue")
-    remaining_item_count: int | None = None
-    resource_version: str = ""
-
-
-class _Metadata(msgspec.Struct, rename="camel"):
-    name: str
-    namespace: str = ""
-    # An object that somebody put into etcd may lack these; one such must not cost its whole page.
-    uid: str = ""
-    resource_version: str = ""
-    # JSON of any shape; msgspec cannot follow a type that names itself.
-    managed_fields: list[Any] | None = None
-
-
-class _Partial(msgspec.Struct):
-    metadata: _Metadata
-
-
-class _PartialList(msgspec.Struct):
-    metadata: _ListMetadata
-    items: list[_Partial] | None
-
-
-class _RawList(msgspec.Struct):
-    metadata: _ListMetadata
-    items: list[msgspec.Raw] | None
 
 
 class _WrittenMetadata(msgspec.Struct, rename="camel"):
@@ -81,10 +68,8 @@ class _Written(msgspec.Struct):
     metadata: _WrittenMetadata
 
 
-_Listed = TypeVar("_Listed", _PartialList, _RawList)
+_Listed = TypeVar("_Listed", PartialList, RawList)
 
-_partial_list = msgspec.json.Decoder(_PartialList)
-_raw_list = msgspec.json.Decoder(_RawList)
 _written = msgspec.json.Decoder(_Written)
 
 
@@ -112,12 +97,14 @@ class HttpObjects:
         List a page of PartialObjectMetadata, of one namespace or of all.
         """
         call = _list_call(resource, namespace, continue_token, PARTIAL_LIST_TYPE)
-        page = await self._listed(call, page_size, _partial_list)
+        page = await self._listed(call, page_size, partial_list)
+        items = page.items or ()
         return MetadataPage(
-            objects=tuple(_stored_metadata(item.metadata) for item in page.items or ()),
+            objects=tuple(stored_metadata(item.metadata) for item in items if item.metadata.name),
             continue_token=page.metadata.continue_token or None,
             remaining=page.metadata.remaining_item_count,
             resource_version=page.metadata.resource_version,
+            unread=() if all(item.metadata.name for item in items) else (NAMELESS,),
         )
 
     async def list_objects(
@@ -131,33 +118,53 @@ class HttpObjects:
         """
         List a page of whole objects, of one namespace or of all.
 
-        Each is decoded when it is taken from the page.
-
-        Raises:
-            RejectedError: Also while iterating: an object in it cannot be decoded.
+        Each is decoded when it is taken from the page. One that cannot be decoded is left out, and
+        named by the page's ``unread``.
         """
         call = _list_call(resource, namespace, continue_token, JSON_TYPE)
-        page = await self._listed(call, page_size, _raw_list)
+        page = await self._listed(call, page_size, raw_list)
+        objects = LazyObjects(page.items or [], resource, call.attempt)
         return ObjectPage(
-            objects=_LazyObjects(page.items or [], resource, call.attempt),
+            objects=objects,
             continue_token=page.metadata.continue_token or None,
             remaining=page.metadata.remaining_item_count,
             resource_version=page.metadata.resource_version,
+            unread=objects.unread,
         )
 
-    def token_after(self, key: ObjectKey, *, namespace: str) -> str:
+    async def list_namespaces(self) -> tuple[str, ...]:
         """
-        Make a token by which a list goes on right behind an object, whether it is there or not.
+        Name all namespaces of the cluster.
         """
-        place = key.name if namespace else str(key)
-        return token_from(f"{place}\0")
+        names: list[str] = []
+        query: dict[str, str] = {}
+        while True:
+            call = Call(
+                verb="list",
+                resource="namespaces",
+                method="GET",
+                path=NAMESPACES_PATH,
+                query={**query, "limit": _NAMESPACES_A_PAGE},
+                accept=PARTIAL_LIST_TYPE,
+                is_read=True,
+            )
+            page = await self._client.fetch(call, partial_list)
+            names += [item.metadata.name for item in page.items or ()]
+            if not page.metadata.continue_token:
+                return tuple(names)
+            query = {"continue": page.metadata.continue_token}
 
-    def token_after_namespace(self, name: str) -> str:
+    def token_at(self, place: str) -> str:
         """
-        Make a token by which a list of all namespaces goes on behind one of them.
+        Make a token by which a list goes on at a place, whether an object is there or not.
         """
-        # All keys in it begin with its name and a slash; this is the first text after those.
-        return token_from(f"{name}{chr(ord('/') + 1)}")
+        return token_from(place)
+
+    def place_of(self, token: str) -> str | None:
+        """
+        Tell where a token goes on; None if it is of an unknown form.
+        """
+        return place_of_token(token)
 
     async def get_object(self, resource: Resource, key: ObjectKey) -> dict[str, JSON]:
         """
@@ -275,63 +282,6 @@ class HttpObjects:
                 if limit <= 1:
                     raise
                 limit = max(1, limit // 4)
-
-
-class _LazyObjects(Sequence[dict[str, JSON]]):
-    """
-    The objects of a page; each is decoded whenever it is asked for, and then forgotten.
-    """
-
-    def __init__(
-        self, items: Sequence[msgspec.Raw], resource: Resource, attempt: answers.Attempt
-    ) -> None:
-        self._items = items
-        self._resource = resource
-        self._attempt = attempt
-
-    def __len__(self) -> int:
-        return len(self._items)
-
-    @overload
-    def __getitem__(self, index: int) -> dict[str, JSON]: ...
-    @overload
-    def __getitem__(self, index: slice) -> "_LazyObjects": ...
-    def __getitem__(self, index: int | slice) -> "dict[str, JSON] | _LazyObjects":
-        if isinstance(index, slice):
-            return _LazyObjects(self._items[index], self._resource, self._attempt)
-        return read_object(memoryview(self._items[index]), self._resource, self._attempt)
-
-
-def read_object(
-    text: bytes | memoryview, resource: Resource, attempt: answers.Attempt
-) -> dict[str, JSON]:
-    """
-    Decode an object; its apiVersion and kind are filled in where a list leaves them out.
-
-    Raises:
-        RejectedError: It is no object, or has no name.
-    """
-    try:
-        obj = decode_json(text)
-    except ValueError as error:
-        raise answers.malformed(attempt, "an object is not JSON, or nested too deeply") from error
-    metadata = obj.get("metadata") if isinstance(obj, dict) else None
-    if not isinstance(obj, dict) or not isinstance(metadata, dict):
-        raise answers.malformed(attempt, "an object has no metadata")
-    if not isinstance(metadata.get("name"), str):
-        raise answers.malformed(attempt, "an object has no name")
-    obj.setdefault("apiVersion", resource.api_version)
-    obj.setdefault("kind", resource.kind)
-    return obj
-
-
-def _stored_metadata(metadata: _Metadata) -> StoredMetadata:
-    return StoredMetadata(
-        key=ObjectKey(metadata.namespace, metadata.name),
-        uid=metadata.uid,
-        resource_version=metadata.resource_version,
-        managed_fields=tuple(metadata.managed_fields or ()),
-    )
 
 
 def _list_call(resource: Resource, namespace: str, continue_token: str | None, accept: str) -> Call:

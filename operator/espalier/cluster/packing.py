@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from espalier.cluster.nesting import with_room_if_needed
 from espalier.cluster.numbers import encode_json
 from espalier.engine.ports import ArchiveEntry, ObjectKey
 from espalier.paths import JSON
@@ -108,14 +109,14 @@ def _line(entry: ArchiveEntry) -> bytes:
     line = encode_json(document) + b"\n"
     try:
         # What cannot be read back is not archived.
-        _entry.decode(line)
+        with_room_if_needed(lambda: _entry.decode(line))
     except RecursionError as error:
         raise ValueError("an object in it is nested too deeply") from error
     return line
 
 
 def _read_entry(line: bytes) -> ArchiveEntry:
-    entry = _entry.decode(line)
+    entry = with_room_if_needed(lambda: _entry.decode(line))
     return ArchiveEntry(
         api_version=entry.reference.api_version,
         kind=entry.reference.kind,

@@ -8,6 +8,8 @@ import hashlib
 import re
 from urllib.parse import quote
 
+import msgspec
+
 from espalier.cluster.numbers import encode_json
 from espalier.engine.ports import ObjectKey, Resource
 
@@ -20,11 +22,22 @@ FIELD_MANAGER = "espalier"
 MANAGED_BY = {"app.kubernetes.io/managed-by": "espalier"}
 """The label on whatever Espalier creates."""
 
+NAMESPACES_PATH = "/api/v1/namespaces"
+
 _HASH_CHARACTERS = 16
+_FORM = "meta.k8s.io/v1"
 
 
 # What stands for itself in a path, as nearly all names do.
 _PLAIN = re.compile(r"[A-Za-z0-9_~-][A-Za-z0-9._~-]*", re.ASCII)
+
+
+class _Token(msgspec.Struct):
+    v: str
+    start: str
+
+
+_token = msgspec.json.Decoder(_Token)
 
 
 def segment(text: str) -> str:
@@ -68,8 +81,23 @@ def token_from(start: str) -> str:
     Source:
         apiserver, ``pkg/storage/continue.go``.
     """
-    content = encode_json({"v": "meta.k8s.io/v1", "rv": -1, "start": start})
+    content = encode_json({"v": _FORM, "rv": -1, "start": start})
     return base64.urlsafe_b64encode(content).decode().rstrip("=")
+
+
+def place_of_token(token: str) -> str | None:
+    """
+    Read the first key that may come, below what is listed, from a continue token of a server.
+
+    Returns:
+        None if the token is of another form.
+    """
+    try:
+        content = _token.decode(base64.urlsafe_b64decode(token + "=" * (-len(token) % 4)))
+    except (ValueError, msgspec.MsgspecError):
+        return None
+    # A list from the server's cache gives a slash at the beginning, one from etcd does not.
+    return content.start.removeprefix("/") if content.v == _FORM else None
 
 
 def definition_path(name: str) -> str:

@@ -23,7 +23,7 @@ from yarl import URL
 from espalier.cluster import answers
 from espalier.cluster.connecting import Connection
 from espalier.cluster.credentials import read_time
-from espalier.cluster.nesting import with_room
+from espalier.cluster.nesting import with_room_if_needed
 from espalier.cluster.numbers import encode_json
 from espalier.cluster.session import TOTAL_SECONDS
 from espalier.engine.ports import Clock
@@ -271,18 +271,11 @@ def decode(call: Call, body: bytes, decoder: "msgspec.json.Decoder[_Result]") ->
         RejectedError: It is not of the promised form.
     """
     try:
-        return _decoded(body, decoder)
+        return with_room_if_needed(lambda: decoder.decode(body))
     except msgspec.ValidationError as error:
         raise answers.malformed(call.attempt, f"unexpected JSON: {error}") from error
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise answers.malformed(call.attempt, "not JSON, or nested too deeply") from error
-
-
-def _decoded(body: bytes, decoder: "msgspec.json.Decoder[_Result]") -> _Result:
-    try:
-        return decoder.decode(body)
-    except RecursionError:
-        return with_room(lambda: decoder.decode(body))
 
 
 def _encoded(call: Call, body: Mapping[str, JSON] | Sequence[JSON]) -> bytes:

@@ -60,7 +60,8 @@ async def clean_histories(
         what = _Cleaning(planned, ports.objects, metadata)
         count(tally, metadata.key, await persist(what, ports.clock, pacer))
 
-    async with aclosing(pages(listing, ports.clock, skipper=Skipper(ports.objects))) as source:
+    skipper = Skipper(ports.objects, planned.definition)
+    async with aclosing(pages(listing, ports.clock, skipper=skipper)) as source:
         async for page, _ in source:
             wanted = [one for one in page.objects if left_of(planned, one) is not None]
             if not wanted:

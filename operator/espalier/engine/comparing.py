@@ -13,7 +13,7 @@ from espalier.engine.counting import Counter, Counts, general
 from espalier.engine.ports import ObjectKey, Objects, Resource, key_of
 from espalier.engine.rewriting import identity_of
 from espalier.engine.sampling import differences
-from espalier.errors import NotFoundError
+from espalier.errors import NotFoundError, RejectedError, UndecodableError
 from espalier.paths import JSON, Path
 
 MAX_ATTEMPTS = 3
@@ -30,7 +30,8 @@ class ConversionLoss:
         compared: How many objects were compared.
         lost: Paths that the storage version lacks, or shows with another value. Where a webhook
             converts, what it renames looks lost.
-        unsettled: Objects that could not be compared, since somebody kept writing them.
+        unsettled: Objects that could not be compared, since somebody kept writing them, or since
+            they cannot be read at one of the versions.
     """
 
     version: str
@@ -59,7 +60,7 @@ class Comparison:
         Take a page of each into account; both are sorted as the server sorts them.
 
         Raises:
-            ClusterError: An object could not be read again.
+            ClusterError: The server is busy or away.
         """
         for expected, found in paired(storage_page, page):
             await asyncio.sleep(0)
@@ -85,6 +86,9 @@ class Comparison:
                 expected = await self._objects.get_object(self._storage, key)
                 found = await self._objects.get_object(self.resource, key)
             except NotFoundError:
+                return
+            except (UndecodableError, RejectedError):
+                self._unsettled.add(key, ["cannot be read"])
                 return
             if identity_of(expected) == identity_of(found):
                 self._add(expected, found)

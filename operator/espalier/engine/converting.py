@@ -76,7 +76,7 @@ async def compare_versions(planned: Plan, ports: Ports, settings: RunSettings) -
     reader = VersionsReader(planned.definition, ports.objects, settings.page_size)
     if not reader.comparisons:
         return ""
-    skipper = Skipper(ports.objects)
+    skipper = Skipper(ports.objects, planned.definition)
     for namespace in planned.policy.namespaces or ("",):
         async for page, _ in pages(reader.listing(namespace), ports.clock, skipper=skipper):
             await reader.compare(page)

@@ -97,7 +97,7 @@ class Follower:
         resource_version, restarts = "", -1
         missing = set(self._agenda.keys)
         listed: Listed
-        skipper = Skipper(self._objects)
+        skipper = Skipper(self._objects, self._planned.definition)
         async for page, listed in pages(listing, self._clock, skipper=skipper):
             if listed.restarts != restarts:
                 resource_version, restarts = page.resource_version, listed.restarts

@@ -19,6 +19,11 @@ from espalier.errors import SchemaParseError, UnknownVersionError
 from espalier.paths import JSON
 from espalier.schema import Structural
 
+ADVICE = (
+    "Specify in the schema what is to be kept, or accept the loss: label espalier.dev/loss=accept"
+)
+"""What to do where something would be lost."""
+
 MAX_PATHS = 1000
 """How many distinct unspecified paths a survey keeps."""
 
@@ -133,10 +138,7 @@ class Loss:
         """
         Say what would be lost, and what to do.
         """
-        return (
-            f"{self.summary()}. Nothing was rewritten. Specify in the schema what is to be kept,"
-            " or accept the loss: label espalier.dev/loss=accept"
-        )
+        return f"{self.summary()}. Nothing was rewritten. {ADVICE}"
 
 
 class Historian:

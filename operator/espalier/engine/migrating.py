@@ -367,9 +367,9 @@ def _unrest_words(tally: Tally) -> str:
 def _undecodable_words(tally: Tally) -> str:
     others = counted(tally.seen, "other object")
     text = (
-        f"the API server cannot read what is stored of {counted(len(tally.undecodable), 'object')}:"
-        f" {enumerated(tally.undecodable)}. Repair or delete it in etcd; storedVersions stays as it"
-        f" is. {others} looked at"
+        f"the API server cannot read {counted(len(tally.undecodable), 'object')}:"
+        f" {enumerated(tally.undecodable)}. Repair or delete what is stored, in etcd if the API"
+        f" server does neither; storedVersions stays as it is. {others} looked at"
     )
     if tally.failed:
         return f"{text}, of which {tally.failed} failed: {describe_failures(tally.failures)}"

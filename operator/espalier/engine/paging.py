@@ -7,19 +7,22 @@ resource version. So every object that was there when the list began, and is the
 one that was created meanwhile before that key does not come. A verify pass stays a proof all the
 same: whatever is created after its first page is created after the settle time, when every server
 stores the storage version, and a consistent list would not show it either. Where there is no fresh
-token the list begins anew, and objects come twice, which does no harm.
+token the list begins anew, and objects come twice, which does no harm. So it does where a server
+does not take the token of an earlier list, which may be damaged, or of a revision before a restore.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Collection
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from espalier.engine.narrowing import SHRINKING, Skipper
-from espalier.engine.ports import Clock, ObjectKey
+from espalier.engine.ports import Clock
 from espalier.engine.retrying import call_pause_seconds
 from espalier.errors import (
     ConversionError,
+    ConversionRefusedError,
     ExpiredTokenError,
+    RejectedError,
     TransientError,
     UndecodableError,
 )
@@ -29,6 +32,12 @@ MAX_TRANSIENT_FAILURES = 6
 
 # A server that hands out tokens which are expired at once must not be asked for ever.
 MAX_FRESH_TOKENS_IN_A_ROW = 3
+
+MAX_REFUSED_AT_FIRST = 10
+"""So many objects a conversion webhook refuses before it counts as away, if it converts none."""
+
+MAX_REFUSED_IN_A_ROW = 100
+"""The same if it did convert some."""
 
 
 class Page(Protocol):
@@ -43,9 +52,15 @@ class Page(Protocol):
         """
 
     @property
-    def last_key(self) -> ObjectKey | None:
+    def remaining(self) -> int | None:
         """
-        The last object's; None on an empty page.
+        How many objects follow, if the server said so.
+        """
+
+    @property
+    def unread(self) -> Collection[str]:
+        """
+        Names of objects in it that could not be decoded, as far as somebody iterated.
         """
 
 
@@ -104,7 +119,8 @@ async def pages(
 
     Args:
         start_token: Where an earlier list is to go on; it may have expired.
-        skipper: Gets the list past objects that the server cannot read; without it, they end it.
+        skipper: Gets the list past objects that cannot be read, and keeps their names; without it,
+            one that the server cannot read ends the list.
         ahead: List the next page while this one is worked on, so that writes need not wait for it.
             Two pages are in memory then.
 
@@ -113,7 +129,8 @@ async def pages(
 
     Raises:
         ExpiredTokenError: Tokens expire faster than pages are worked on, again and again.
-        ConversionError: At once: the conversion webhook does not answer as it must.
+        ConversionError: At once: the conversion webhook does not answer as it must, or refuses
+            all objects.
         TransientError: The server stays busy or away.
         UndecodableError: There is no skipper.
     """
@@ -128,6 +145,8 @@ async def pages(
             if ahead and goes_on:
                 begun = asyncio.create_task(course.next_page())
             yield page, listed
+            if skipper is not None:
+                skipper.note(page.unread)
             if not goes_on:
                 return
     finally:
@@ -153,7 +172,11 @@ class _Course(Generic[PageT]):
         self._skipper = skipper
         self._token = start_token
         self._page_size = listing.page_size
-        self._last: ObjectKey | None = None
+        self._behind: int | None = None
+        self._is_resuming = start_token is not None
+        self._stuck: UndecodableError | None = None
+        self._refused = 0
+        self._has_passed = False
         self._fresh_in_a_row = 0
         self._failures = 0
         self.listed = Listed(is_consistent=start_token is None, restarts=0)
@@ -164,33 +187,52 @@ class _Course(Generic[PageT]):
         """
         while True:
             try:
+                if self._stuck is not None and not await self._narrow(self._stuck):
+                    return None
+                self._stuck = None
                 return await self._listing.fetch(self._token, page_size=self._page_size)
             except ExpiredTokenError as error:
                 self._go_on_from(error)
             except ConversionError:
                 raise
             except TransientError as error:
-                self._failures += 1
-                if self._failures > MAX_TRANSIENT_FAILURES:
-                    raise
-                asked_seconds = error.retry_after_seconds
-                await self._clock.sleep(
-                    call_pause_seconds(self._failures, asked_seconds=asked_seconds)
-                )
+                await self._wait(error)
             except UndecodableError as error:
-                if not self._narrow(error):
-                    return None
+                self._stuck = error
+            except RejectedError:
+                if not self._is_resuming:
+                    raise
+                self._begin_anew()
 
     def advance(self, page: PageT) -> bool:
         """
         Go on behind a page; False after the last one.
         """
-        self._fresh_in_a_row = self._failures = 0
+        self._fresh_in_a_row = self._failures = self._refused = 0
+        self._is_resuming, self._has_passed = False, True
         self._page_size = min(self._page_size * SHRINKING, self._listing.page_size)
-        if self._skipper is not None:
-            self._last = page.last_key or self._last
+        self._behind = page.remaining
         self._token = page.continue_token
         return bool(self._token)
+
+    async def _wait(self, error: TransientError) -> None:
+        self._failures += 1
+        if self._failures <= MAX_TRANSIENT_FAILURES:
+            pause_seconds = call_pause_seconds(
+                self._failures, asked_seconds=error.retry_after_seconds
+            )
+            await self._clock.sleep(pause_seconds)
+        elif self._is_resuming:
+            # Also a token of a revision that is yet to come is told so, for ever.
+            self._begin_anew()
+        else:
+            raise error
+
+    def _begin_anew(self) -> None:
+        self._token, self._behind, self._stuck = None, None, None
+        self._fresh_in_a_row = self._failures = 0
+        self._is_resuming = False
+        self.listed = Listed(is_consistent=True, restarts=self.listed.restarts + 1)
 
     def _go_on_from(self, error: ExpiredTokenError) -> None:
         self.listed = Listed(is_consistent=False, restarts=self.listed.restarts)
@@ -200,10 +242,9 @@ class _Course(Generic[PageT]):
             return
         if self.listed.restarts == MAX_RESTARTS:
             raise error
-        self._token, self._last, self._fresh_in_a_row = None, None, 0
-        self.listed = Listed(is_consistent=True, restarts=self.listed.restarts + 1)
+        self._begin_anew()
 
-    def _narrow(self, error: UndecodableError) -> bool:
+    async def _narrow(self, error: UndecodableError) -> bool:
         """
         Make the page smaller, or get past its one object; False if nobody knows what comes next.
         """
@@ -212,11 +253,29 @@ class _Course(Generic[PageT]):
         if self._page_size > 1:
             self._page_size = max(1, self._page_size // SHRINKING)
             return True
+        self._see_one_refused(error)
         self.listed = Listed(is_consistent=False, restarts=self.listed.restarts)
-        token = self._skipper.token_behind(
-            error, namespace=self._listing.namespace, after=self._last
+        token = await self._skipper.token_behind(
+            error, namespace=self._listing.namespace, token=self._token, behind=self._behind
         )
-        # A server that names the same object again has not got past it.
-        goes_on = token not in (None, self._token)
+        if self._behind is not None:
+            self._behind -= 1
         self._token = token
-        return goes_on
+        return token is not None
+
+    def _see_one_refused(self, error: UndecodableError) -> None:
+        """
+        Take a webhook that refuses every object for one that is away.
+        """
+        if not isinstance(error, ConversionRefusedError):
+            return
+        self._refused += 1
+        limit = MAX_REFUSED_IN_A_ROW if self._has_passed else MAX_REFUSED_AT_FIRST
+        if self._refused >= limit:
+            raise ConversionError(
+                verb=error.verb,
+                resource=error.resource,
+                status=error.status,
+                reason=error.reason,
+                detail=error.detail,
+            ) from error

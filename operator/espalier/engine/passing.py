@@ -4,7 +4,7 @@ One pass over all stored objects: list a page, work on it, tell how far it came.
 The same for both kinds of definitions; they differ in what a page is and what is done with it.
 """
 
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Collection, Sequence
 from contextlib import aclosing
 from typing import Protocol, TypeVar
 
@@ -48,9 +48,9 @@ class Page(Protocol[ItemT_co]):
         """
 
     @property
-    def last_key(self) -> ObjectKey | None:
+    def unread(self) -> Collection[str]:
         """
-        The last object's; None on an empty page.
+        Names of objects in it that could not be decoded, as far as somebody iterated.
         """
 
 
@@ -164,19 +164,24 @@ async def read_all(
     look_at: Callable[[ItemT], object],
     clock: Clock,
     listener: Listener,
-) -> None:
+) -> tuple[str, ...]:
     """
     Look at all objects that are not to be left alone, and write nothing.
 
+    Returns:
+        The objects that could not be read, so that nobody has looked at them.
+
     Raises:
-        RunStoppedError: What is stored cannot be read, or ``look_at`` says so.
+        EspalierError: The objects cannot be listed, or ``look_at`` or the listener says so.
     """
-    async with aclosing(pages_of(work, clock, work.skipper())) as source:
+    skipper = work.skipper()
+    async with aclosing(pages_of(work, clock, skipper)) as source:
         async for page in source:
             await listener.before_page()
             for item in page.objects:
                 if not work.is_skipped(item):
                     look_at(item)
+    return skipper.names
 
 
 async def go_through(

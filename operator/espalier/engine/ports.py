@@ -82,17 +82,23 @@ class Objects(Protocol):
         List a page of whole objects, of one namespace or of all.
         """
 
-    def token_after(self, key: ObjectKey, *, namespace: str) -> str:
+    async def list_namespaces(self) -> tuple[str, ...]:
         """
-        Make a token by which a list goes on right behind an object, whether it is there or not.
+        Name all namespaces of the cluster.
+        """
+
+    def token_at(self, place: str) -> str:
+        """
+        Make a token by which a list goes on at a place, whether an object is there or not.
 
         Args:
-            namespace: That is listed; empty for all.
+            place: ``namespace/name``, or a name where one namespace or a resource without them is
+                listed. Behind an object is its place with a zero character at the end.
         """
 
-    def token_after_namespace(self, name: str) -> str:
+    def place_of(self, token: str) -> str | None:
         """
-        Make a token by which a list of all namespaces goes on behind one of them.
+        Tell where a token goes on; None if it is of an unknown form.
         """
 
     async def get_object(self, resource: Resource, key: ObjectKey) -> dict[str, JSON]:

@@ -2,11 +2,15 @@
 That nothing would be lost: found out before the first write, by reading alone.
 """
 
+from collections.abc import Sequence
+from functools import partial
+
 from espalier import crd
 from espalier.engine.conditions import Reason
-from espalier.engine.losing import Historian, History, Record, judge
+from espalier.engine.losing import ADVICE, Historian, History, Loss, Record, judge
 from espalier.engine.passing import Listener, read_all
 from espalier.engine.planning import Legacy, ServerPruned
+from espalier.engine.ports import StoredMetadata
 from espalier.engine.settings import Ports
 from espalier.engine.workloads import Removing, Rewriting
 from espalier.errors import RunStoppedError
@@ -22,19 +26,42 @@ async def prove_harmless(
     """
     Read all metadata and tell what a rewrite would lose.
 
+    Where some objects could not be read, the work looks at all of them again, a page at a time and
+    right before it is written: somebody may have repaired them meanwhile.
+
     Raises:
         RunStoppedError: Something would be lost, or nothing can tell, and nobody accepts it.
     """
-    structural = crd.structural_of(planned.definition.storage)
     historian = Historian(planned.definition)
-
     # What is not rewritten loses nothing.
-    await read_all(work, historian.add, ports.clock, listener)
+    unread = await read_all(work, historian.add, ports.clock, listener)
     history = historian.history()
-    loss = judge(planned.definition, structural, record, history)
-    if not loss.is_nothing and not planned.policy.is_loss_accepted:
+    loss = _loss_of(planned, record, history)
+    if not loss.is_nothing:
         raise RunStoppedError(Reason.WOULD_LOSE_DATA, loss.describe())
+    if unread:
+        work.vet = partial(_vet, planned, record)
     return history
+
+
+def _vet(planned: ServerPruned, record: Record | None, items: Sequence[StoredMetadata]) -> None:
+    historian = Historian(planned.definition)
+    for metadata in items:
+        historian.add(metadata)
+    loss = _loss_of(planned, record, historian.history())
+    if not loss.is_nothing:
+        raise RunStoppedError(
+            Reason.WOULD_LOSE_DATA,
+            f"{loss.summary()}. Not all objects could be read before the rewrite began; it stopped"
+            f" before those in which this was found. {ADVICE}",
+        )
+
+
+def _loss_of(planned: ServerPruned, record: Record | None, history: History) -> Loss:
+    if planned.policy.is_loss_accepted:
+        return Loss(paths={})
+    structural = crd.structural_of(planned.definition.storage)
+    return judge(planned.definition, structural, record, history)
 
 
 async def examine_all(planned: Legacy, ports: Ports, work: Removing, listener: Listener) -> None:

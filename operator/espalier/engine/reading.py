@@ -2,14 +2,14 @@
 Lists objects at the storage version, and at each further version at which some are stored.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from espalier.crd import Definition
 from espalier.engine.comparing import Comparison
 from espalier.engine.planning import resource_of
-from espalier.engine.ports import ObjectKey, ObjectPage, Objects
+from espalier.engine.ports import ObjectPage, Objects
 from espalier.errors import NothingServedError
 
 
@@ -29,11 +29,18 @@ class Pages(NamedTuple):
         return self.first.continue_token
 
     @property
-    def last_key(self) -> ObjectKey | None:
+    def remaining(self) -> int | None:
         """
-        The last object's; None on an empty page.
+        How many objects follow, if the server said so.
         """
-        return self.first.last_key
+        return self.first.remaining
+
+    @property
+    def unread(self) -> Collection[str]:
+        """
+        Names of objects that could not be decoded at one of the versions.
+        """
+        return {name: None for page in (self.first, *self.others) for name in page.unread}
 
 
 class VersionsReader:

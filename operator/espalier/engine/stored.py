@@ -2,7 +2,7 @@
 Stored objects, and pages of them, as the ports speak of them.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -95,19 +95,14 @@ class MetadataPage:
         continue_token: Asks for the next page; None after the last one.
         remaining: How many objects follow, if the server said so.
         resource_version: That of the list.
+        unread: Names of further objects in it that could not be decoded.
     """
 
     objects: tuple[StoredMetadata, ...]
     continue_token: str | None
     remaining: int | None
     resource_version: str
-
-    @property
-    def last_key(self) -> ObjectKey | None:
-        """
-        The last object's; None on an empty page.
-        """
-        return self.objects[-1].key if self.objects else None
+    unread: Collection[str] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,19 +112,15 @@ class ObjectPage:
 
     Attributes:
         objects: Decoded JSON objects with apiVersion and kind set.
+        unread: Names of further objects in it that could not be decoded, as far as somebody
+            iterated.
     """
 
     objects: Sequence[dict[str, JSON]]
     continue_token: str | None
     remaining: int | None
     resource_version: str
-
-    @property
-    def last_key(self) -> ObjectKey | None:
-        """
-        The last object's; None on an empty page.
-        """
-        return key_of(self.objects[-1]) if self.objects else None
+    unread: Collection[str] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -161,7 +161,7 @@ async def survey(
     """
     reader = VersionsReader(definition, objects, scope.page_size)
     surveyor = Surveyor(definition, candidate=scope.candidate, clock=clock)
-    skipper = Skipper(objects)
+    skipper = Skipper(objects, definition)
     for namespace in dict.fromkeys(scope.namespaces) or ("",):
         listing = reader.listing(namespace)
         async for page, _ in pages(listing, clock, skipper=skipper):

@@ -4,6 +4,7 @@ Which stored objects violate the schema? What follows a proof, and is repeated n
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from dataclasses import replace
 from functools import cache, partial
 
 from espalier.crd import Condition
@@ -49,7 +50,7 @@ async def validate_all(
     surveyor = Surveyor(planned.definition, clock=ports.clock)
     pacer = pacer_of(settings, ports.clock) if turns is None else turns.pacer
     annotator = Annotator(planned, ports, pacer, _decider(planned, ports))
-    skipper = Skipper(ports.objects)
+    skipper = Skipper(ports.objects, planned.definition)
     async for page in _pages(planned, ports, settings, skipper):
         notes: list[Note] = []
         for obj in page.objects:
@@ -63,9 +64,8 @@ async def validate_all(
                 notes.append(note)
         if notes and may_annotate(planned):
             await _write(notes, annotator, check, turns)
-    return validity_of(
-        surveyor.survey(), within=within_words(policy.namespaces), note=annotator.told()
-    )
+    found = replace(surveyor.survey(), undecodable=skipper.names)
+    return validity_of(found, within=within_words(policy.namespaces), note=annotator.told())
 
 
 def _decider(planned: Plan, ports: Ports) -> Callable[[dict[str, JSON]], Note | None]:

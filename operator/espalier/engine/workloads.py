@@ -82,7 +82,7 @@ class Workload(ABC, Generic[ItemT]):
         """
         Make what gets a list past objects that the server cannot read.
         """
-        return Skipper(self._ports.objects)
+        return Skipper(self._ports.objects, self._planned.definition)
 
     def is_skipped(self, item: ItemT) -> bool:
         """
@@ -121,9 +121,13 @@ class Rewriting(Workload[StoredMetadata]):
     The work where Espalier itself removes nothing.
 
     Pages are metadata only, and each object gets a patch that changes nothing.
+
+    Attributes:
+        vet: Looks at objects before they are written; raises if they must not be.
     """
 
     lists_ahead = True
+    vet: Callable[[Sequence[StoredMetadata]], None] | None = None
 
     def listing(self, namespace: str) -> MetadataListing:
         """
@@ -158,6 +162,8 @@ class Rewriting(Workload[StoredMetadata]):
         """
         Rewrite objects.
         """
+        if self.vet is not None:
+            self.vet(items)
 
         async def rewrite(metadata: StoredMetadata) -> None:
             seen = Identity(metadata.uid, metadata.resource_version)

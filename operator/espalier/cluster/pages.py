@@ -1,0 +1,153 @@
+"""
+Pages of stored objects, as they come: whole objects are decoded one at a time, when wanted.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, overload
+
+import msgspec
+
+from espalier.cluster import answers
+from espalier.cluster.nesting import with_room_if_needed
+from espalier.cluster.numbers import decode_json
+from espalier.engine.ports import ObjectKey, Resource, StoredMetadata
+from espalier.errors import RejectedError
+from espalier.paths import JSON
+
+NAMELESS = "an object without a name"
+
+
+class ListMetadata(msgspec.Struct, rename="camel"):
+    """
+    What a list says of itself.
+    """
+
+    continue_token: str = msgspec.field(default="", name="continue")
+    remaining_item_count: int | None = None
+    resource_version: str = ""
+
+
+class Metadata(msgspec.Struct, rename="camel"):
+    """
+    An object's metadata, as far as lists of metadata are asked for.
+    """
+
+    # An object that somebody put into etcd may lack these; one such must not cost its whole page.
+    name: str = ""
+    namespace: str = ""
+    uid: str = ""
+    resource_version: str = ""
+    # JSON of any shape; msgspec cannot follow a type that names itself.
+    managed_fields: list[Any] | None = None
+
+
+class Partial(msgspec.Struct):
+    """
+    A PartialObjectMetadata.
+    """
+
+    metadata: Metadata
+
+
+class PartialList(msgspec.Struct):
+    """
+    A PartialObjectMetadataList.
+    """
+
+    metadata: ListMetadata
+    items: list[Partial] | None
+
+
+class RawList(msgspec.Struct):
+    """
+    A list of whole objects, none of which is decoded.
+    """
+
+    metadata: ListMetadata
+    items: list[msgspec.Raw] | None
+
+
+_partial = msgspec.json.Decoder(Partial)
+partial_list = msgspec.json.Decoder(PartialList)
+raw_list = msgspec.json.Decoder(RawList)
+
+
+class LazyObjects(Sequence[dict[str, JSON]]):
+    """
+    The objects of a page; each is decoded whenever it is asked for, and then forgotten.
+
+    Attributes:
+        unread: Names of those that could not be decoded while somebody iterated.
+    """
+
+    def __init__(
+        self, items: Sequence[msgspec.Raw], resource: Resource, attempt: answers.Attempt
+    ) -> None:
+        self._items = items
+        self._resource = resource
+        self._attempt = attempt
+        self.unread: dict[str, None] = {}
+
+    def __iter__(self) -> Iterator[dict[str, JSON]]:
+        for item in self._items:
+            try:
+                obj = read_object(memoryview(item), self._resource, self._attempt)
+            except RejectedError as error:
+                self.unread[f"{_name_in(item)} ({error.detail})"] = None
+            else:
+                yield obj
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    @overload
+    def __getitem__(self, index: int) -> dict[str, JSON]: ...
+    @overload
+    def __getitem__(self, index: slice) -> "LazyObjects": ...
+    def __getitem__(self, index: int | slice) -> "dict[str, JSON] | LazyObjects":
+        if isinstance(index, slice):
+            return LazyObjects(self._items[index], self._resource, self._attempt)
+        return read_object(memoryview(self._items[index]), self._resource, self._attempt)
+
+
+def read_object(
+    text: bytes | memoryview, resource: Resource, attempt: answers.Attempt
+) -> dict[str, JSON]:
+    """
+    Decode an object; its apiVersion and kind are filled in where a list leaves them out.
+
+    Raises:
+        RejectedError: It is no object, or has no name.
+    """
+    try:
+        obj = decode_json(text)
+    except ValueError as error:
+        raise answers.malformed(attempt, "an object is not JSON, or nested too deeply") from error
+    metadata = obj.get("metadata") if isinstance(obj, dict) else None
+    if not isinstance(obj, dict) or not isinstance(metadata, dict):
+        raise answers.malformed(attempt, "an object has no metadata")
+    if not isinstance(metadata.get("name"), str):
+        raise answers.malformed(attempt, "an object has no name")
+    obj.setdefault("apiVersion", resource.api_version)
+    obj.setdefault("kind", resource.kind)
+    return obj
+
+
+def _name_in(item: msgspec.Raw) -> str:
+    try:
+        metadata = with_room_if_needed(lambda: _partial.decode(item)).metadata
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return NAMELESS
+    return str(ObjectKey(metadata.namespace, metadata.name)) if metadata.name else NAMELESS
+
+
+def stored_metadata(metadata: Metadata) -> StoredMetadata:
+    """
+    Take over what a list of metadata tells of one object.
+    """
+    return StoredMetadata(
+        key=ObjectKey(metadata.namespace, metadata.name),
+        uid=metadata.uid,
+        resource_version=metadata.resource_version,
+        managed_fields=tuple(metadata.managed_fields or ()),
+    )
