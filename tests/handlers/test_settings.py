@@ -23,6 +23,7 @@ def test_every_setting_can_be_given_by_the_environment() -> None:
         "ESPALIER_PROGRESS_SECONDS": "6",
         "ESPALIER_RESYNC_SECONDS": "7",
         "ESPALIER_RESURVEY_SECONDS": "9",
+        "ESPALIER_ARCHIVE_MAX_BYTES": "4096",
         "ESPALIER_PROBE_PORT": "8080",
         "ESPALIER_READ_ONLY": "true",
         "UNRELATED": "x",
@@ -43,6 +44,7 @@ def test_every_setting_can_be_given_by_the_environment() -> None:
         progress_seconds=6,
         resync_seconds=7,
         resurvey_seconds=9,
+        archive_max_bytes=4096,
         probe_port=8080,
         read_only=True,
     )

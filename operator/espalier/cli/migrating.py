@@ -6,6 +6,7 @@ import asyncio
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import click
 
@@ -17,11 +18,11 @@ from espalier.cli.runs import result_of
 from espalier.cli.surveying import survey_one
 from espalier.cli.surveys import counts_of, findings_of, survey_table
 from espalier.cli.terminal import Advance, Terminal
-from espalier.cluster import Cluster
+from espalier.cluster import Cluster, FolderArchive
 from espalier.crd import Condition, Definition
 from espalier.engine import Outcome, Ports, Reason, RunSettings, Stop, read_policy
 from espalier.engine.policies import PREFIX
-from espalier.engine.ports import Definitions
+from espalier.engine.ports import Archive, Definitions
 from espalier.errors import EspalierError
 from espalier.handlers.settings import Settings
 
@@ -42,6 +43,8 @@ class _Request:
     only_failed: bool
     accepts_loss: bool
     settle_seconds: float
+    archive_folder: Path | None
+    archive_max_bytes: int
 
     @property
     def labels(self) -> dict[str, str]:
@@ -50,6 +53,15 @@ class _Request:
         """
         wanted = {f"{PREFIX}mode": "enforce"}
         return wanted | ({f"{PREFIX}loss": "accept"} if self.accepts_loss else {})
+
+    def archive_of(self, connected: Cluster, namespace: str) -> Archive:
+        """
+        Make the archive for what is pruned.
+        """
+        most = self.archive_max_bytes
+        if self.archive_folder is not None:
+            return FolderArchive(self.archive_folder, max_total_bytes=most)
+        return connected.archive(namespace, max_total_bytes=most)
 
     def is_met_by(self, outcome: Outcome) -> bool:
         """
@@ -156,6 +168,18 @@ class _OnScreen:
     show_default=True,
     help="So long is a definition unchanged before the pass that proves it.",
 )
+@click.option(
+    "--archive-folder",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Archive what is pruned in a folder, not in Secrets of the cluster.",
+)
+@click.option(
+    "--archive-max-bytes",
+    type=click.IntRange(1024, 1024**3),
+    default=Settings().archive_max_bytes,
+    show_default=True,
+    help="The most bytes that the archives of removed data take together.",
+)
 @targeting()
 @reporting()
 def migrate(  # noqa: PLR0913 - one argument an option
@@ -169,6 +193,8 @@ def migrate(  # noqa: PLR0913 - one argument an option
     accept_loss: bool,
     namespaces: tuple[str, ...],
     settle_seconds: float,
+    archive_folder: Path | None,
+    archive_max_bytes: int,
 ) -> None:
     """
     Rewrite stored objects, prove it, and trim storedVersions.
@@ -194,7 +220,15 @@ def migrate(  # noqa: PLR0913 - one argument an option
       3  the cluster could not be read
       4  it stopped, or somebody else is at work: the output says why
     """
-    request = _Request(names, namespaces, only_failed, accept_loss, settle_seconds)
+    request = _Request(
+        names,
+        namespaces,
+        only_failed,
+        accept_loss,
+        settle_seconds,
+        archive_folder,
+        archive_max_bytes,
+    )
     chosen = asyncio.run(_choose(target, request))
     if dry_run:
         with terminal.progress("surveying") as advance:

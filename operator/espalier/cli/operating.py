@@ -29,6 +29,7 @@ _HELP: Mapping[str, str] = MappingProxyType(
         "progress_seconds": "The least time between two writes of mere progress.",
         "resync_seconds": "The time between two readings of all definitions.",
         "resurvey_seconds": "The time between two surveys of objects.",
+        "archive_max_bytes": "The most bytes that the archives of removed data take together.",
         "probe_port": "Serves /healthz and /readyz; 0 serves nothing.",
         "read_only": "Forbid every write on objects and on stored versions.",
     }

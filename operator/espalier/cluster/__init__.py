@@ -15,7 +15,7 @@ from ssl import SSLContext
 
 import aiohttp
 
-from espalier.cluster.archives import SecretArchive
+from espalier.cluster.archives import MAX_TOTAL_BYTES, SecretArchive
 from espalier.cluster.checkpoints import ConfigMapCheckpoints
 from espalier.cluster.clock import SystemClock
 from espalier.cluster.connecting import Connection, is_in_cluster, read_service_account
@@ -75,11 +75,14 @@ class Cluster:
         """
         return ConfigMapCheckpoints(self.client, namespace)
 
-    def archive(self, namespace: str) -> SecretArchive:
+    def archive(self, namespace: str, *, max_total_bytes: int = MAX_TOTAL_BYTES) -> SecretArchive:
         """
         Keep removed data in a namespace; all who store must share one archive.
+
+        Args:
+            max_total_bytes: Of all archives in the namespace together.
         """
-        return SecretArchive(self.client, namespace)
+        return SecretArchive(self.client, namespace, max_total_bytes=max_total_bytes)
 
     def leases(
         self,

@@ -273,8 +273,7 @@ class SecretArchive:
             raise ArchiveFullError(
                 f"the archives in namespace {self._namespace} hold {self._total_bytes} bytes, of "
                 f"{self._max_total_bytes} that they may; delete Secrets of type {SECRET_TYPE} "
-                "that are not needed any more: espalier archive export copies them, and espalier "
-                "archive expire removes them; or let them hold more: --archive-max-bytes"
+                "that are not needed any more"
             )
         return self._total_bytes
 

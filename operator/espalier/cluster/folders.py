@@ -195,7 +195,7 @@ class FolderArchive:
         if total_bytes + len(packed) > self._max_total_bytes:
             raise ArchiveFullError(
                 f"{self._folder}: holds {total_bytes} bytes, of {self._max_total_bytes} that it "
-                "may; delete what is not needed any more: espalier archive expire --archive-folder"
+                "may; delete what is not needed any more"
             )
         place = self._place(crd)
         place.mkdir(mode=0o700, parents=True, exist_ok=True)

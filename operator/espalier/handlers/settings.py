@@ -27,6 +27,7 @@ _BOUNDS: Mapping[str, tuple[float, float]] = {
     "progress_seconds": (0, 3600),
     "resync_seconds": (1, 86_400),
     "resurvey_seconds": (1, 604_800),
+    "archive_max_bytes": (1024, 1024**3),
     "probe_port": (0, 65_535),
 }
 
@@ -50,6 +51,7 @@ class Settings:
         progress_seconds: The least time between two writes of mere progress.
         resync_seconds: The time between two readings of all definitions.
         resurvey_seconds: The time between two surveys of objects.
+        archive_max_bytes: The most bytes that the archives of removed data take together.
         probe_port: Serves ``/healthz`` and ``/readyz``; 0 serves nothing.
         read_only: Forbid every write on objects and on stored versions.
     """
@@ -65,6 +67,7 @@ class Settings:
     progress_seconds: float = 10.0
     resync_seconds: float = 600.0
     resurvey_seconds: float = 3600.0
+    archive_max_bytes: int = 64 * 1024 * 1024
     probe_port: int = 0
     read_only: bool = False
 
