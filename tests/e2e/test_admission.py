@@ -168,6 +168,44 @@ def test_an_object_that_a_webhook_denies_always_is_named_and_the_rest_is_done(
     assert hooks.stored_versions() == ["v1alpha1", "v1"]
 
 
+def test_a_webhook_that_takes_no_dry_runs_is_unknown_and_the_run_goes_on(
+    crd: MakeCrd, start_operator: StartOperator, admission: Post, webhook: Webhook
+) -> None:
+    locks = crd("locks")
+    flipped(locks, "a", "b")
+    admission(
+        "validatingwebhookconfigurations",
+        "ValidatingWebhookConfiguration",
+        "count-locks",
+        {
+            "webhooks": [
+                {
+                    "name": "count.e2e.example.com",
+                    "admissionReviewVersions": ["v1"],
+                    "sideEffects": "Some",
+                    "failurePolicy": "Fail",
+                    "rules": rules(locks),
+                    "clientConfig": webhook.client_config(),
+                }
+            ]
+        },
+    )
+    refusal = 'admission webhook "count.e2e.example.com" does not support dry run'
+    in_force(locks, "a", lambda seen: refusal in seen.get("refused", ""))
+    start_operator()
+
+    locks.label(mode="enforce")
+    message = locks.wait_until_current(within_seconds=90)["message"]
+
+    assert (
+        "Admission could not be sampled, so what it changes is not known: admission webhook"
+        ' "count.e2e.example.com" does not support dry runs'
+    ) in message
+    assert locks.stored_at() == {"v1": 2}
+    assert locks.stored_versions() == ["v1"]
+    assert webhook.requests > 0
+
+
 def test_two_operators_at_once_do_the_work_of_one(
     crd: MakeCrd, control_plane: ControlPlane, start_operator: StartOperator
 ) -> None:

@@ -232,6 +232,20 @@ async def test_a_failed_run_is_tried_again_after_growing_pauses(world: World) ->
     assert world.work.log == ["run 1"] * 3
 
 
+async def test_what_fails_after_a_proof_is_tried_again_after_growing_pauses_too(
+    world: World,
+) -> None:
+    await world.see(WIDGETS)
+    runs = 1
+    for pause_before in (5, 10, 20):
+        await world.tell(replace(PROVED, retries=True))
+        await world.clock.advance(pause_before - 1)
+        assert len(world.work.log) == runs
+        await world.clock.advance(1)
+        runs += 1
+        assert len(world.work.log) == runs
+
+
 @pytest.mark.parametrize(
     ("reason", "pauses"),
     [

@@ -204,7 +204,7 @@ class Supervisor:
                 outcome = await self._run(definition)
                 charge.proved, reason = outcome.is_proved, outcome.reason
                 again_seconds = None if outcome.tends else outcome.again_seconds
-                if outcome.is_proved or outcome.again_seconds is not None:
+                if not outcome.retries:
                     attempt = 1
                 if outcome.tends:
                     again_seconds = await self._tend(definition, outcome, attempt=attempt)
