@@ -182,7 +182,7 @@ def test_a_webhook_that_takes_no_dry_runs_is_unknown_and_the_run_goes_on(
                 {
                     "name": "count.e2e.example.com",
                     "admissionReviewVersions": ["v1"],
-                    "sideEffects": "Some",
+                    "sideEffects": "None",
                     "failurePolicy": "Fail",
                     "rules": rules(locks),
                     "clientConfig": webhook.client_config(),
@@ -190,6 +190,12 @@ def test_a_webhook_that_takes_no_dry_runs_is_unknown_and_the_run_goes_on(
             ]
         },
     )
+    # No server takes such a one any more; those that were made through v1beta1 are still there.
+    etcd, key = locks.plane.etcd, "/registry/validatingwebhookconfigurations/count-locks"
+    stored = etcd.get(key)
+    assert stored is not None
+    assert stored.count(b"None") == 1
+    etcd.put(key, stored.replace(b"None", b"Some"))
     refusal = 'admission webhook "count.e2e.example.com" does not support dry run'
     in_force(locks, "a", lambda seen: refusal in seen.get("refused", ""))
     start_operator()
