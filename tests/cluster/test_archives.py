@@ -11,6 +11,7 @@ from espalier.cluster import Cluster, FolderArchive
 from espalier.cluster.archives import SecretArchive
 from espalier.cluster.packing import pack
 from espalier.engine.archives import export_archive, old_pages, remove_pages, total_bytes
+from espalier.engine.ports import UnreadablePage
 from espalier.errors import (
     ArchiveFullError,
     ClusterError,
@@ -324,3 +325,43 @@ async def test_a_folder_s_pages_expire_too(tmp_path: Path) -> None:
 
     assert await archive.pages() == ()
     await archive.remove_page(page)
+
+
+async def test_pages_that_cannot_be_read_are_passed_over_and_told() -> None:
+    shelf = Shelf()
+    passed: list[UnreadablePage] = []
+    async with connected(shelf) as cluster:
+        archive = SecretArchive(cluster.client, "ns", max_part_bytes=500)
+        names = [
+            await archive.store(definition(), [entry(name, NOISE)])
+            for name in ("oldest", "gone", "cut", "damaged", "newest")
+        ]
+        paths = [f"/api/v1/namespaces/{name.replace('/', '/secrets/')}" for name in names]
+        shelf.objects[paths[3]]["data"]["entries.jsonl.gz"] = ""
+        del shelf.objects[paths[2].removesuffix("1") + "2"]
+        read = []
+        async for found in archive.entries(definition(), pass_over=passed.append):
+            read.append(found.key.name)
+            # Somebody expires a page while others are read.
+            shelf.objects.pop(paths[1], None)
+
+    assert read == ["newest", "oldest"]
+    assert [page.name for page in passed] == [names[3], names[2], names[1]]
+    assert [page.reason.rpartition(": ")[2] for page in passed][:2] == [
+        "its digest differs",
+        "a part is missing",
+    ]
+    assert "404" in passed[2].reason
+
+
+async def test_files_that_cannot_be_read_are_passed_over_and_told(tmp_path: Path) -> None:
+    passed: list[UnreadablePage] = []
+    archive = FolderArchive(tmp_path)
+    await archive.store(definition(), [entry("a")])
+    name = await archive.store(definition(), [entry("b")])
+    damage(Path(name))
+
+    read = [found async for found in archive.entries(definition(), pass_over=passed.append)]
+
+    assert [found.key.name for found in read] == ["a"]
+    assert passed == [UnreadablePage(name, "the archive is damaged: its digest differs")]

@@ -10,7 +10,9 @@ from uuid import uuid4
 import pytest
 
 from espalier.cluster import Cluster, connect
+from espalier.cluster.kept import MAX_ENTRIES
 from espalier.crd import Condition, Definition
+from espalier.engine.archives import remove_pages
 from espalier.engine.ports import ObjectKey, Resource, WatchEvent
 from espalier.errors import (
     ArchiveFullError,
@@ -191,6 +193,21 @@ async def test_stored_versions_and_conditions_are_written(cluster: Cluster, gear
     await cluster.events.post_event(after, type_="Normal", reason="Tested", message="m")
     events = gears.plane.api.get("/api/v1/namespaces/default/events")["items"]
     assert [e["message"] for e in events if e["involvedObject"]["name"] == gears.name] == ["m"]
+
+
+async def test_an_archive_of_very_many_entries_is_kept_once(cluster: Cluster, gears: Crd) -> None:
+    definition = await cluster.definitions.get_definition(gears.name)
+    entries = [entry(f"w{number}") for number in range(MAX_ENTRIES + 1)]
+    name = await cluster.archive("default").store(definition, entries)
+
+    again = cluster.archive("default")
+    assert await again.store(definition, entries[::2]) == name
+
+    pages = await again.pages(definition.name)
+    assert [page.objects for page in pages] == [MAX_ENTRIES, 1]
+    assert [found async for found in again.entries(definition)] == entries[::-1]
+    await remove_pages(again, pages)
+    assert await again.pages(definition.name) == ()
 
 
 async def test_documents_archives_and_leases_are_kept(cluster: Cluster, gears: Crd) -> None:

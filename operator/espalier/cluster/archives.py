@@ -21,7 +21,7 @@ from espalier.cluster.kept import (
     MAX_ENTRIES,
     Fingerprint,
     Kept,
-    fingerprint_of,
+    fingerprints_of,
     is_recent,
     read_text,
     text_of,
@@ -204,8 +204,8 @@ class SecretArchive:
         await self._look_at(hash_of(definition.name))
         new: dict[Fingerprint, ArchiveEntry] = {}
         found: dict[tuple[str, ...], bool] = {}
-        for entry in entries:
-            fingerprint = fingerprint_of(entry)
+        fingerprints = await asyncio.to_thread(fingerprints_of, entries)
+        for fingerprint, entry in zip(fingerprints, entries, strict=True):
             names = self._kept.page_with(fingerprint)
             if names is not None and names not in found:
                 found[names] = await self._is_reliable(names)
@@ -223,7 +223,7 @@ class SecretArchive:
             self._total_bytes = total_bytes + len(packed)
             self._kept.add(some, names)
             stored.insert(start // MAX_ENTRIES, names[0])
-        return stored[0]
+        return next(iter(stored), "")
 
     async def _look_at(self, crd_hash: str) -> None:
         """

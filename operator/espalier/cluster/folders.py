@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from espalier.cluster.kept import MAX_AGE_SECONDS, Fingerprint, Kept, fingerprint_of
+from espalier.cluster.kept import MAX_AGE_SECONDS, Fingerprint, Kept, fingerprints_of
 from espalier.cluster.packing import pack_entries, unpack_entries
 from espalier.cluster.places import name_of
 from espalier.crd import Definition
@@ -141,8 +141,7 @@ class FolderArchive:
         self._look_at(crd)
         new: dict[Fingerprint, ArchiveEntry] = {}
         found: list[Path] = []
-        for entry in entries:
-            fingerprint = fingerprint_of(entry)
+        for fingerprint, entry in zip(fingerprints_of(entries), entries, strict=True):
             file = self._kept.page_with(fingerprint)
             if file is not None and _is_reliable(file):
                 found.append(file)
@@ -163,7 +162,7 @@ class FolderArchive:
         for file in _pages(self._place(crd)):
             # Nothing can be relied upon in a file that cannot be read.
             with contextlib.suppress(SourceError):
-                self._kept.add(map(fingerprint_of, _read(file)), file)
+                self._kept.add(fingerprints_of(_read(file)), file)
         self._known.add(crd)
 
     def _listed(self, crd: str | None) -> tuple[ArchivePage, ...]:

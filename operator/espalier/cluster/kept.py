@@ -12,6 +12,7 @@ import binascii
 import hashlib
 from collections.abc import Iterable, Sequence
 from datetime import datetime
+from itertools import islice
 from typing import Generic, NamedTuple, TypeVar
 
 from espalier.cluster.numbers import encode_json
@@ -58,6 +59,13 @@ def fingerprint_of(entry: ArchiveEntry) -> Fingerprint:
         hashlib.sha256(uid).digest()[:_SUBJECT_BYTES],
         hashlib.sha256(b"%d:%b%b" % (len(uid), uid, content)).digest()[:_CONTENT_BYTES],
     )
+
+
+def fingerprints_of(entries: Iterable[ArchiveEntry]) -> list[Fingerprint]:
+    """
+    Digest entries; those of a whole page may take a while.
+    """
+    return [fingerprint_of(entry) for entry in entries]
 
 
 def text_of(fingerprints: Sequence[Fingerprint]) -> str:
@@ -115,7 +123,8 @@ class Kept(Generic[_Page]):
         for subject, content in fingerprints:
             self._newest.pop(subject, None)
             self._newest[subject] = content, page
-        for subject in [*self._newest][: max(0, len(self._newest) - self._most)]:
+        excess = max(0, len(self._newest) - self._most)
+        for subject in [*islice(self._newest, excess)]:
             del self._newest[subject]
 
     def page_with(self, fingerprint: Fingerprint) -> _Page | None:

@@ -1,10 +1,10 @@
 """
 Prunes the objects of a legacy definition: archive first, then PUT.
 
-Nothing is removed that is not in the archive already, with the resource version from which it is
-removed. A conflict means that the object is another by now, so it is read, pruned and archived
-anew. On a version with the status subresource the main endpoint ignores ``status`` and the other
-one everything else, so an object may need both.
+Nothing is removed that is not in the archive already, with the resource version at which it was
+found first. A conflict means that the object is another by now, so it is read, pruned and archived
+anew, if something else is to be removed from it. On a version with the status subresource the main
+endpoint ignores ``status`` and the other one everything else, so an object may need both.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
