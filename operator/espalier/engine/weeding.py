@@ -47,10 +47,12 @@ class Weeder:
             DefinitionChangedError: The definition is another by now.
             ConversionError: The conversion webhook does not answer.
         """
-        await self._remover.check()
         keys = self._agenda.take(most)
+        if not keys:
+            return False
         undone: dict[ObjectKey, Removal | None] = dict.fromkeys(keys)
         try:
+            await self._remover.check()
             for key in keys:
                 undone[key] = await self._read(key)
                 if undone[key] is None:
@@ -62,7 +64,7 @@ class Weeder:
                     self._agenda.add(key)
                 else:
                     self._agenda.fail(key, _trouble_of(removal.met))
-        return bool(keys)
+        return True
 
     async def _prune(self, undone: "dict[ObjectKey, Removal | None]") -> None:
         removals = [removal for removal in undone.values() if removal is not None]
