@@ -301,6 +301,39 @@ async def test_an_event_with_the_same_label_stops_nothing() -> None:
     await world.espalier.stop()
 
 
+async def test_stopping_waits_for_the_work_to_give_back_what_it_holds() -> None:
+    work = EndlessWork()
+    world = World(work=work)
+    world.add(definition_of(labels=LABELS))
+    await world.espalier.start()
+    await settled()
+
+    stopping = asyncio.create_task(world.espalier.stop())
+    await settled()
+    assert (work.log, stopping.done()) == (["run", "stopped"], False)
+    work.may_give_back.set()
+    await stopping
+
+    assert work.log == ["run", "stopped", "gave back"]
+
+
+async def test_stopping_does_not_interrupt_work_that_was_halted_and_gives_back() -> None:
+    work = EndlessWork()
+    world = World(work=work)
+    world.add(definition_of(labels=LABELS))
+    await world.espalier.start()
+    await settled()
+    world.espalier.see("widgets.example.com", {})
+    await settled()
+
+    stopping = asyncio.create_task(world.espalier.stop())
+    await settled()
+    work.may_give_back.set()
+    await stopping
+
+    assert work.log == ["run", "stopped", "gave back"]
+
+
 async def test_stopping_leaves_no_task_behind(world: World) -> None:
     world.add(definition_of(versions=(UNTYPED,), labels=LABELS))
     await world.espalier.start()

@@ -9,6 +9,7 @@ import json
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import Any
 
 import aiohttp
@@ -295,6 +296,38 @@ async def verbs_used(server: Sandbox, *, watched: set[str]) -> dict[str, set[str
     for resource, verb in used():
         verbs.setdefault(resource, set()).add(verb)
     return verbs
+
+
+async def test_an_operator_that_is_stopped_in_mid_run_gives_the_lease_back_and_the_next_goes_on(
+    sandbox: Sandbox, client: Client
+) -> None:
+    await stored_at_v1alpha1(client, labels=ENFORCE["metadata"]["labels"])
+    slow = replace(SETTINGS, max_in_flight=1, max_writes_per_second=2)
+    async with operator(sandbox, slow):
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            while not stored_at_v1(sandbox):  # noqa: ASYNC110 - it is elsewhere
+                await asyncio.sleep(0.02)
+
+    done = stored_at_v1(sandbox)
+    assert 0 < done < 5
+    own = f"namespaces/{NAMESPACE}"
+    (lease,) = (await client.get(f"/apis/coordination.k8s.io/v1/{own}/leases"))["items"]
+    assert lease["spec"]["holderIdentity"] == ""
+    (checkpoint,) = (await client.get(f"/api/v1/{own}/configmaps"))["items"]
+    assert "checkpoint.json.gz" in checkpoint["binaryData"]
+
+    async with operator(sandbox):
+        await client.eventually("espalier.dev/StoredObjectsCurrent", is_true)
+    assert stored_at_v1(sandbox) == 5
+
+
+def stored_at_v1(server: Sandbox) -> int:
+    """
+    Count the widgets in the store that are at v1.
+    """
+    keys = [f"/registry/example.com/widgets/default/w{number}" for number in range(5)]
+    stored = [json.loads(server.raw_get(key) or "") for key in keys]
+    return sum(widget["apiVersion"] == "example.com/v1" for widget in stored)
 
 
 async def test_a_label_that_was_there_before_is_seen_at_the_start(

@@ -37,7 +37,7 @@ class Guard:
         """
         while running := {task for task in self._tasks if not task.done()}:
             for task in running:
-                task.cancel()
+                cancel(task)
             await asyncio.wait(running)
 
     def _ended(self, task: asyncio.Task[None]) -> None:
