@@ -3,7 +3,7 @@ Stories of tending a legacy definition: beside others, with those who put fields
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncIterator, Coroutine, Sequence
 from contextlib import asynccontextmanager
 from contextvars import ContextVar, copy_context
 from dataclasses import replace
@@ -11,10 +11,10 @@ from typing import Any, TypeVar
 
 import pytest
 
-from espalier.crd import Condition
+from espalier.crd import Condition, Definition
 from espalier.engine import Ports, Reason, RunSettings, conditions, restore, run, tend
 from espalier.engine.guarding import Holder
-from espalier.engine.ports import ObjectKey, Resource
+from espalier.engine.ports import ObjectKey, Reporter, Resource
 from espalier.errors import ClusterError, LeaseLostError, RejectedError, UndecodableError
 from espalier.paths import JSON
 from tests.fakes.clock import play
@@ -51,6 +51,19 @@ class SlowCluster(FakeCluster):
     ) -> dict[str, JSON]:
         await self.clock.sleep(self.seconds)
         return await super().replace(resource, obj, subresource=subresource)
+
+
+class Listener:
+    """
+    Keeps what one operator has said last.
+    """
+
+    def __init__(self) -> None:
+        self.said: tuple[Condition, ...] = ()
+
+    async def report(self, definition: Definition, conditions: Sequence[Condition]) -> None:
+        assert definition.name
+        self.said = tuple(conditions)
 
 
 class World:
@@ -90,11 +103,12 @@ class World:
         identity: str = "operator",
         settings: RunSettings = SETTINGS,
         told: tuple[Condition, ...] = (),
+        reporter: Reporter | None = None,
     ) -> "asyncio.Task[None]":
         definition = self.cluster.definition
         assert definition is not None
-        ports = self.ports(identity)
-        return self.begin(identity, tend(definition, ports, settings, self.cluster, told=told))
+        ports, reporter = self.ports(identity), reporter or self.cluster
+        return self.begin(identity, tend(definition, ports, settings, reporter, told=told))
 
     @asynccontextmanager
     async def tended(
@@ -455,7 +469,9 @@ def test_an_object_that_comes_to_be_owned_right_before_it_is_read_is_left_alone(
     play(story())
 
 
-async def contest(world: World, name: str, *managers: str, fields: JSON = None) -> None:
+async def contest(
+    world: World, name: str, *managers: str, fields: JSON = None, seconds: float = 4
+) -> None:
     """
     Have somebody put a field back until the object is left alone.
     """
@@ -466,7 +482,7 @@ async def contest(world: World, name: str, *managers: str, fields: JSON = None) 
     ]
     for _ in range(8):
         world.cluster.touch(name, {"stray": {"a": 1}})
-        await world.clock.sleep(4)
+        await world.clock.sleep(seconds)
     assert not world.is_clean(name)
 
 
@@ -486,6 +502,47 @@ def test_those_who_put_fields_back_are_named(caplog: pytest.LogCaptureFixture) -
     (record,) = [r for r in caplog.records if "keep coming back" in r.getMessage()]
     assert vars(record)["managers"] == named
     assert vars(record)["object"] == "default/w0"
+
+
+def test_two_operators_say_the_same_of_an_object_that_is_fought_for() -> None:
+    async def story() -> None:
+        world = World()
+        listeners = [Listener(), Listener()]
+        tasks = [
+            world.tending(f"operator {number}", reporter=listener)
+            for number, listener in enumerate(listeners)
+        ]
+        await world.clock.sleep(3)
+        await contest(world, "w0", "trebuchet", seconds=10)
+        one, two = listeners
+        assert "put back by trebuchet" in one.said[0].message
+        assert one.said == two.said
+        await world.clock.sleep(3 * 3600)
+        assert world.is_clean("w0")
+        assert one.said[0].status == two.said[0].status == "True"
+        for task in tasks:
+            assert not task.done()
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        assert world.unguarded == []
+
+    play(story())
+
+
+def test_edits_in_a_row_are_no_fight() -> None:
+    async def story() -> None:
+        world = World()
+        async with world.tended():
+            world.cluster.put("w0", {"spec": {"size": 1}}, version="v1")
+            for _ in range(2):
+                for number in range(5):
+                    world.cluster.touch("w0", {"stray": number})
+                    await asyncio.sleep(0)
+                await world.clock.sleep(20)
+                assert world.is_clean("w0")
+            assert world.cluster.reports == []
+
+    play(story())
 
 
 def test_whoever_has_written_other_fields_is_not_named() -> None:
