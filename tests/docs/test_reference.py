@@ -13,7 +13,7 @@ from espalier.cli import main
 from espalier.cli.exits import Exit
 from espalier.engine import STORED_OBJECTS_CURRENT, STORED_OBJECTS_VALID, Reason
 from espalier.engine.conditions import AGGREGATION_LABEL
-from espalier.engine.policies import PREFIX
+from espalier.engine.policies import PLACES, PREFIX
 from espalier.handlers.settings import PREFIX as VARIABLE_PREFIX
 from espalier.handlers.settings import Settings
 from tests.docs.reading import README, ROOT, reference
@@ -52,11 +52,7 @@ def test_every_setting_is_explained_with_its_default(known: Field[Any]) -> None:
     assert f"| `{flag}` | `{VARIABLE_PREFIX}{name.upper()}` | {shown} |" in REFERENCE
 
 
-@pytest.mark.parametrize(
-    "label",
-    ["mode", "loss", "prune", "default", "migrate", "validate", "annotate", "skip-owned",
-     "managed-fields", "namespaces", "window"],
-)  # fmt: skip
+@pytest.mark.parametrize("label", PLACES)
 def test_every_label_is_explained(label: str) -> None:
     assert f"`{PREFIX}{label}" in REFERENCE
 

@@ -27,9 +27,10 @@ _ALLOWED: Mapping[str, tuple[str, ...]] = MappingProxyType(
     | dict.fromkeys(STEPS, ("true", "false"))
 )
 
-_PLACES: Mapping[str, str] = MappingProxyType(
+PLACES: Mapping[str, str] = MappingProxyType(
     dict.fromkeys(_ALLOWED, "label") | dict.fromkeys(("window", "namespaces"), "annotation")
 )
+"""All keys that mean something on a definition, without their prefix, and where each must stand."""
 
 # A DNS label, as the API server wants a namespace to be called.
 _NAMESPACE = re.compile(r"[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?", re.ASCII)
@@ -114,9 +115,9 @@ def _strangers(place: str, found: Mapping[str, str]) -> Iterator[str]:
     """
     names = sorted(key.removeprefix(PREFIX) for key in found if key.startswith(PREFIX))
     for name in names:
-        if _PLACES.get(name, place) != place:
-            yield f"{PREFIX}{name} is no {place}: make it {_with_article(_PLACES[name])}"
-    unknown = [name for name in names if name not in _PLACES]
+        if PLACES.get(name, place) != place:
+            yield f"{PREFIX}{name} is no {place}: make it {_with_article(PLACES[name])}"
+    unknown = [name for name in names if name not in PLACES]
     if unknown:
         # A definition may carry thousands of keys; to guess takes its time.
         named = (f"{PREFIX}{name}{_guess(name)}" for name in unknown[:MAX_NAMED])
@@ -125,8 +126,8 @@ def _strangers(place: str, found: Mapping[str, str]) -> Iterator[str]:
 
 def _guess(name: str) -> str:
     written = name.lower().replace("_", "-")
-    for meant in difflib.get_close_matches(written, _PLACES, n=1):
-        return f" (is {_with_article(_PLACES[meant])} {PREFIX}{meant} meant?)"
+    for meant in difflib.get_close_matches(written, PLACES, n=1):
+        return f" (is {_with_article(PLACES[meant])} {PREFIX}{meant} meant?)"
     return ""
 
 
