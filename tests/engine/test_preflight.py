@@ -131,7 +131,23 @@ def test_a_server_that_answers_no_dry_run_for_long_is_not_written_to() -> None:
     cluster.fail("try_rewrite", busy(), times=9999)
     outcome = play(run_on(cluster))
     assert (outcome.reason, outcome.retries) == (Reason.FAILED, True)
-    assert "429 TooManyRequests" in outcome.conditions[0].message
+    assert outcome.conditions[0].message == (
+        "no dry run of a rewrite was answered: 3 objects: 429 TooManyRequests (default/w000,"
+        " default/w002, default/w003); nothing is written until one is"
+    )
+    assert cluster.count("rewrite") == 0
+
+
+def test_an_admission_webhook_that_cannot_be_reached_is_waited_for() -> None:
+    cluster = a_cluster()
+    words = 'failed calling webhook "gone.example.com": connection refused'
+    error = TransientError(
+        verb="patch", resource=WIDGETS, status=500, reason="InternalError", detail=words
+    )
+    cluster.fail("try_rewrite", error, times=9999)
+    outcome = play(run_on(cluster))
+    assert (outcome.reason, outcome.retries) == (Reason.WEBHOOK_UNAVAILABLE, True)
+    assert "gone.example.com" in outcome.conditions[0].message
     assert cluster.count("rewrite") == 0
 
 

@@ -9,13 +9,12 @@ nothing.
 from collections.abc import Iterator, Sequence
 
 from espalier import crd
-from espalier.engine.causes import cause_of
-from espalier.engine.conditions import enumerated
+from espalier.engine.conditions import Reason, enumerated
 from espalier.engine.converting import ask_webhook, converts_by_webhook
 from espalier.engine.pacing import Pacer
 from espalier.engine.planning import Plan, ServerPruned
 from espalier.engine.ports import ObjectKey
-from espalier.engine.rewriting import Failed, persist
+from espalier.engine.rewriting import Failed, Why, persist
 from espalier.engine.sampling import DryRun, size_of, spread
 from espalier.engine.settings import Ports
 from espalier.engine.tallying import Tally, describe_failures
@@ -23,7 +22,6 @@ from espalier.errors import (
     ClusterError,
     ConversionError,
     RunStoppedError,
-    TransientError,
 )
 
 SAMPLES = 3
@@ -59,9 +57,8 @@ class Preflight:
             keys: Theirs; without any nothing is looked at.
 
         Raises:
-            RunStoppedError: Admission changes objects.
+            RunStoppedError: Admission changes objects, or no dry run is answered for long.
             ConversionError: The conversion webhook does not answer as it must.
-            TransientError: The server answers no dry run for long.
         """
         if not keys:
             return
@@ -87,10 +84,6 @@ class Preflight:
         if not self._hindrance:
             try:
                 await self.look(keys)
-            except ConversionError:
-                raise
-            except TransientError as error:
-                self._hindrance = f"the server answers no dry run: {cause_of(error)}"
             except RunStoppedError as error:
                 self._hindrance = error.detail
         return self._hindrance
@@ -115,11 +108,19 @@ class Preflight:
                 was_refused = True
                 self._refused_by[dry_run.refused_by] = None
             elif isinstance(fate, Failed):
-                self._failed.fail(key, fate.cause)
-                away += isinstance(dry_run.error, TransientError)
-            # A single object may be to blame for such errors; not for those of several ones.
-            if away == SAMPLES and not self._is_answered and dry_run.error is not None:
-                raise dry_run.error
+                self._failed.fail(key, fate.cause, kind=fate.kind)
+                away += fate.why in (Why.UNANSWERED, Why.UNREACHED)
+                # A single object may be to blame for such errors; not for those of several ones.
+                if away == SAMPLES and not self._is_answered:
+                    raise self._silence(fate)
+
+    def _silence(self, last: Failed) -> RunStoppedError:
+        is_webhook = last.why is Why.UNREACHED
+        return RunStoppedError(
+            Reason.WEBHOOK_UNAVAILABLE if is_webhook else Reason.FAILED,
+            f"no dry run of a rewrite was answered: {describe_failures(self._failed.failures)};"
+            " nothing is written until one is",
+        )
 
     async def _measure(self, key: ObjectKey) -> None:
         try:

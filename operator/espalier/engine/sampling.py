@@ -32,7 +32,6 @@ class DryRun:
         is_answered: Whether the server has said what it would store.
         refused_by: The webhook that takes no dry runs, if that is why nothing was said.
         size_bytes: Of the object as read; None if it was not read or cannot be measured.
-        error: What the last attempt failed with.
     """
 
     def __init__(
@@ -42,7 +41,6 @@ class DryRun:
         self.is_answered = False
         self.refused_by = ""
         self.size_bytes: int | None = None
-        self.error: ClusterError | None = None
         self._objects = objects
         self._resource = resource
         self._structural = structural
@@ -54,14 +52,11 @@ class DryRun:
         Raises:
             RunStoppedError: Admission changes it.
         """
-        self.error = None
         try:
             return await self._try()
-        except ClusterError as error:
-            self.error = error
-            if isinstance(error, RejectedError):
-                refused = _NO_DRY_RUNS.search(error.detail)
-                self.refused_by = refused[1] if refused else ""
+        except RejectedError as error:
+            refused = _NO_DRY_RUNS.search(error.detail)
+            self.refused_by = refused[1] if refused else ""
             raise
 
     def note(self, error: ClusterError, *, reads_again: bool) -> None:
