@@ -280,7 +280,7 @@ def _ports_of(connected: Cluster, target: Target, request: _Request) -> Ports:
         checkpoints=connected.checkpoints(namespace),
         archive=request.archive_of(connected, namespace),
         namespace=namespace,
-        leases=connected.leases(namespace),
+        leases=connected.leases_anywhere(namespace),
         clock=connected.clock,
     )
 

@@ -171,7 +171,7 @@ async def _restored(
         await engine.restore_alone(
             definition,
             connected.definitions,
-            connected.leases(request.namespace),
+            connected.leases_anywhere(request.namespace),
             connected.clock,
             restoring=restoring,
             tell=tell,

@@ -24,6 +24,7 @@ from espalier.cluster.events import HttpEvents
 from espalier.cluster.folders import FolderArchive
 from espalier.cluster.kubeconfig import read_kubeconfig
 from espalier.cluster.leases import DURATION_SECONDS, HttpLeases, own_identity
+from espalier.cluster.neighbouring import NeighbourlyLeases
 from espalier.cluster.objects import HttpObjects
 from espalier.cluster.requests import Client
 from espalier.cluster.rights import HttpRights
@@ -101,6 +102,12 @@ class Cluster:
         return HttpLeases(
             self.client, namespace, identity or own_identity(), duration_seconds=duration_seconds
         )
+
+    def leases_anywhere(self, namespace: str) -> NeighbourlyLeases:
+        """
+        Hold leases in a namespace while nobody holds one of the same definition in another.
+        """
+        return NeighbourlyLeases(self.client, namespace, self.leases(namespace))
 
     def open_session(self, *, user_agent: str) -> aiohttp.ClientSession:
         """
