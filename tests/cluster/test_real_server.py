@@ -12,8 +12,10 @@ import pytest
 from espalier.cluster import Cluster, connect
 from espalier.cluster.kept import MAX_ENTRIES
 from espalier.crd import Condition, Definition
+from espalier.engine import Ports, RunSettings, Stop, plan, read_policy
 from espalier.engine.archives import remove_pages
 from espalier.engine.ports import ObjectKey, Resource, WatchEvent
+from espalier.engine.rights import check_rights
 from espalier.errors import (
     ArchiveFullError,
     ClusterError,
@@ -23,6 +25,7 @@ from espalier.errors import (
     LeaseLostError,
     NotFoundError,
     RejectedError,
+    RunStoppedError,
     UndecodableError,
 )
 from tests.cluster.scripted import entry
@@ -251,3 +254,86 @@ async def test_missing_rights_are_known_beforehand(
             await account.objects.list_metadata(resource, page_size=1, continue_token=None)
 
     assert missing == ("list", "update/status")
+
+
+async def test_the_command_of_the_message_grants_what_a_run_in_a_namespace_needs(
+    gears: Crd, control_plane: ControlPlane
+) -> None:
+    for name in ("team-a", "team-b"):
+        control_plane.api.post("/api/v1/namespaces", {"metadata": {"name": name}})
+    control_plane.api.post(
+        "/api/v1/namespaces/default/serviceaccounts", {"metadata": {"name": "espalier"}}
+    )
+    kubeconfig = control_plane.service_account_kubeconfig("default", "espalier")
+    async with connect(control_plane.kubeconfig) as administrator:
+        found = await administrator.definitions.get_definition(gears.name)
+    asked = replace(
+        found,
+        labels={"espalier.dev/mode": "enforce"},
+        annotations={"espalier.dev/namespaces": "team-a,team-b"},
+    )
+    planned = plan(asked, read_policy(asked))
+    assert not isinstance(planned, Stop)
+
+    async with connect(kubeconfig) as account:
+        ports = ports_of(account)
+        with pytest.raises(RunStoppedError) as before:
+            await check_rights(planned, ports, RunSettings())
+        in_namespaces, _, rest = before.value.detail.partition("; done")
+        assert "get, list, patch gears.adapter.example.com in 2 namespaces" in in_namespaces
+        control_plane.shell(in_namespaces.partition("Grant it: ")[2] + "; done")
+        with pytest.raises(RunStoppedError) as after:
+            await check_rights(planned, ports, RunSettings())
+        # What is left is what the manifests grant, and it was told before, too.
+        assert after.value.detail == rest.removeprefix(". ")
+        page = await account.objects.list_metadata(
+            planned.resource, page_size=1, continue_token=None, namespace="team-b"
+        )
+        assert page.objects == ()
+
+
+def ports_of(connected: Cluster) -> Ports:
+    return Ports(
+        objects=connected.objects,
+        definitions=connected.definitions,
+        rights=connected.rights,
+        checkpoints=connected.checkpoints("default"),
+        archive=connected.archive("default"),
+        leases=connected.leases("default"),
+        clock=connected.clock,
+        namespace="default",
+    )
+
+
+async def test_the_resource_version_of_a_definition_is_read_alone(
+    cluster: Cluster, gears: Crd
+) -> None:
+    found = await cluster.definitions.get_definition(gears.name)
+    assert await cluster.definitions.get_resource_version(gears.name) == found.resource_version
+    gears.label(mode="observe")
+    assert await cluster.definitions.get_resource_version(gears.name) != found.resource_version
+    with pytest.raises(NotFoundError) as gone:
+        await cluster.definitions.get_resource_version("nothings.example.com")
+    assert gone.value.is_object
+
+
+async def test_the_servers_own_migrations_are_found_in_the_version_that_it_serves(
+    cluster: Cluster, gears: Crd, control_plane: ControlPlane
+) -> None:
+    definition = await cluster.definitions.get_definition(gears.name)
+    group = control_plane.api.get("/apis/storagemigration.k8s.io")
+    version_served = group["preferredVersion"]["version"]
+    control_plane.api.post(
+        f"/apis/storagemigration.k8s.io/{version_served}/storageversionmigrations",
+        {
+            "metadata": {"name": "gears-by-the-server"},
+            "spec": {"resource": {"group": gears.group, "resource": gears.plural}},
+        },
+    )
+    assert await cluster.definitions.other_migrations(definition) == ("gears-by-the-server",)
+    control_plane.api.call(
+        "DELETE",
+        f"/apis/storagemigration.k8s.io/{version_served}/storageversionmigrations"
+        "/gears-by-the-server",
+    )
+    assert await cluster.definitions.other_migrations(definition) == ()
