@@ -16,6 +16,7 @@ from espalier.engine import Ports, RunSettings, Stop, plan, read_policy
 from espalier.engine.archives import remove_pages
 from espalier.engine.ports import ObjectKey, Resource, WatchEvent
 from espalier.engine.rights import check_rights
+from espalier.engine.stored import metadata_of
 from espalier.errors import (
     ArchiveFullError,
     ClusterError,
@@ -122,6 +123,30 @@ async def test_refusals_are_told_apart(cluster: Cluster, gears: Crd) -> None:
     assert "4711" not in f"{raised.value} {raised.value.causes}"
     with pytest.raises(ExpiredTokenError):
         await watched(cluster, resource, "1", count=1)
+
+
+async def test_a_failed_test_of_a_patch_is_told_from_an_invalid_object_by_its_causes(
+    cluster: Cluster, gears: Crd
+) -> None:
+    objects = cluster.objects
+    resource = at(await cluster.definitions.get_definition(gears.name))
+    key = ObjectKey("default", "a")
+    seen = metadata_of(await objects.get_object(resource, key))
+
+    async def clean(resource_version: str) -> None:
+        await objects.replace_managed_fields(
+            resource, key, uid=seen.uid, resource_version=resource_version, managed_fields=()
+        )
+
+    with pytest.raises(RejectedError) as failed:
+        await clean("1")
+    assert (failed.value.status, failed.value.causes) == (422, ())
+    obj = await objects.get_object(resource, key)
+    with pytest.raises(RejectedError) as invalid:
+        await objects.replace(resource, obj | {"spec": {"size": 4711}}, subresource=None)
+    assert invalid.value.causes
+    await clean(seen.resource_version)
+    assert metadata_of(await objects.get_object(resource, key)).managed_fields == ()
 
 
 async def test_what_cannot_be_decoded_is_named_and_not_tried_again(
