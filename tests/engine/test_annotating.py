@@ -185,6 +185,19 @@ def test_an_annotation_that_cannot_be_written_for_now_is_tried_again(error: Clus
     assert annotation(cluster) is not None
 
 
+def test_a_server_that_takes_no_annotation_is_not_asked_for_ever() -> None:
+    cluster = a_cluster()
+    for number in range(40):
+        cluster.put(f"bad{number:02d}", {"spec": {"size": "x"}}, version="v1")
+    cluster.fail("annotate", busy(), times=9999)
+    outcome = play(run_on(cluster))
+    assert (outcome.reason, outcome.retries) == (Reason.CURRENT, False)
+    assert "Annotations could not be written: 10 objects: 429 " in outcome.conditions[1].message
+    assert outcome.conditions[1].message.endswith(
+        "No further annotation is written: too many objects in a row got no answer"
+    )
+
+
 def test_an_object_written_meanwhile_is_judged_anew() -> None:
     cluster = a_cluster()
 

@@ -171,6 +171,22 @@ def test_an_object_that_is_written_all_the_time_is_given_up() -> None:
     assert cluster.count("replace_managed_fields") == 1 + MAX_ATTEMPTS
 
 
+def test_a_server_that_cleans_nothing_is_not_asked_for_ever() -> None:
+    cluster = a_cluster(unserved())
+    cluster.fill(40)
+    for stored in cluster.etcd.values():
+        stored.managed_fields = [written_by("ancient", SIZE, version="v0")]
+    cluster.definition = unserved(loss="accept")
+    cluster.fail("replace_managed_fields", busy(), times=9999)
+    outcome = play(run_on(cluster))
+    assert outcome.is_proved
+    assert "Could not clean 10 objects: 429 " in outcome.conditions[0].message
+    assert outcome.conditions[0].message.endswith(
+        "; managedFields of versions that are not served any more stay: too many objects in a row"
+        " got no answer"
+    )
+
+
 AWAY = ConversionError(verb="get", resource="x", status=500, detail="conversion webhook")
 
 

@@ -15,7 +15,7 @@ from espalier.engine.passing import count
 from espalier.engine.planning import Plan
 from espalier.engine.policies import PREFIX
 from espalier.engine.ports import ObjectKey, Objects, Resource
-from espalier.engine.preflight import Preflight
+from espalier.engine.preflight import SILENCE, Preflight
 from espalier.engine.rewriting import (
     Fate,
     Identity,
@@ -132,8 +132,8 @@ class Annotator:
             return
         try:
             await work_through(notes, self._write, workers=self._pacer.max_in_flight)
-        except RunStoppedError as error:
-            self._hindrance = error.detail
+        except RunStoppedError:
+            self._hindrance = SILENCE
 
     def told(self) -> str:
         """

@@ -18,7 +18,7 @@ from espalier.engine.paging import pages
 from espalier.engine.passing import count
 from espalier.engine.planning import Plan
 from espalier.engine.ports import Objects, StoredMetadata
-from espalier.engine.preflight import Preflight
+from espalier.engine.preflight import SILENCE, Preflight
 from espalier.engine.rewriting import UNPROCESSABLE, Fate, Rewritten, Unchanged, persist
 from espalier.engine.settings import Ports, RunSettings, pacer_of
 from espalier.engine.stored import metadata_of
@@ -72,8 +72,8 @@ async def clean_histories(
                 return _told(tally, hindrance)
             try:
                 await work_through(wanted, clean, workers=pacer.max_in_flight)
-            except RunStoppedError as error:
-                return _told(tally, error.detail)
+            except RunStoppedError:
+                return _told(tally, SILENCE)
     return _told(tally, "")
 
 

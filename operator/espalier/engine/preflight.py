@@ -29,6 +29,9 @@ SAMPLES = 3
 MAX_TRIES = 9
 """How many objects of a page are tried as long as no dry run is answered."""
 
+SILENCE = "too many objects in a row got no answer"
+"""What speaks against further writes once a server cannot write at all."""
+
 
 class Preflight:
     """
