@@ -15,6 +15,7 @@ from espalier import cluster
 from espalier.cli import main
 from espalier.cli.demo.staging import CRDS, Stage
 from espalier.cluster import Cluster
+from espalier.cluster.requests import Call
 from espalier.crd import Definition
 from espalier.sandbox import Sandbox
 from tests.cli.stages import SandboxStore, sandbox_and_kubeconfig
@@ -68,6 +69,14 @@ class Site:
         """
         await self.stage.change(f"{CRDS}/{name}", patch)
         return await self.stage.definition(name)
+
+    async def delete(self, name: str = NAME) -> None:
+        """
+        Delete a definition.
+        """
+        path = f"{CRDS}/{name}"
+        call = Call(verb="delete", resource=path, method="DELETE", path=path)
+        await self.connected.client.send(call)
 
 
 @asynccontextmanager

@@ -16,6 +16,7 @@ import yaml
 
 from espalier.cli.exits import Exit
 from espalier.cli.formats import ALL
+from espalier.cli.relabelling import MODE
 from espalier.cluster.places import name_of
 from espalier.engine.calling import accompanied
 from espalier.engine.guarding import Holder
@@ -153,7 +154,7 @@ async def test_nobody_works_where_somebody_else_does() -> None:
         command = cluster.run("migrate", NAME, *QUICK, "-v")
         result = await accompanied(command, holder.renew())
 
-    assert "Pending: waiting for the lease: " in result.stderr
+    assert "Pending: waiting for the lease held by " in result.stderr
     assert "Pending: " in result.stdout
     assert "somebody-else" in result.stdout
     assert result.exit_code == Exit.INCOMPLETE
@@ -171,7 +172,7 @@ async def test_the_lease_of_a_process_that_was_killed_is_waited_for_and_taken_ov
         again = await cluster.run("migrate", NAME, *QUICK, "-v")
         after = await cluster.stage.definition(NAME)
 
-    assert "Pending: waiting for the lease: " in again.stderr
+    assert "Pending: waiting for the lease held by " in again.stderr
     assert again.exit_code == Exit.CLEAN, again.output
     assert after.stored_versions == ("v1",)
 
@@ -211,6 +212,111 @@ async def test_a_namespace_alone_is_migrated_and_nothing_trimmed() -> None:
     assert left.stored_versions == ("v1alpha1", "v1")
 
 
+@pytest.mark.parametrize("arguments", [QUICK, ("--dry-run",)])
+async def test_a_namespace_that_holds_nothing_is_no_silent_success(
+    arguments: tuple[str, ...],
+) -> None:
+    async with site(definition(), OBJECTS) as cluster:
+        await cluster.change({"spec": {"versions": versions("v1")}})
+        command = ["migrate", NAME, *arguments, "-n", "defualt", "-n", "default"]
+        result = await cluster.run(*command)
+        strict = await cluster.run(*command, "--fail-on", "warning")
+
+    assert "the namespace defualt has no such object; is it spelt right?" in result.stdout
+    assert "the namespace default has no" not in result.stdout
+    assert result.exit_code == Exit.CLEAN
+    assert strict.exit_code == Exit.FINDINGS
+
+
+async def test_writes_are_no_faster_than_was_asked_for() -> None:
+    async with site(definition(), OBJECTS) as cluster:
+        await cluster.change({"spec": {"versions": versions("v1")}})
+        rates = ("--max-writes-per-second", "1", "--max-in-flight", "1")
+        begun_seconds = cluster.connected.clock.monotonic_seconds()
+        result = await cluster.run("migrate", NAME, *QUICK, *rates)
+        took_seconds = cluster.connected.clock.monotonic_seconds() - begun_seconds
+
+    assert result.exit_code == Exit.CLEAN
+    # Two writes, a second apart.
+    assert took_seconds >= 1
+
+
+@pytest.mark.parametrize(
+    "option",
+    [("--max-in-flight", "0"), ("--max-in-flight", "257"), ("--max-writes-per-second", "-1")],
+)
+async def test_rates_that_make_no_sense_are_refused(option: tuple[str, str]) -> None:
+    async with site() as cluster:
+        result = await cluster.run("migrate", NAME, *QUICK, *option)
+
+    assert result.exit_code == Exit.USAGE
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "is_stopped"),
+    [
+        ("enforce", None, True),
+        ("enforce", "observe", True),
+        (None, "observe", True),
+        ("observe", None, True),
+        (None, "enforce", False),
+        ("observe", "enforce", False),
+    ],
+)
+async def test_whoever_takes_the_label_off_or_down_stops_a_run_that_was_begun_by_hand(
+    before: str | None, after: str | None, *, is_stopped: bool
+) -> None:
+    async with site(definition(), OBJECTS) as cluster:
+        await cluster.change(
+            {"metadata": {"labels": {MODE: before}}, "spec": {"versions": versions("v1")}}
+        )
+        process = await under_way(cluster, "--settle-seconds", "3")
+        await cluster.change({"metadata": {"labels": {MODE: after}}})
+        stdout, _ = await process.communicate()
+        left = await cluster.stage.definition(NAME)
+
+    assert (process.returncode == Exit.INCOMPLETE) is is_stopped
+    assert (left.stored_versions == ("v1alpha1", "v1")) is is_stopped
+    assert ("was taken off or changed while this went on" in stdout.decode()) is is_stopped
+
+
+@pytest.mark.parametrize("mode", ["observe", None])
+async def test_what_the_label_said_before_does_not_hinder_a_run_by_hand(mode: str | None) -> None:
+    async with site(definition(), OBJECTS) as cluster:
+        await cluster.change(
+            {"metadata": {"labels": {MODE: mode}}, "spec": {"versions": versions("v1")}}
+        )
+        result = await cluster.run("migrate", NAME, *QUICK)
+
+    assert result.exit_code == Exit.CLEAN
+
+
+async def test_a_definition_deleted_in_mid_run_is_told() -> None:
+    async with site(definition(), OBJECTS) as cluster:
+        await cluster.change({"spec": {"versions": versions("v1")}})
+        process = await under_way(cluster, "--settle-seconds", "600")
+        await cluster.delete()
+        stdout, _ = await process.communicate()
+
+    assert process.returncode == Exit.INCOMPLETE
+    assert "gone" in stdout.decode() or "is being deleted" in stdout.decode()
+
+
+async def test_only_failed_is_no_success_where_nobody_knows_what_failed() -> None:
+    async with site(definition(), OBJECTS) as cluster:
+        await cluster.change({"spec": {"versions": versions("v1")}})
+        never = await cluster.run("migrate", NAME, *QUICK, "--only-failed")
+        await cluster.run("migrate", NAME, *QUICK, "-n", "default")
+        foreign = await cluster.run("migrate", NAME, *QUICK, "--only-failed")
+        nothing = await cluster.run("migrate", NAME, *QUICK, "--only-failed", "-n", "default")
+
+    for result in (never, foreign):
+        assert "no run before this one has noted what failed" in result.stdout
+        assert result.exit_code == Exit.INCOMPLETE
+    assert "no object had failed in the last run" in nothing.stdout
+    assert nothing.exit_code == Exit.INCOMPLETE
+
+
 @pytest.mark.parametrize("name", ["none.example.com", "nonsense"])
 async def test_a_definition_that_is_not_there_is_one_line(name: str) -> None:
     async with site() as cluster:
@@ -233,7 +339,9 @@ async def under_way(cluster: Site, *arguments: str) -> Process:
     command = ["migrate", NAME, "--yes", *arguments, "--kubeconfig", str(cluster.kubeconfig)]
     with interrupts_heard():
         process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "espalier", *command), stderr=asyncio.subprocess.PIPE
+            *(sys.executable, "-m", "espalier", *command),
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
         )
     async with asyncio.timeout(60):
         while await stored_version(cluster, "b") != "example.com/v1":

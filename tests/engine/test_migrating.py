@@ -311,6 +311,48 @@ def test_a_definition_that_is_gone_ends_the_run() -> None:
     assert play(run_on(cluster)) == Outcome(definition=None)
 
 
+def changed_in_mid_run(**changes: object) -> FakeCluster:
+    """
+    Make a cluster whose definition changes when half of the objects are rewritten.
+    """
+    cluster = a_cluster()
+
+    def change(call: str, name: str) -> None:
+        if (call, name) == ("rewrite", "w005"):
+            cluster.hooks.clear()
+            cluster.change(**changes)
+
+    cluster.hooks.append(change)
+    return cluster
+
+
+def test_a_definition_that_is_being_deleted_in_mid_run_is_left_alone() -> None:
+    cluster = changed_in_mid_run(deleting=True)
+    outcome = play(run_on(cluster))
+    assert (outcome.reason, outcome.retries) == (Reason.PENDING, True)
+    assert "is being deleted" in outcome.conditions[0].message
+    assert cluster.count("rewrite") <= 8
+    assert stored_versions(cluster) == ("v1alpha1", "v1")
+
+
+def test_a_definition_deleted_and_created_anew_in_mid_run_is_another_one() -> None:
+    cluster = changed_in_mid_run(uid="crd-2")
+    assert play(run_on(cluster)) == Outcome(definition=None)
+    assert cluster.count("set_stored_versions") == 0
+
+
+def test_a_definition_that_is_not_structural_any_more_in_mid_run_stops_it() -> None:
+    alpha, v1 = widgets().versions
+    # A property without a type.
+    loose: dict[str, JSON] = {"type": "object", "properties": {"spec": {"type": "object"}, "x": {}}}
+    cluster = changed_in_mid_run(versions=(alpha, replace(v1, schema=loose)))
+    outcome = play(run_on(cluster))
+    assert outcome.reason == Reason.NON_STRUCTURAL
+    assert not outcome.is_proved
+    assert cluster.count("rewrite") <= 8
+    assert stored_versions(cluster) == ("v1alpha1", "v1")
+
+
 def test_a_lost_lease_stops_the_run_before_the_next_page() -> None:
     cluster = a_cluster()
     cluster.hooks.append(_slow(cluster))

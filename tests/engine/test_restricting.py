@@ -110,6 +110,16 @@ def test_only_the_namespaces_asked_for_are_rewritten_and_nothing_is_trimmed() ->
     )
 
 
+def test_a_namespace_that_was_asked_for_and_holds_nothing_is_named() -> None:
+    cluster = in_two_namespaces()
+    cluster.change(annotations={"espalier.dev/namespaces": "other,tpyo"})
+    outcome = play(run_on(cluster))
+    assert outcome.reason == Reason.PARTIAL
+    assert outcome.conditions[0].message.endswith(
+        "The namespace has no such object, perhaps it is misspelt: tpyo"
+    )
+
+
 def test_a_restricted_run_proves_nothing_for_one_that_is_not() -> None:
     async def story() -> Outcome:
         cluster = in_two_namespaces()

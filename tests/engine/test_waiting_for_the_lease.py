@@ -47,7 +47,7 @@ def test_the_lease_of_a_dead_holder_is_waited_for_and_taken_over() -> None:
     (first, *_) = cluster.reports[0]
     assert (first.reason, first.message) == (
         Reason.PENDING,
-        "waiting for the lease: widgets.example.com: host_7 holds the lease of this CRD",
+        "waiting for the lease held by host_7",
     )
     assert cluster.count("list_metadata") > 0
 

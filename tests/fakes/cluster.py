@@ -23,6 +23,7 @@ from espalier.engine.ports import (
     UnreadablePage,
     WatchEvent,
 )
+from espalier.engine.progressing import PassProgress
 from espalier.errors import (
     ConflictError,
     ConversionRefusedError,
@@ -189,6 +190,7 @@ class FakeCluster:
         self.documents: dict[str, dict[str, JSON]] = {}
         self.archived: list[ArchiveEntry] = []
         self.reports: list[tuple[Condition, ...]] = []
+        self.progress: list[PassProgress] = []
         self.holder: str = ""
         self.admission: Callable[[dict[str, JSON]], None] | None = None
         self.kill_at: int | None = None
@@ -521,8 +523,15 @@ class FakeCluster:
         await self._enter("release", definition.name)
         self.holder = ""
 
-    async def report(self, definition: Definition, conditions: Sequence[Condition]) -> None:
+    async def report(
+        self,
+        definition: Definition,
+        conditions: Sequence[Condition],
+        progress: PassProgress | None = None,
+    ) -> None:
         self.reports.append(tuple(conditions))
+        if progress is not None:
+            self.progress.append(progress)
 
     # What the server does.
 

@@ -3,56 +3,70 @@
 """
 
 import asyncio
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import click
 
 from espalier import cluster, engine
 from espalier.cli.exits import Exit
+from espalier.cli.onscreen import OnScreen
 from espalier.cli.options import Target, reporting, targeting
+from espalier.cli.relabelling import ENFORCE, MODE, Marks, Relabelled
 from espalier.cli.results import Finding, Level, Problem, Result, Subject, counted
 from espalier.cli.runs import result_of
 from espalier.cli.surveying import survey_one
 from espalier.cli.surveys import counts_of, findings_of, survey_table
 from espalier.cli.terminal import Advance, Terminal
 from espalier.cluster import Cluster, FolderArchive
-from espalier.crd import Condition, Definition
+from espalier.crd import Definition
 from espalier.engine import Outcome, Ports, Reason, RunSettings, Stop, read_policy
+from espalier.engine.planning import resource_of
 from espalier.engine.policies import PREFIX
-from espalier.engine.ports import Archive, Definitions
+from espalier.engine.ports import Archive
 from espalier.errors import EspalierError
 from espalier.handlers.settings import Settings
 
-# The engine reports for people; a bar needs the numbers in what it says.
-_CLAUSE = re.compile("[:;,]")
-_PHASE_CHARACTERS = 24
-_PROGRESS = re.compile(r"(\d+)(?: of (\d+))? objects")
 
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _Request:
     """
-    What was asked for.
+    What was asked for: the arguments of the command.
     """
 
     names: tuple[str, ...]
-    namespaces: tuple[str, ...]
     only_failed: bool
-    accepts_loss: bool
+    accept_loss: bool
+    namespaces: tuple[str, ...]
     settle_seconds: float
     archive_folder: Path | None
     archive_max_bytes: int
+    max_writes_per_second: float
+    max_in_flight: int
 
     @property
-    def labels(self) -> dict[str, str]:
+    def settings(self) -> RunSettings:
         """
-        The labels that the definitions are treated as if they had.
+        How the runs go about their work.
         """
-        wanted = {f"{PREFIX}mode": "enforce"}
-        return wanted | ({f"{PREFIX}loss": "accept"} if self.accepts_loss else {})
+        return RunSettings(
+            settle_seconds=self.settle_seconds,
+            max_in_flight=self.max_in_flight,
+            writes_per_second=self.max_writes_per_second or None,
+            only_failed=self.only_failed,
+            waits_for_lease=True,
+        )
+
+    @property
+    def marks(self) -> Marks:
+        """
+        What the definitions are treated as if they had it.
+        """
+        labels = {MODE: ENFORCE} | ({f"{PREFIX}loss": "accept"} if self.accept_loss else {})
+        restricting = {f"{PREFIX}namespaces": ",".join(self.namespaces)}
+        return Marks(labels=labels, annotations=restricting if self.namespaces else {})
 
     def archive_of(self, connected: Cluster, namespace: str) -> Archive:
         """
@@ -69,78 +83,6 @@ class _Request:
         """
         is_restricted = self.only_failed or bool(self.namespaces)
         return outcome.is_proved or (is_restricted and outcome.reason == Reason.PARTIAL)
-
-    @property
-    def annotations(self) -> dict[str, str]:
-        if not self.namespaces:
-            return {}
-        return {f"{PREFIX}namespaces": ",".join(self.namespaces)}
-
-
-class _Relabelled:
-    """
-    Definitions as they would be if somebody had labelled them; nothing is written for that.
-
-    Implements ``espalier.engine.ports.Definitions``.
-    """
-
-    def __init__(self, definitions: Definitions, request: _Request) -> None:
-        self._definitions = definitions
-        self._request = request
-
-    async def get_definition(self, name: str) -> Definition:
-        return self._relabelled(await self._definitions.get_definition(name))
-
-    async def get_resource_version(self, name: str) -> str:
-        return await self._definitions.get_resource_version(name)
-
-    async def set_stored_versions(
-        self, definition: Definition, versions: Sequence[str]
-    ) -> Definition:
-        return self._relabelled(await self._definitions.set_stored_versions(definition, versions))
-
-    async def apply_conditions(
-        self, definition: Definition, conditions: Sequence[Condition], *, field_manager: str
-    ) -> None:
-        await self._definitions.apply_conditions(
-            definition, conditions, field_manager=field_manager
-        )
-
-    async def other_migrations(self, definition: Definition) -> tuple[str, ...]:
-        return await self._definitions.other_migrations(definition)
-
-    def _relabelled(self, definition: Definition) -> Definition:
-        return replace(
-            definition,
-            labels={**definition.labels, **self._request.labels},
-            annotations={**definition.annotations, **self._request.annotations},
-        )
-
-
-class _OnScreen:
-    """
-    Shows how a run goes; implements ``espalier.engine.ports.Reporter``.
-
-    Conditions are the operator's to write: a definition that nobody labelled gets none.
-    """
-
-    def __init__(self, advance: Advance, terminal: Terminal) -> None:
-        self._advance = advance
-        self._terminal = terminal
-        self._told = ""
-        self._done = 0
-
-    async def report(self, definition: Definition, conditions: Sequence[Condition]) -> None:
-        current = conditions[0]
-        found = _PROGRESS.search(current.message) if current.reason == Reason.REWRITING else None
-        total = None
-        if found is not None:
-            self._done, total = int(found[1]), int(found[2]) if found[2] else None
-        phase = _CLAUSE.split(current.message, maxsplit=1)[0][:_PHASE_CHARACTERS]
-        self._advance(self._done, total=total, text=f"{definition.name}: {phase}")
-        if self._terminal.verbosity and current.message != self._told:
-            self._terminal.tell(f"{definition.name}: {current.reason}: {current.message}")
-        self._told = current.message
 
 
 @click.command()
@@ -180,21 +122,29 @@ class _OnScreen:
     show_default=True,
     help="The most bytes that the archives of removed data take together.",
 )
+@click.option(
+    "--max-writes-per-second",
+    type=click.FloatRange(0, 100_000),
+    default=Settings().max_writes_per_second,
+    show_default=True,
+    help="The most writes; 0 for no bound of ours.",
+)
+@click.option(
+    "--max-in-flight",
+    type=click.IntRange(1, 256),
+    default=Settings().max_in_flight,
+    show_default=True,
+    help="The most rewrites at a time.",
+)
 @targeting()
 @reporting()
-def migrate(  # noqa: PLR0913 - one argument an option
+def migrate(
     *,
     terminal: Terminal,
     target: Target,
-    names: tuple[str, ...],
     dry_run: bool,
     is_confirmed: bool,
-    only_failed: bool,
-    accept_loss: bool,
-    namespaces: tuple[str, ...],
-    settle_seconds: float,
-    archive_folder: Path | None,
-    archive_max_bytes: int,
+    **asked: Any,
 ) -> None:
     """
     Rewrite stored objects, prove it, and trim storedVersions.
@@ -203,7 +153,8 @@ def migrate(  # noqa: PLR0913 - one argument an option
     espalier.dev/mode=enforce, with your own rights, and writes no label and no condition. It stops
     before the first write where stored data would be lost. The lease is the operator's: two never
     work on one definition at a time, and what a killed process has left of it is waited for. Ctrl-C
-    ends it at any moment; the same command goes on where it was.
+    ends it at any moment, and so does whoever takes the label off meanwhile or sets it to observe;
+    the same command goes on where it was.
 
     \b
     Examples:
@@ -220,15 +171,7 @@ def migrate(  # noqa: PLR0913 - one argument an option
       3  the cluster could not be read
       4  it stopped, or somebody else is at work: the output says why
     """
-    request = _Request(
-        names,
-        namespaces,
-        only_failed,
-        accept_loss,
-        settle_seconds,
-        archive_folder,
-        archive_max_bytes,
-    )
+    request = _Request(**asked)
     chosen = asyncio.run(_choose(target, request))
     if dry_run:
         with terminal.progress("surveying") as advance:
@@ -236,9 +179,8 @@ def migrate(  # noqa: PLR0913 - one argument an option
     else:
         _ask(terminal, chosen, is_answered=is_confirmed)
         with terminal.progress("migrating") as advance:
-            reporter = _OnScreen(advance, terminal)
-            outcomes = asyncio.run(_migrate(target, request, chosen, reporter))
-            result = result_of(outcomes, is_met=request.is_met_by)
+            reporter = OnScreen(advance, terminal)
+            result = asyncio.run(_migrate(target, request, chosen, reporter))
     terminal.finish(result)
 
 
@@ -255,27 +197,54 @@ async def _choose(target: Target, request: _Request) -> list[str]:
 
 
 async def _migrate(
-    target: Target, request: _Request, names: Sequence[str], reporter: _OnScreen
-) -> list[tuple[str, Outcome]]:
-    outcomes = []
+    target: Target, request: _Request, names: Sequence[str], reporter: OnScreen
+) -> Result:
+    outcomes, warnings = [], []
     async with cluster.connect(target.kubeconfig, context=target.context) as connected:
         ports = _ports_of(connected, target, request)
-        settings = RunSettings(
-            settle_seconds=request.settle_seconds,
-            only_failed=request.only_failed,
-            waits_for_lease=True,
-        )
         for name in names:
             definition = await ports.definitions.get_definition(name)
-            outcomes.append((name, await engine.run(definition, ports, settings, reporter)))
-    return outcomes
+            warnings += await _warnings(connected, definition, request.namespaces)
+            outcomes.append((name, await engine.run(definition, ports, request.settings, reporter)))
+    return result_of(outcomes, is_met=request.is_met_by, warnings=warnings)
+
+
+async def _warnings(
+    connected: Cluster, definition: Definition, namespaces: Sequence[str]
+) -> list[Finding]:
+    """
+    Name the namespaces that were asked for and hold nothing: perhaps they are misspelt.
+    """
+    empty = []
+    for namespace in namespaces if definition.namespaced else ():
+        try:
+            page = await connected.objects.list_metadata(
+                resource_of(definition, definition.storage),
+                page_size=1,
+                continue_token=None,
+                namespace=namespace,
+            )
+        except EspalierError:
+            # What is the matter is for the run to say; that nothing is there is not known.
+            continue
+        if not page.objects:
+            empty.append(namespace)
+    return [
+        Finding(
+            level=Level.WARNING,
+            rule="migrate/empty-namespace",
+            subject=Subject(name=definition.name),
+            message=f"the namespace {namespace} has no such object; is it spelt right?",
+        )
+        for namespace in empty
+    ]
 
 
 def _ports_of(connected: Cluster, target: Target, request: _Request) -> Ports:
     namespace = target.operator_namespace
     return Ports(
         objects=connected.objects,
-        definitions=_Relabelled(connected.definitions, request),
+        definitions=Relabelled(connected.definitions, request.marks),
         rights=connected.rights,
         checkpoints=connected.checkpoints(namespace),
         archive=request.archive_of(connected, namespace),
@@ -290,7 +259,7 @@ async def _rehearse(
 ) -> Result:
     surveys, findings, problems = [], [], []
     async with cluster.connect(target.kubeconfig, context=target.context) as connected:
-        definitions = _Relabelled(connected.definitions, request)
+        definitions = Relabelled(connected.definitions, request.marks)
         for name in names:
             definition = await definitions.get_definition(name)
             stop = engine.plan(definition, read_policy(definition))
@@ -307,6 +276,7 @@ async def _rehearse(
                 problems.append(Problem(source=name, message=str(error)))
                 continue
             surveys.append(found)
+            findings += await _warnings(connected, definition, request.namespaces)
             findings += [
                 _as_loss(finding, request)
                 for finding in findings_of(found, counts_of(found), is_plan=False)
@@ -335,6 +305,6 @@ def _as_loss(finding: Finding, request: _Request) -> Finding:
     Take for an error only what a migration stops at.
     """
     stops = {"survey/loss", "survey/unprovable", "survey/emptied"}
-    if finding.level is not Level.ERROR or (finding.rule in stops and not request.accepts_loss):
+    if finding.level is not Level.ERROR or (finding.rule in stops and not request.accept_loss):
         return finding
     return replace(finding, level=Level.WARNING)

@@ -151,7 +151,7 @@ async def _restored(
     terminal: Terminal, connected: Cluster, request: _Request, definition: Definition
 ) -> _Told:
     async def tell(error: LeaseLostError) -> None:
-        terminal.tell(f"waiting for the lease: {error}")
+        terminal.tell(f"waiting for the lease held by {error.holder or 'another process'}")
 
     archive = request.archive_of(connected)
     report, interruption = RestoreReport(), ""

@@ -5,6 +5,7 @@ What runs came to, for people and for programs.
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
+from espalier.cli.relabelling import MODE
 from espalier.cli.results import Column, Finding, Level, Result, Subject, Table, counted
 from espalier.engine import Outcome
 from espalier.engine.tallying import Totals
@@ -27,7 +28,10 @@ _COUNTS: Mapping[str, Callable[[Totals], int]] = MappingProxyType(
 
 
 def result_of(
-    outcomes: Sequence[tuple[str, Outcome]], *, is_met: Callable[[Outcome], bool]
+    outcomes: Sequence[tuple[str, Outcome]],
+    *,
+    is_met: Callable[[Outcome], bool],
+    warnings: Sequence[Finding],
 ) -> Result:
     """
     Tell how the runs on some definitions ended, what they counted, and which objects failed.
@@ -35,12 +39,13 @@ def result_of(
     Args:
         outcomes: With the definitions' names.
         is_met: Tells whether a run did all that was asked for.
+        warnings: What else is to be told.
     """
     proved = sum(outcome.is_proved for _, outcome in outcomes)
     findings = [
         Finding(
             level=Level.NOTE if is_met(outcome) else Level.ERROR,
-            rule=f"migrate/{outcome.reason or 'gone'}",
+            rule=f"migrate/{_reason(outcome)}",
             subject=Subject(name=name),
             message=_message(outcome),
         )
@@ -50,7 +55,7 @@ def result_of(
     return Result(
         kind="MigrateResult",
         summary=f"{counted(len(outcomes), 'definition')}, {proved} proved to be current",
-        findings=(*findings, *failures),
+        findings=(*findings, *failures, *warnings),
         subjects=tuple(Subject(name=name) for name, _ in outcomes),
         tables=(_table(outcomes),),
         items=tuple(_item(name, outcome) for name, outcome in outcomes),
@@ -82,7 +87,7 @@ def _table(outcomes: Sequence[tuple[str, Outcome]]) -> Table:
     return Table(
         columns=[Column(title=title) for title in titles],
         rows=[
-            [name, outcome.reason or "gone", ",".join(_stored(outcome)), *_cells(outcome.totals)]
+            [name, _reason(outcome), ",".join(_stored(outcome)), *_cells(outcome.totals)]
             for name, outcome in outcomes
         ],
     )
@@ -92,9 +97,18 @@ def _cells(totals: Totals | None) -> list[str]:
     return [_UNKNOWN if totals is None else str(count(totals)) for count in _COUNTS.values()]
 
 
+def _reason(outcome: Outcome) -> str:
+    return outcome.reason or ("stopped" if outcome.definition else "gone")
+
+
 def _message(outcome: Outcome) -> str:
-    if not outcome.conditions:
+    if outcome.definition is None:
         return "the definition is gone"
+    if not outcome.conditions:
+        return (
+            f"the label {MODE} was taken off or changed while this went on; what is done stays"
+            " done, and the same command goes on from there"
+        )
     current = outcome.conditions[0]
     return f"{current.reason}: {current.message}"
 

@@ -24,6 +24,7 @@ from espalier.engine.guarding import Sentry
 from espalier.engine.losing import History, Record, record_of_proof
 from espalier.engine.planning import Plan, ServerPruned
 from espalier.engine.ports import ObjectKey, Reporter
+from espalier.engine.progressing import PassProgress
 from espalier.engine.proving import examine_all, prove_harmless
 from espalier.engine.restricting import restrictions_of
 from espalier.engine.retrying import call_pause_seconds
@@ -84,7 +85,8 @@ class Migration:
         self._reporter = reporter
         self._sentry = sentry
         self._pacer = pacer_of(settings, ports.clock)
-        self._what = ""
+        self._pass = PassProgress(phase="")
+        self._pass_begun_seconds = 0.0
         self._notes: list[str] = []
         self._before = Progress(key=planned.key, generation=planned.definition.generation)
         self._settling_generation = 0
@@ -160,7 +162,7 @@ class Migration:
                 "failed": tally.failed,
             },
         )
-        await self._tell(done=seen, total=total)
+        await self._tell(seen, total=total, worked_on=tally.seen)
         if tally.forbidden:
             await check_rights(self._planned, self._ports, self._settings)
 
@@ -225,7 +227,7 @@ class Migration:
         """
         progress = self._ledger.progress
         unnamed = replace(progress, failed=(), failed_total=progress.failed_total - len(failed))
-        self._what = "trying again what failed"
+        self._begin_pass("trying again what failed")
         tally = await work.try_again(failed, self)
         await self._ledger.save(with_failures(progress, tally, before=unnamed))
         if tally.failed:
@@ -240,8 +242,8 @@ class Migration:
             progress = replace(progress, phase=REWRITE, token="", seen=0)
             await self._ledger.save(progress)
         self._before = progress if progress.token else replace(progress, failed=(), failed_total=0)
-        self._what = "rewriting"
-        await self._tell(done=progress.seen, total=None)
+        self._begin_pass("rewriting")
+        await self._tell(progress.seen, total=None)
         # What fails here is met again by the verify pass, which has the last word.
         tally = await work.go(self, start_token=progress.token or None)
         done = with_failures(self._ledger.progress, tally, before=self._before)
@@ -289,9 +291,9 @@ class Migration:
         tally = Tally()
         self._before = replace(self._before, seen=0, failed=(), failed_total=0)
         for number in range(1, MAX_VERIFY_PASSES + 1):
-            self._what = f"verifying (pass {number})"
             before = await self._settle()
-            await self._tell(done=0, total=None)
+            self._begin_pass("verifying", number)
+            await self._tell(0, total=None)
             tally = await work.go(self, start_token=None)
             if tally.failed or self._ledger.progress.failed_total:
                 done = with_failures(self._ledger.progress, tally, before=self._before)
@@ -340,9 +342,22 @@ class Migration:
             f" {MAX_TRIM_ATTEMPTS} attempts; the run is tried again",
         )
 
-    async def _tell(self, *, done: int, total: int | None) -> None:
-        words = conditions.rewriting(self._planned.definition, self._what, done=done, total=total)
-        await self._reporter.report(self._planned.definition, words)
+    def _begin_pass(self, phase: str, number: int = 0) -> None:
+        self._pass = PassProgress(phase=phase, number=number)
+        self._pass_begun_seconds = self._ports.clock.monotonic_seconds()
+
+    async def _tell(self, done: int, *, total: int | None, worked_on: int = 0) -> None:
+        seconds = self._ports.clock.monotonic_seconds() - self._pass_begun_seconds
+        self._pass = replace(
+            self._pass,
+            done=done,
+            total=total,
+            objects_per_second=worked_on / seconds if worked_on and seconds else None,
+        )
+        words = conditions.rewriting(
+            self._planned.definition, str(self._pass), done=done, total=total
+        )
+        await self._reporter.report(self._planned.definition, words, self._pass)
 
 
 def _failure_words(tally: Tally) -> str:

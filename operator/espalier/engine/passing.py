@@ -222,6 +222,7 @@ async def bring_into_form(
     Raises:
         EspalierError: As ``go_through``.
     """
+    tally.namespaces.update(work.key_of(item).namespace for item in items)
     wanted = []
     for item in items:
         if work.is_skipped(item):

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from espalier.crd import Condition, Definition
+from espalier.engine.progressing import PassProgress
 from espalier.engine.stored import (
     MetadataPage,
     ObjectKey,
@@ -375,7 +376,15 @@ class Reporter(Protocol):
     Takes what a run has to say, whenever its state changes.
     """
 
-    async def report(self, definition: Definition, conditions: Sequence[Condition]) -> None:
+    async def report(
+        self,
+        definition: Definition,
+        conditions: Sequence[Condition],
+        progress: PassProgress | None = None,
+    ) -> None:
         """
         Publish Espalier's conditions; the receiver decides how often progress is written.
+
+        Args:
+            progress: What the first condition says of a pass that is under way, in numbers.
         """

@@ -114,6 +114,11 @@ def _notes(planned: Plan, tally: Tally | None) -> Iterator[str]:
     if left_out and not isinstance(planned, Legacy) and planned.rewrites:
         labels = " and ".join(f"{PREFIX}{step}=false" for step in left_out)
         yield f"The API server prunes and defaults whatever is written, in spite of {labels}"
+    if tally is not None:
+        empty = [name for name in planned.policy.namespaces if name not in tally.namespaces]
+        if empty:
+            noun = "namespace has" if len(empty) == 1 else "namespaces have"
+            yield f"The {noun} no such object, perhaps it is misspelt: {', '.join(empty)}"
     if tally is not None and tally.mistyped.count:
         values = f"{counted(tally.mistyped.count, 'object')} ({tally.mistyped})"
         yield f"Values of the wrong type stay, with all they hold: {values}"

@@ -185,7 +185,7 @@ async def _run_with_lease(
 
 async def _take(holder: Holder, planned: Plan, settings: RunSettings, reporter: Reporter) -> None:
     async def tell(error: LeaseLostError) -> None:
-        words = f"waiting for the lease: {error}"
+        words = f"waiting for the lease held by {error.holder or 'another process'}"
         await reporter.report(planned.definition, conditions.not_current(Reason.PENDING, words))
 
     if settings.waits_for_lease:

@@ -55,6 +55,7 @@ class Tally:
 
     Attributes:
         seen: All objects that were worked on.
+        namespaces: Where they were found.
         rewritten: Those whose stored bytes were not right before.
         rewritten_first: The first ones of these.
         pruned: Those from which Espalier removed something; they count as rewritten too.
@@ -73,6 +74,7 @@ class Tally:
     """
 
     seen: int = 0
+    namespaces: set[str] = field(default_factory=set)
     rewritten: int = 0
     rewritten_first: list[ObjectKey] = field(default_factory=list)
     pruned: int = 0

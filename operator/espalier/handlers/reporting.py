@@ -20,6 +20,7 @@ from espalier.engine.conditions import (
     Reason,
 )
 from espalier.engine.ports import Clock, Definitions
+from espalier.engine.progressing import PassProgress
 from espalier.errors import (
     ClusterError,
     ConflictError,
@@ -94,13 +95,19 @@ class StatusReporter:
         self._progress_seconds = progress_seconds
         self._slots: dict[str, _Slot] = {}
 
-    async def report(self, definition: Definition, conditions: Sequence[Condition]) -> None:
+    async def report(
+        self,
+        definition: Definition,
+        conditions: Sequence[Condition],
+        progress: PassProgress | None = None,
+    ) -> None:
         """
         Take note of the conditions; they are written in the background.
 
         Both of Espalier's conditions are always applied: of one that is not given, what was
         said last is said again, or that it was not looked at.
         """
+        del progress  # A status is for people; the first condition says it all.
         slot = self._slots.get(definition.uid)
         if slot is None:
             found = tuple(c for c in definition.conditions if c.type in OWN_CONDITIONS)

@@ -1,0 +1,55 @@
+"""
+What is shown of a run while it goes on: the numbers that the engine gives, not those of its words.
+"""
+
+from espalier.cli.onscreen import OnScreen
+from espalier.cli.terminal import Terminal
+from espalier.engine import conditions
+from espalier.engine.conditions import Reason
+from espalier.engine.progressing import PassProgress
+from tests.fakes.cluster import widgets
+
+
+class Bar:
+    """
+    Keeps where it was moved to.
+    """
+
+    def __init__(self) -> None:
+        self.moves: list[tuple[int, int | None, str]] = []
+
+    def __call__(self, done: int, *, total: int | None = None, text: str = "") -> None:
+        self.moves.append((done, total, text))
+
+
+async def test_the_bar_moves_by_numbers_whatever_the_words_say() -> None:
+    bar = Bar()
+    screen = OnScreen(bar, Terminal())
+    words = conditions.not_current(Reason.REWRITING, "1 of 2 objects, or so")
+
+    await screen.report(
+        widgets(),
+        words,
+        PassProgress(phase="verifying", number=2, done=40, total=100, objects_per_second=812.4),
+    )
+    await screen.report(widgets(), conditions.not_current(Reason.PENDING, "7 of 9 objects wait"))
+
+    assert bar.moves == [
+        (40, 100, "widgets.example.com: verifying (pass 2), 812/s"),
+        (40, None, "widgets.example.com: 7 of 9 objects wait"),
+    ]
+
+
+async def test_a_pass_that_has_just_begun_has_no_pace_and_long_words_are_cut() -> None:
+    bar = Bar()
+    screen = OnScreen(bar, Terminal())
+
+    await screen.report(widgets(), conditions.not_current(Reason.PENDING, "word " * 40))
+    await screen.report(
+        widgets(), conditions.not_current(Reason.REWRITING, ""), PassProgress(phase="rewriting")
+    )
+
+    (_, _, long), (_, _, begun) = bar.moves
+    assert long.endswith(" ...")
+    assert len(long) <= len("widgets.example.com: ") + 60
+    assert begun == "widgets.example.com: rewriting"
