@@ -7,8 +7,10 @@ from typing import Any
 import orjson
 import pytest
 
+from espalier import schema
 from espalier.cluster.answers import Attempt, error_of
 from espalier.cluster.redacting import without_values
+from espalier.crd import Version, structural_of
 from espalier.engine.causes import cause_of
 from espalier.errors import (
     ClusterError,
@@ -18,7 +20,10 @@ from espalier.errors import (
     RejectedError,
     TransientError,
 )
+from espalier.paths import JSON
+from espalier.schema import Profile
 from tests.cluster.scripted import status_of
+from tests.e2e.refusals import fields
 
 TRIED = Attempt(verb="patch", resource="widgets.example.com default/a")
 POLICY = (
@@ -89,8 +94,8 @@ def answered(code: int, reason: str, message: str, *causes: dict[str, Any]) -> C
                 {"message": 'Invalid value: "hunter2": no words', "field": "spec.a"},
             ),
             (
-                '422 Invalid, denied by admission webhook "w.example.com": Widget.example.com "a" is'
-                " invalid: [spec.a: Invalid value: no words, spec.b: Invalid value: no objects]"
+                '422 Invalid, denied by admission webhook "w.example.com": Widget.example.com "a"'
+                " is invalid: [spec.a: Invalid value: no words, spec.b: Invalid value: no objects]"
             ),
         ),
         (
@@ -130,8 +135,8 @@ def answered(code: int, reason: str, message: str, *causes: dict[str, Any]) -> C
                 ' in API group "example.com" in the namespace "default"',
             ),
             (
-                '403 Forbidden: widgets.example.com "a" is forbidden: User "jo" cannot patch resource'
-                ' "widgets" in API group "example.com" in the namespace "default"'
+                '403 Forbidden: widgets.example.com "a" is forbidden: User "jo" cannot patch'
+                ' resource "widgets" in API group "example.com" in the namespace "default"'
             ),
         ),
         (
@@ -230,6 +235,33 @@ def test_a_namespace_that_is_looked_for_and_not_found_is_any_object() -> None:
     assert type(error_of(tried, 404, orjson.dumps(said))) is NotFoundError
 
 
+def marked(value: JSON) -> JSON:
+    match value:
+        case str():
+            return f"{value}hunter2"
+        case list():
+            return [marked(item) for item in value]
+        case dict():
+            return {key: marked(item) for key, item in value.items()}
+        case _:
+            return value
+
+
+@pytest.mark.parametrize("name", fields())
+def test_no_finding_of_a_schema_keeps_a_value(name: str) -> None:
+    field = fields()[name]
+    spec: JSON = {"type": "object", "properties": {name: field.schema}}
+    root: dict[str, JSON] = {"type": "object", "properties": {"spec": spec}}
+    structural = structural_of(Version(name="v1", served=True, storage=True, schema=root))
+    told = []
+    for value in (*field.values, "x", ["x"], {"a": "x"}, {"a": ["x", "x"]}):
+        obj: JSON = {"apiVersion": "a/v1", "kind": "K", "spec": {name: marked(value)}}
+        found = schema.validate(obj, structural, profile=Profile.APISERVER)
+        told += [without_values(error.message) for error in found]
+    assert told
+    assert not [text for text in told if "hunter2" in text]
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
@@ -255,6 +287,25 @@ def test_a_namespace_that_is_looked_for_and_not_found_is_any_object() -> None:
         ("refused map[kind:Widget spec:map[x:[1 2]]] for now", "refused ... for now"),
         ("refused map[kind:Widget spec:map[x", "refused ..."),
         ("refused map[a:b}", "refused ..."),
+        ("unexpected GroupVersion string: a/b c", "unexpected GroupVersion string: ..."),
+        (
+            'x: Invalid value: "hunter2": x in body must be of type date: "hunter2"',
+            'x: Invalid value: x in body must be of type date: "..."',
+        ),
+        (
+            'x: Invalid value: "string": x in body must be of type integer: "string"',
+            'x: Invalid value: x in body must be of type integer: "string"',
+        ),
+        (
+            'parsing time "hunter2" as "2006": cannot parse "hunter2" as "2006"',
+            'parsing time "..." as "2006": cannot parse "..." as "2006"',
+        ),
+        ('time: invalid duration "hunter2"', 'time: invalid duration "..."'),
+        ('ParseAddr("hunter2"): unable to parse IP', 'ParseAddr("..."): unable to parse IP'),
+        (
+            'parse "a b": invalid character " " in host name',
+            ('parse "...": invalid character " " in host name'),
+        ),
         ('{"' * 5, '{"' * 5),
         ("Invalid value: " + "[" * 100_000, "Invalid value"),
     ],

@@ -10,6 +10,7 @@ from espalier.engine import Outcome, Reason, RunSettings, retrying, run
 from espalier.engine.checkpointing import read_progress
 from espalier.engine.pacing import SLOW_SECONDS, Pacer
 from espalier.engine.ports import ObjectKey
+from espalier.paths import JSON
 from tests.fakes.clock import FakeClock, play
 from tests.fakes.cluster import FakeCluster, busy, legacy_widgets, rejected, widgets
 
@@ -147,3 +148,18 @@ def test_the_most_writes_a_second_are_kept_to_by_a_whole_run() -> None:
 
     # 20 objects in each of two passes at two a second, and the pause that the server asked for.
     assert 20 <= play(story()) <= 26
+
+
+def test_both_writes_of_an_object_count() -> None:
+    async def story(obj: dict[str, JSON]) -> float:
+        cluster = FakeCluster(legacy_widgets())
+        for number in range(20):
+            cluster.put(f"w{number:03d}", obj, version="v1")
+        await run_on(cluster, replace(SETTINGS, writes_per_second=1, settle_seconds=0))
+        return cluster.clock.monotonic_seconds()
+
+    one = play(story({"spec": {"size": 1, "junk": 1}}))
+    both = play(story({"spec": {"size": 1, "junk": 1}, "status": {"ready": True, "junk": 1}}))
+    # Two passes of 20, of which the first takes twice as many writes.
+    assert abs(one - 40) < 5
+    assert abs(both - 60) < 5

@@ -8,16 +8,21 @@ such texts usually are made of: a field error, a quoted text after ``got`` and t
 whole object as JSON or as Go prints it.
 
 Source:
-    apimachinery, ``pkg/util/validation/field/errors.go``, ``ErrorBody``.
+    apimachinery, ``pkg/util/validation/field/errors.go``, ``ErrorBody``; kube-openapi,
+    ``pkg/validation/errors/schema.go``; what Go's own parsers say of a text.
 """
 
 import json
 import re
 
 _GO_STRING = r'"(?:[^"\\]|\\.)*"'
+# Of a value of the wrong type only the type is told; of a text of the wrong format, the text.
+_TYPE = r'"(?:array|boolean|integer|null|number|object|string)"'
 _BEGINNING = re.compile(
     r"(?P<field>\b(?:(?:Invalid|Unsupported|Duplicate) value: |Not found: (?=\")))"
-    rf"|(?P<told>(?i:\b(?:got|value|found|was|parsing)\b[:=]? ?)){_GO_STRING}"
+    r"|(?P<told>(?i:\b(?:got|value|found|was|pars(?:e|ing)(?: time)?|duration|unit"
+    rf"|Parse(?:Addr|Prefix))\b[:=(]? ?)|must be of type [^\s:]+: (?!{_TYPE})){_GO_STRING}"
+    r"|(?P<bare>unexpected GroupVersion string: |invalid CIDR address: )"
     r'|(?P<json>\{"(?:[^"\\]|\\.)*": ?)'
     r"|(?P<go>\bmap\[|\[\]interface ?\{\}\{)"
 )
@@ -48,6 +53,10 @@ def without_values(text: str) -> str:
         elif found["told"] is not None:
             parts.append(f'{found["told"]}"{_LEFT_OUT}"')
             end = found.end()
+        elif found["bare"] is not None:
+            # Nothing tells where it ends.
+            parts.append(f"{found['bare']}{_LEFT_OUT}")
+            end = None
         elif found["json"] is not None:
             parts.append(_LEFT_OUT)
             end = _end_of_json(text, found.start())

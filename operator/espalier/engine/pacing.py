@@ -133,15 +133,18 @@ class Pacer:
         """
         return self._clock.monotonic_seconds()
 
-    def succeeded(self, *, written: bool) -> None:
+    def succeeded(self, *, written: bool, calls: int = 1) -> None:
         """
         Take note of an answer; ``written`` if it means a new revision in etcd.
+
+        Args:
+            calls: How many writes it took, one after another.
         """
         self._all_successes += 1
         self._successes += 1
         if self._successes >= self._limit:
             self._end_round()
-        self._charge(written=written)
+        self._charge(written=written, calls=calls)
 
     def refused(self) -> None:
         """
@@ -205,13 +208,13 @@ class Pacer:
         self._successes, self._round_seconds = 0, 0.0
         self._limit = max(self._limit // 2, 1)
 
-    def _charge(self, *, written: bool) -> None:
+    def _charge(self, *, written: bool, calls: int = 1) -> None:
         cost_seconds = self._object_bytes / self._bytes_per_second if written else 0.0
         if self._writes_per_second is not None:
             cost_seconds = max(cost_seconds, 1 / self._writes_per_second)
         # What was not used is not saved up: a burst later would break the bound.
         start = max(self._not_before_seconds, self._clock.monotonic_seconds())
-        self._not_before_seconds = start + cost_seconds
+        self._not_before_seconds = start + calls * cost_seconds
 
     def _wake(self) -> None:
         free = self._limit - self._in_flight

@@ -165,12 +165,12 @@ class Removal:
             self.is_archived = True
         # Until both writes are answered nobody knows what is stored.
         self._is_stale = True
-        written = await self._replace(careful)
+        written, calls = await self._replace(careful)
         self._is_pruned = True
         self._obj, self._is_stale = written, False
         if remover.pruner.prune(written).removed:
             return Failed(COMES_BACK)
-        return Rewritten(is_pruned=True)
+        return Rewritten(is_pruned=True, calls=calls)
 
     def note(self, error: ClusterError, *, reads_again: bool) -> None:
         """
@@ -192,23 +192,31 @@ class Removal:
             return Rewritten()
         return Rewritten() if self._may_be_written and seen != self._first else Unchanged()
 
-    async def _replace(self, careful: Careful) -> dict[str, JSON]:
+    async def _replace(self, careful: Careful) -> tuple[dict[str, JSON], int]:
+        """
+        Write what is left.
+
+        Returns:
+            The object as stored, and how many writes it took.
+        """
         remover = self._remover
         has_status = remover.definition.storage.has_status
         in_status = [path for path in careful.removed if has_status and path[0] == "status"]
-        written = self._obj
+        written, calls = self._obj, 0
         if len(in_status) < len(careful.removed):
             written = await remover.objects.replace(
                 remover.resource, careful.value, subresource=None
             )
             self._is_pruned = True
+            calls = 1
         if not in_status:
-            return written
+            return written, calls
         # The resource version chains both writes: nobody else has written in between.
         rest = remover.pruner.prune(written)
         if not set(rest.removed) <= set(in_status):
-            return written
-        return await remover.objects.replace(remover.resource, rest.value, subresource="status")
+            return written, calls
+        stored = await remover.objects.replace(remover.resource, rest.value, subresource="status")
+        return stored, calls + 1
 
     def _entry_of(self, careful: Careful) -> ArchiveEntry:
         seen = identity_of(self._obj)

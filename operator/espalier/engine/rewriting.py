@@ -39,9 +39,11 @@ class Rewritten(NamedTuple):
 
     Attributes:
         is_pruned: Whether Espalier itself has removed something.
+        calls: How many writes it took at the last attempt.
     """
 
     is_pruned: bool = False
+    calls: int = 1
 
 
 class Unchanged(NamedTuple):
@@ -224,7 +226,8 @@ async def persist(what: Attempt, clock: Clock, pacer: Pacer) -> Fate:
                     await _give_way(what.key, conflicts, clock)
                     conflicts += 1
         else:
-            pacer.succeeded(written=isinstance(fate, Rewritten))
+            calls = fate.calls if isinstance(fate, Rewritten) else 1
+            pacer.succeeded(written=isinstance(fate, Rewritten), calls=calls)
             return fate
 
 

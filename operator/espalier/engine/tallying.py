@@ -7,7 +7,6 @@ Bounded: however many objects fail, a few causes with a few names each are kept.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from espalier.engine.causes import cause_of as cause_of  # noqa: PLC0414 - until all have moved on
 from espalier.engine.conditions import MAX_NAMED, counted, enumerated
 from espalier.engine.ports import ObjectKey
 
