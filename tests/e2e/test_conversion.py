@@ -9,9 +9,9 @@ import pytest
 
 from tests.e2e.conftest import MakeCrd, StartOperator
 from tests.e2e.controlplane.certificates import Authority
-from tests.e2e.crds import CURRENT, Crd, schema, version
+from tests.e2e.crds import CURRENT, VALID, Crd, schema, version
 from tests.e2e.waiting import eventually
-from tests.e2e.webhooks import Document, Webhook, converting
+from tests.e2e.webhooks import Document, Refusal, Webhook, converting
 
 pytestmark = pytest.mark.e2e
 
@@ -19,6 +19,7 @@ OLD = {"size": {"type": "integer"}, "colour": {"type": "string"}}
 NEW = {"size": {"type": "integer"}, "color": {"type": "string"}}
 VERSIONS = [version("v1alpha1", schema(OLD)), version("v1", schema(NEW))]
 COUNT = 120
+WORDS = "no such colour at v1"
 
 
 def renamed(obj: Document, wanted: str) -> Document:
@@ -33,8 +34,21 @@ def renamed(obj: Document, wanted: str) -> Document:
 
 
 @pytest.fixture
-def webhook(tmp_path: Path) -> Iterator[Webhook]:
-    served = Webhook(tmp_path / "webhook", converting(renamed))
+def refused() -> set[str]:
+    """
+    The names of the objects that the webhook will not convert to v1.
+    """
+    return set()
+
+
+@pytest.fixture
+def webhook(tmp_path: Path, refused: set[str]) -> Iterator[Webhook]:
+    def convert(obj: Document, wanted: str) -> Document:
+        if wanted.endswith("/v1") and obj["metadata"]["name"] in refused:
+            raise Refusal(WORDS)
+        return renamed(obj, wanted)
+
+    served = Webhook(tmp_path / "webhook", converting(convert))
     yield served
     served.close()
 
@@ -49,7 +63,10 @@ def conversion(webhook: Webhook, *, more: bytes = b"") -> Document:
     }
 
 
-def flipped(crd: Crd, webhook: Webhook, count: int) -> None:
+def flipped(crd: Crd, webhook: Webhook, count: int, *, shown: str = "") -> None:
+    """
+    Move the storage version to v1, and wait until it is served; ``shown`` names an object of it.
+    """
     crd.create(VERSIONS, storage="v1alpha1")
     crd.plane.api.merge(crd.path, {"spec": {"conversion": conversion(webhook)}})
     crd.add(
@@ -60,7 +77,14 @@ def flipped(crd: Crd, webhook: Webhook, count: int) -> None:
         ),
     )
     crd.set_versions(VERSIONS, storage="v1")
-    crd.wait_until_served("v1")
+    if not shown:
+        crd.wait_until_served("v1")
+        return
+
+    def is_shown() -> None:
+        assert crd.plane.api.find(f"{crd.objects_path('v1')}/{shown}") is not None
+
+    eventually(is_shown)
 
 
 def all_are_renamed(crd: Crd, count: int) -> None:
@@ -121,3 +145,45 @@ def test_another_ca_bundle_in_the_middle_of_a_run_restarts_nothing(
     log = operator.child.tail(lines=10_000)
     assert "starts over" not in log
     assert operator.child.exit_code is None
+
+
+def test_what_the_webhook_refuses_is_named_with_its_words_and_the_others_are_moved(
+    crd: MakeCrd, start_operator: StartOperator, webhook: Webhook, refused: set[str]
+) -> None:
+    start_operator(page_size=8)
+    dyes = crd("dyes")
+    refused |= {"o0003", "o0017"}
+    flipped(dyes, webhook, 20, shown="o0001")
+
+    dyes.label(mode="enforce")
+    undecodable = dyes.wait_for(CURRENT, "False", "Undecodable", within_seconds=60)
+    valid = dyes.wait_for(VALID, "Unknown", "Incomplete")
+
+    for name in refused:
+        named = f"default/{name} (the conversion webhook refuses it: {WORDS})"
+        assert named in undecodable["message"]
+        assert named in valid["message"]
+    assert "18 other objects looked at" in undecodable["message"]
+    assert dyes.stored_at() == {"v1alpha1": 2, "v1": 18}
+    assert dyes.stored_versions() == ["v1alpha1", "v1"]
+
+    refused.clear()
+    dyes.wait_until_current(within_seconds=90)
+    all_are_renamed(dyes, 20)
+    assert dyes.stored_versions() == ["v1"]
+
+
+def test_a_webhook_that_refuses_all_counts_as_away(
+    crd: MakeCrd, start_operator: StartOperator, webhook: Webhook, refused: set[str]
+) -> None:
+    start_operator()
+    hues = crd("hues")
+    refused |= {f"o{n:04}" for n in range(1, 20)}
+    flipped(hues, webhook, 20, shown="o0000")
+    refused.add("o0000")
+
+    hues.label(mode="enforce")
+    waiting = hues.wait_for(CURRENT, "False", "WebhookUnavailable", within_seconds=60)
+
+    assert WORDS in waiting["message"]
+    assert hues.stored_at() == {"v1alpha1": 20}

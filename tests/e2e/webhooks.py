@@ -64,22 +64,33 @@ class Webhook:
         self._thread.join()
 
 
+class Refusal(Exception):  # noqa: N818 - an answer like any other
+    """
+    A webhook will not convert an object.
+    """
+
+
 def converting(convert: Convert) -> Callable[[Document], Document]:
     """
-    Answer ConversionReviews: each object is converted by itself.
+    Answer ConversionReviews: each object is converted by itself; one that is not fails all.
     """
 
     def answer(review: Document) -> Document:
         request = review["request"]
         wanted = request["desiredAPIVersion"]
-        converted = [convert(obj, wanted) for obj in request["objects"]]
+        try:
+            converted = [convert(obj, wanted) for obj in request["objects"]]
+        except Refusal as refusal:
+            converted, result = [], {"status": "Failed", "message": str(refusal)}
+        else:
+            result = {"status": "Success"}
         return {
             "apiVersion": review["apiVersion"],
             "kind": "ConversionReview",
             "response": {
                 "uid": request["uid"],
                 "convertedObjects": converted,
-                "result": {"status": "Success"},
+                "result": result,
             },
         }
 

@@ -6,8 +6,9 @@ import pytest
 
 from espalier.engine import Outcome, Reason, RunSettings, Scope, run, survey
 from espalier.engine.ports import ObjectKey
+from espalier.errors import ConversionRefusedError
 from tests.fakes.clock import play
-from tests.fakes.cluster import FakeCluster, widgets
+from tests.fakes.cluster import WIDGETS, FakeCluster, widgets
 
 SETTINGS = RunSettings(settle_seconds=1, page_size=8, max_in_flight=2)
 WORDS = "no v1 for such a size"
@@ -85,6 +86,24 @@ def test_one_that_is_refused_only_when_it_is_written_fails_with_the_words() -> N
     cluster.hooks.append(turn)
     outcome = play(run_on(cluster))
     assert outcome.reason == Reason.UNDECODABLE
+    assert left_behind(cluster) == {"default/w009"}
+    assert cluster.count("set_stored_versions") == 0
+
+
+def test_one_that_lists_still_show_from_a_cache_fails_with_the_words() -> None:
+    cluster = a_cluster()
+    error = ConversionRefusedError(
+        verb="patch",
+        resource=WIDGETS,
+        status=500,
+        reason="InternalServerError",
+        detail=f"the conversion webhook refuses it: {WORDS}",
+    )
+    cluster.fail("rewrite", error, name="w009", times=99)
+    outcome = play(run_on(cluster))
+    message = outcome.conditions[0].message
+    assert (outcome.reason, outcome.retries) == (Reason.FAILED, True)
+    assert f"the conversion webhook refuses it: {WORDS} (default/w009)" in message
     assert left_behind(cluster) == {"default/w009"}
     assert cluster.count("set_stored_versions") == 0
 
