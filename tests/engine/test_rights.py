@@ -43,7 +43,12 @@ def within(definition: Definition, names: str = "a,b") -> Definition:
 def needs(definition: Definition, *, only_failed: bool = False) -> tuple[Need, ...]:
     planned = plan(definition, read_policy(definition))
     assert not isinstance(planned, Stop)
-    return needs_of(planned, namespace=SPACE, only_failed=only_failed)
+    return needs_of(
+        planned,
+        namespace=SPACE,
+        secret_verbs=("get", "list", "create"),
+        only_failed=only_failed,
+    )
 
 
 def on_objects(verbs: str, namespace: str = "", of: Definition | None = None) -> Need:
@@ -55,7 +60,7 @@ def on_objects(verbs: str, namespace: str = "", of: Definition | None = None) ->
 @pytest.mark.parametrize(
     ("definition", "expected"),
     [
-        (widgets(), (on_objects("get list patch"), TRIMS, *KEPT)),
+        (widgets(), (on_objects("get list patch"), *KEPT, TRIMS)),
         (
             within(widgets()),
             (on_objects("get list patch", "a"), on_objects("get list patch", "b"), *KEPT),
@@ -65,14 +70,14 @@ def on_objects(verbs: str, namespace: str = "", of: Definition | None = None) ->
             asked(widgets(), migrate="false", annotate="false"),
             (on_objects("get list"), *KEPT),
         ),
-        (asked(widgets(), skip_owned="true"), (on_objects("get list patch"), TRIMS, *KEPT)),
+        (asked(widgets(), skip_owned="true"), (on_objects("get list patch"), *KEPT, TRIMS)),
         (
             legacy_widgets(),
             (
                 on_objects("get list patch update update/status"),
                 on_objects("watch"),
-                TRIMS,
                 *KEPT,
+                TRIMS,
                 ARCHIVED,
             ),
         ),
@@ -87,7 +92,7 @@ def on_objects(verbs: str, namespace: str = "", of: Definition | None = None) ->
         ),
         (
             asked(legacy_widgets(), prune="false"),
-            (on_objects("get list patch"), TRIMS, *KEPT),
+            (on_objects("get list patch"), *KEPT, TRIMS),
         ),
         (
             asked(legacy_widgets(), migrate="false"),
@@ -216,6 +221,13 @@ def test_what_the_manifests_grant_is_asked_for_too(missing: str, named: str) -> 
         f"the operator may not {named}. Apply Espalier's manifests again:"
         " kubectl apply -k manifests"
     )
+
+
+def test_an_archive_in_a_folder_needs_no_secrets() -> None:
+    cluster = FakeCluster(legacy_widgets())
+    cluster.archives_in_secrets = False
+    assert play(run_on(cluster)).is_proved
+    assert not [right for right in cluster.rights if "secrets" in right]
 
 
 def test_all_that_is_missing_is_told_at_once() -> None:

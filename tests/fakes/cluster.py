@@ -183,6 +183,7 @@ class FakeCluster:
         self.faults: list[Fault] = []
         self.hooks: list[Callable[[str, str], None]] = []
         self.missing: tuple[str, ...] = ()
+        self.archives_in_secrets = True
         self.rights: list[str] = []
         self.migrations: tuple[str, ...] = ()
         self.names_broken = True
@@ -502,6 +503,10 @@ class FakeCluster:
         self.archived += [entry for entry in entries if newest.get(entry.uid) != entry.patch]
         await self._leave("archive", "")
         return f"archive-{len(self.archived)}"
+
+    @property
+    def secret_verbs(self) -> tuple[str, ...]:
+        return ("get", "list", "create") if self.archives_in_secrets else ()
 
     def begin(self, definition: Definition) -> None:
         self.calls.append(("begin", definition.name))

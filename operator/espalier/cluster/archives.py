@@ -97,6 +97,13 @@ class SecretArchive:
         self._kept: Kept[tuple[str, ...]] = Kept()
         self._storing = asyncio.Lock()
 
+    @property
+    def secret_verbs(self) -> tuple[str, ...]:
+        """
+        What ``store`` does with Secrets; to expire them takes more.
+        """
+        return ("get", "list", "create")
+
     def begin(self, definition: Definition) -> None:
         """
         Forget how the pages of this definition are numbered; the next ``store`` lists them anew.

@@ -47,6 +47,13 @@ class FolderArchive:
         self._known: set[str] = set()
         self._storing = asyncio.Lock()
 
+    @property
+    def secret_verbs(self) -> tuple[str, ...]:
+        """
+        None: nothing is asked of a cluster.
+        """
+        return ()
+
     def begin(self, definition: Definition) -> None:
         """
         Have the next ``store`` look again which pages of this definition there are.

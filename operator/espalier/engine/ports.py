@@ -293,6 +293,12 @@ class Archive(Protocol):
     Where removed data is kept, a page of objects at a time.
     """
 
+    @property
+    def secret_verbs(self) -> tuple[str, ...]:
+        """
+        What storing needs to be allowed to do with Secrets; nothing where it is kept elsewhere.
+        """
+
     def begin(self, definition: Definition) -> None:
         """
         Take note that a run begins: others may have stored pages of this CRD since the last one.

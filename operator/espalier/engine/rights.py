@@ -49,15 +49,27 @@ class Need(NamedTuple):
     namespace: str = ""
 
 
-def needs_of(planned: Plan, *, namespace: str, only_failed: bool = False) -> tuple[Need, ...]:
+def needs_of(
+    planned: Plan, *, namespace: str, secret_verbs: tuple[str, ...], only_failed: bool = False
+) -> tuple[Need, ...]:
     """
     Tell all that a run does, from its lease to its last step.
 
     Args:
         namespace: Where leases, checkpoints and archives are kept.
+        secret_verbs: What the archive does with Secrets.
         only_failed: Whether only what had failed is tried again.
     """
-    return tuple(_needs(planned, namespace, only_failed=only_failed))
+    needs = [
+        *_needs_on_objects(planned),
+        Need(LEASES, ("get", "create", "patch"), namespace),
+        Need(CHECKPOINTS, ("get", "create", "update"), namespace),
+    ]
+    if not restrictions_of(planned, None, only_failed=only_failed):
+        needs.append(Need(DEFINITIONS, ("patch/status",)))
+    if secret_verbs and _prunes(planned):
+        needs.append(Need(ARCHIVES, secret_verbs, namespace))
+    return tuple(needs)
 
 
 async def check_rights(planned: Plan, ports: Ports, settings: RunSettings) -> None:
@@ -67,7 +79,12 @@ async def check_rights(planned: Plan, ports: Ports, settings: RunSettings) -> No
     Raises:
         RunStoppedError: Some are missing; the message names them, and has commands that grant them.
     """
-    needs = needs_of(planned, namespace=ports.namespace, only_failed=settings.only_failed)
+    needs = needs_of(
+        planned,
+        namespace=ports.namespace,
+        secret_verbs=ports.archive.secret_verbs,
+        only_failed=settings.only_failed,
+    )
     await _check(planned.resource, needs, ports)
 
 
@@ -86,9 +103,13 @@ async def check_reading(resource: Resource, namespaces: Sequence[str], ports: Po
     await _check(resource, needs, ports)
 
 
-def _needs(planned: Plan, namespace: str, *, only_failed: bool) -> Iterator[Need]:
+def _prunes(planned: Plan) -> bool:
+    return isinstance(planned, Legacy) and planned.policy.does("prune")
+
+
+def _needs_on_objects(planned: Plan) -> Iterator[Need]:
     policy = planned.policy
-    prunes = isinstance(planned, Legacy) and policy.does("prune")
+    prunes = _prunes(planned)
     verbs = ["get", "list"]
     if planned.rewrites or (policy.does("validate") and policy.does("annotate")):
         verbs.append("patch")
@@ -101,12 +122,6 @@ def _needs(planned: Plan, namespace: str, *, only_failed: bool) -> Iterator[Need
     if prunes:
         # What comes later is seen by one watch on all namespaces.
         yield Need(planned.resource, ("list", "watch") if policy.namespaces else ("watch",))
-    if not restrictions_of(planned, None, only_failed=only_failed):
-        yield Need(DEFINITIONS, ("patch/status",))
-    yield Need(LEASES, ("get", "create", "patch"), namespace)
-    yield Need(CHECKPOINTS, ("get", "create", "update"), namespace)
-    if prunes:
-        yield Need(ARCHIVES, ("get", "list", "create"), namespace)
 
 
 async def _check(resource: Resource, needs: Sequence[Need], ports: Ports) -> None:
