@@ -469,6 +469,26 @@ def test_an_object_that_comes_to_be_owned_right_before_it_is_read_is_left_alone(
     play(story())
 
 
+def test_an_object_that_comes_to_be_owned_while_it_is_written_is_left_alone() -> None:
+    async def story() -> None:
+        world = World(labels={**ENFORCE, "espalier.dev/skip-owned": "true"})
+
+        def own(call: str, name: str) -> None:
+            if (call, name) == ("replace", "new"):
+                stored = world.cluster.etcd[ObjectKey("default", "new")]
+                stored.managed_fields.append(written_by("helm-controller", {"f:stray": {}}))
+                world.cluster.touch("new")
+
+        async with world.tended():
+            world.cluster.hooks.append(own)
+            world.cluster.put("new", GARBAGE, version="v1")
+            await world.clock.sleep(30)
+            assert world.cluster.count("replace") == 1
+            assert not world.is_clean("new")
+
+    play(story())
+
+
 async def contest(
     world: World, name: str, *managers: str, fields: JSON = None, seconds: float = 4
 ) -> None:
