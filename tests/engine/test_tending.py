@@ -15,6 +15,7 @@ from espalier.crd import Condition, Definition
 from espalier.engine import Ports, Reason, RunSettings, conditions, restore, run, tend
 from espalier.engine.guarding import Holder
 from espalier.engine.ports import ObjectKey, Reporter, Resource
+from espalier.engine.progressing import PassProgress
 from espalier.errors import ClusterError, LeaseLostError, RejectedError, UndecodableError
 from espalier.paths import JSON
 from tests.fakes.clock import play
@@ -61,8 +62,14 @@ class Listener:
     def __init__(self) -> None:
         self.said: tuple[Condition, ...] = ()
 
-    async def report(self, definition: Definition, conditions: Sequence[Condition]) -> None:
+    async def report(
+        self,
+        definition: Definition,
+        conditions: Sequence[Condition],
+        progress: PassProgress | None = None,
+    ) -> None:
         assert definition.name
+        assert progress is None
         self.said = tuple(conditions)
 
 
