@@ -2,6 +2,8 @@
 Stories of a conversion webhook that answers, and will not convert some objects.
 """
 
+from dataclasses import replace
+
 import pytest
 
 from espalier.engine import Outcome, Reason, RunSettings, Scope, run, survey
@@ -27,9 +29,9 @@ def refuse(cluster: FakeCluster, number: int, words: str = WORDS) -> None:
     cluster.etcd[ObjectKey("default", f"w{number:03d}")].refusal = words
 
 
-async def run_on(cluster: FakeCluster) -> Outcome:
+async def run_on(cluster: FakeCluster, settings: RunSettings = SETTINGS) -> Outcome:
     assert cluster.definition is not None
-    return await run(cluster.definition, cluster.ports, SETTINGS, cluster)
+    return await run(cluster.definition, cluster.ports, settings, cluster)
 
 
 def left_behind(cluster: FakeCluster) -> set[str]:
@@ -106,6 +108,28 @@ def test_one_that_lists_still_show_from_a_cache_fails_with_the_words() -> None:
     assert f"the conversion webhook refuses it: {WORDS} (default/w009)" in message
     assert left_behind(cluster) == {"default/w009"}
     assert cluster.count("set_stored_versions") == 0
+
+
+def test_a_webhook_that_shows_no_object_at_an_older_version_counts_as_away() -> None:
+    # The older version is served, and nothing is stored at it any more by the list of versions.
+    cluster = FakeCluster(widgets(conversion="Webhook", stored_versions=("v1",)))
+    for number in range(12):
+        cluster.put(f"w{number:03d}", {"spec": {"size": 1}}, version="v1")
+    for number in range(12):
+        refuse(cluster, number)
+    outcome = play(run_on(cluster, replace(SETTINGS, page_size=50)))
+    assert outcome.reason == Reason.WEBHOOK_UNAVAILABLE
+    assert cluster.count("rewrite", "set_stored_versions") == 0
+
+
+def test_what_it_does_not_show_at_an_older_version_is_told() -> None:
+    cluster = FakeCluster(widgets(conversion="Webhook"))
+    for number in range(12):
+        cluster.put(f"w{number:03d}", {"spec": {"size": 1}}, version="v1")
+    refuse(cluster, 3)
+    outcome = play(run_on(cluster))
+    assert outcome.is_proved
+    assert "could not be compared for default/w003 (the conversion" in outcome.conditions[0].message
 
 
 def test_a_survey_names_them_and_looks_at_the_others() -> None:

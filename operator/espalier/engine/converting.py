@@ -9,14 +9,19 @@ from collections.abc import Iterable
 
 from espalier.crd import Definition
 from espalier.engine.comparing import ConversionLoss
-from espalier.engine.conditions import counted
+from espalier.engine.conditions import counted, enumerated
 from espalier.engine.narrowing import Skipper
-from espalier.engine.paging import pages
+from espalier.engine.paging import MAX_REFUSED_AT_FIRST, as_unavailable, pages
 from espalier.engine.planning import Plan, resource_of
 from espalier.engine.ports import ObjectKey, Objects
 from espalier.engine.reading import VersionsReader
 from espalier.engine.settings import Ports, RunSettings
-from espalier.errors import NotFoundError, RejectedError, UndecodableError
+from espalier.errors import (
+    ConversionRefusedError,
+    NotFoundError,
+    RejectedError,
+    UndecodableError,
+)
 from espalier.paths import JSON
 
 
@@ -37,11 +42,16 @@ async def ask_webhook(
         The object at the storage version; None if none could be read.
 
     Raises:
-        ConversionError: The webhook does not answer as it must.
+        ConversionError: The webhook does not answer as it must, or refuses all it is asked about.
     """
+    refused = 0
     for key in keys:
         try:
             return await _read_in_each_version(definition, objects, key)
+        except ConversionRefusedError as error:
+            refused += 1
+            if refused >= MAX_REFUSED_AT_FIRST:
+                raise as_unavailable(error) from error
         except (NotFoundError, RejectedError, UndecodableError):
             continue
     return None
@@ -81,6 +91,10 @@ async def compare_versions(planned: Plan, ports: Ports, settings: RunSettings) -
         async for page, _ in pages(reader.listing(namespace), ports.clock, skipper=skipper):
             await reader.compare(page)
     told = [_told(comparison.loss()) for comparison in reader.comparisons]
+    if skipper.names:
+        told.append(
+            f"What older versions show could not be compared for {enumerated(skipper.names)}"
+        )
     return ". ".join(sentence for sentence in told if sentence)
 
 

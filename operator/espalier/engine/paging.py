@@ -272,10 +272,17 @@ class _Course(Generic[PageT]):
         self._refused += 1
         limit = MAX_REFUSED_IN_A_ROW if self._has_passed else MAX_REFUSED_AT_FIRST
         if self._refused >= limit:
-            raise ConversionError(
-                verb=error.verb,
-                resource=error.resource,
-                status=error.status,
-                reason=error.reason,
-                detail=error.detail,
-            ) from error
+            raise as_unavailable(error) from error
+
+
+def as_unavailable(error: ConversionRefusedError) -> ConversionError:
+    """
+    Take the last of many refusals for that of a webhook that converts nothing.
+    """
+    return ConversionError(
+        verb=error.verb,
+        resource=error.resource,
+        status=error.status,
+        reason=error.reason,
+        detail=error.detail,
+    )
