@@ -131,3 +131,11 @@ def test_a_survey_takes_objects_of_any_depth_and_any_names(*, legacy: bool) -> N
     assert found.objects == len(hostile)
     assert found.violations.objects >= 3
     assert len(repr(found)) < 100_000
+
+
+@pytest.mark.parametrize("field", ["name", "namespace", "uid", "resourceVersion", "labels"])
+def test_metadata_of_any_depth_is_looked_at(field: str) -> None:
+    surveyor = Surveyor(OPEN)
+    metadata: dict[str, JSON] = {"name": "o", "namespace": "default", field: nested(4_000)}
+    surveyor.look_at({"metadata": metadata, "spec": {}})
+    assert surveyor.survey().objects == 1

@@ -12,6 +12,7 @@ from espalier.engine.causes import cause_of, kind_of, unreached_webhook
 from espalier.engine.pacing import Pacer
 from espalier.engine.ports import Clock, ObjectKey, Objects, Resource
 from espalier.engine.retrying import call_pause_seconds, jittered_seconds
+from espalier.engine.stored import text_of
 from espalier.errors import (
     ClusterError,
     ConflictError,
@@ -164,7 +165,7 @@ def identity_of(obj: dict[str, JSON]) -> Identity:
     """
     metadata = obj.get("metadata")
     held = metadata if isinstance(metadata, dict) else {}
-    return Identity(str(held.get("uid", "")), str(held.get("resourceVersion", "")))
+    return Identity(text_of(held.get("uid")), text_of(held.get("resourceVersion")))
 
 
 class Attempt(Protocol):

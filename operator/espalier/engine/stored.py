@@ -27,7 +27,14 @@ def key_of(obj: Mapping[str, JSON]) -> ObjectKey:
     """
     metadata = obj.get("metadata")
     held = metadata if isinstance(metadata, dict) else {}
-    return ObjectKey(str(held.get("namespace") or ""), str(held.get("name", "")))
+    return ObjectKey(text_of(held.get("namespace")), text_of(held.get("name")))
+
+
+def text_of(value: JSON) -> str:
+    """
+    Take a value that is to be a text, or nothing if it is something else, however deep.
+    """
+    return value if isinstance(value, str) else ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,8 +87,8 @@ def metadata_of(obj: Mapping[str, JSON]) -> StoredMetadata:
     managed = held.get("managedFields")
     return StoredMetadata(
         key=key_of(obj),
-        uid=str(held.get("uid", "")),
-        resource_version=str(held.get("resourceVersion", "")),
+        uid=text_of(held.get("uid")),
+        resource_version=text_of(held.get("resourceVersion")),
         managed_fields=tuple(managed) if isinstance(managed, list) else (),
     )
 
