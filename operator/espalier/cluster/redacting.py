@@ -26,8 +26,10 @@ _BEGINNING = re.compile(
     r'|(?P<json>\{"(?:[^"\\]|\\.)*": ?)'
     r"|(?P<go>\bmap\[|\[\]interface ?\{\}\{)"
 )
-_STRING = re.compile(_GO_STRING)
-_NUMBER = re.compile(r"-?(?:\d[\d.eE+-]*|\+?Inf)|NaN|<nil>")
+_COLON = ": "
+_SIMPLE = re.compile(rf"{_GO_STRING}|-?(?:\d[\d.eE+-]*|\+?Inf\b)|NaN\b|<nil>|(?:true|false|null)\b")
+_COMPOSITE = re.compile(r"[\"\[{}&(*]|map\[|[\w.]+\{")
+_WORD = re.compile(r"[^\s:]+(?=: )")
 # What follows a value that has come to its end.
 _AFTER = re.compile(r"$|: |[,;\])\n]")
 _BRACKET = re.compile(r"[\[\]{}]")
@@ -48,7 +50,7 @@ def without_values(text: str) -> str:
     while (found := _BEGINNING.search(text, at)) is not None:
         parts.append(text[at : found.start()])
         if found["field"] is not None:
-            parts.append(found["field"].removesuffix(": "))
+            parts.append(found["field"].removesuffix(_COLON))
             end = _end_of_field_value(text, found.end())
         elif found["told"] is not None:
             parts.append(f'{found["told"]}"{_LEFT_OUT}"')
@@ -84,7 +86,11 @@ def shortened(text: str, length: int) -> str:
 
 
 def _end_of_field_value(text: str, start: int) -> int | None:
-    simple = _STRING.match(text, start) or _NUMBER.match(text, start)
+    simple = _SIMPLE.match(text, start)
+    if simple is None and _COMPOSITE.match(text, start) is None:
+        # Errors may have no value: only a single word before a colon is taken for one then.
+        word = _WORD.match(text, start)
+        return word.end() if word else start - len(_COLON)
     end = simple.end() if simple else _end_of_json(text, start)
     return end if end is not None and _AFTER.match(text, end) else None
 

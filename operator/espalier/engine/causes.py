@@ -18,6 +18,7 @@ MAX_WORDS_CHARACTERS = 200
 MAX_CAUSE_CHARACTERS = 400
 
 _LEFT_OUT = "..."
+_NO_FIELD = "<nil>: "
 
 _KINDS = "|".join(re.escape(kind.value.strip()) for kind in ErrorType)
 _FIELD_ERROR = re.compile(rf"(?P<path>[^\s:\"]{{1,200}}): (?P<kind>{_KINDS})\b")
@@ -89,7 +90,9 @@ def _status(error: ClusterError) -> str:
 
 def _field_texts(error: ClusterError) -> list[str]:
     if isinstance(error, RejectedError) and error.causes:
-        texts = list(dict.fromkeys(error.causes))
+        unique = list(dict.fromkeys(error.causes))
+        # The server's own remark that it has not looked for more.
+        texts = [text for text in unique if not text.startswith(_NO_FIELD)] or unique
         return texts if any(_FIELD_ERROR.search(text) for text in texts) else []
     first = _FIELD_ERROR.search(error.detail)
     return [] if first is None else [error.detail[first.start() :]]
