@@ -8,11 +8,11 @@ from collections.abc import Awaitable, Callable, Mapping
 import pytest
 
 from espalier.crd import Definition
-from espalier.engine import Outcome, Reason, RunSettings, run
+from espalier.engine import Outcome, Reason, RunSettings, run, tend
 from espalier.engine.ports import ObjectKey
 from espalier.errors import ForbiddenError
 from tests.fakes.clock import play
-from tests.fakes.cluster import FakeCluster, busy, legacy_widgets, widgets
+from tests.fakes.cluster import ENFORCE, FakeCluster, busy, legacy_widgets, widgets
 
 SETTINGS = RunSettings(settle_seconds=1, page_size=4, max_in_flight=1)
 WRITES = ("rewrite", "replace", "replace/status", "annotate", "archive", "set_stored_versions")
@@ -117,6 +117,35 @@ def test_to_look_costs_little_as_long_as_nothing_changes() -> None:
     # Twice a second; a whole definition is only read at the joints of a run.
     assert small <= 2 * seconds
     assert whole <= 12
+
+
+def test_tending_that_is_idle_hardly_looks_and_stops_within_a_second_while_it_writes() -> None:
+    async def story() -> None:
+        cluster = slow_cluster(legacy_widgets, objects=0, labels=ENFORCE)
+        assert cluster.definition is not None
+        tending = asyncio.create_task(tend(cluster.definition, cluster.ports, SETTINGS, cluster))
+        await cluster.clock.sleep(1800)
+        assert cluster.count("get_definition", "get_resource_version") <= 200
+
+        told: list[float] = []
+
+        def unlabel() -> None:
+            told.append(cluster.clock.monotonic_seconds())
+            cluster.change(labels={})
+
+        once(cluster, "replace", "w003", unlabel)
+        written = times_of(cluster, WRITES)
+        for number in range(12):
+            name = f"w{number:03d}"
+            cluster.fail("replace", busy(retry_after_seconds=0.4), name=name)
+            cluster.put(name, {"spec": {"size": 1, "junk": 1}}, version="v1")
+        await tending
+
+        assert 0 < sum("junk" not in str(kept.raw) for kept in cluster.etcd.values()) < 12
+        assert written[-1] <= told[0] + 1.0
+        assert cluster.holder == ""
+
+    play(story())
 
 
 def in_namespaces(text: str | None) -> Mapping[str, str]:

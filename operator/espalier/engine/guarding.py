@@ -24,6 +24,9 @@ How old what is known of the definition may become while objects are written, bu
 one small call: whoever takes the label off is promised that the run stops within a second.
 """
 
+IDLE_CHECK_SECONDS = 10.0
+"""How often it is looked at while nothing is written: for years, of each legacy definition."""
+
 RENEWALS_PER_LEASE = 3
 
 RENEW_AGAIN_AFTER_SECONDS = 1.0
@@ -91,16 +94,19 @@ class Sentry:
         self._resource_version = fresh.resource_version
         return fresh
 
-    async def watch(self) -> None:
+    async def watch(self, *, pause_seconds: float = CHECK_SECONDS) -> None:
         """
         Look again and again, and end only by an error.
+
+        Args:
+            pause_seconds: Between two looks.
 
         Raises:
             DefinitionChangedError: As ``check``.
             TransientError: It cannot be read for long; what is not known must not be acted upon.
         """
         while True:
-            await self._clock.sleep(CHECK_SECONDS)
+            await self._clock.sleep(pause_seconds)
             # A whole definition may have a megabyte; what has not changed is not read again.
             if await self._is_touched():
                 await self.check()

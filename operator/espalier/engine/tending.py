@@ -16,7 +16,7 @@ from espalier.engine.calling import accompanied
 from espalier.engine.conditions import Reason
 from espalier.engine.contending import Agenda
 from espalier.engine.following import Follower
-from espalier.engine.guarding import Sentry
+from espalier.engine.guarding import IDLE_CHECK_SECONDS, Sentry
 from espalier.engine.planning import Legacy, plan
 from espalier.engine.policies import read_policy
 from espalier.engine.ports import Reporter
@@ -58,7 +58,8 @@ async def tend(
         return
     sentry = Sentry(ports.definitions, ports.clock, definition)
     tender = _Tender(planned, ports, settings, reporter, sentry, told or _words_of(planned))
-    companions = [tender.serve(), tender.revalidate(), sentry.watch()]
+    idle_watch = sentry.watch(pause_seconds=IDLE_CHECK_SECONDS)
+    companions = [tender.serve(), tender.revalidate(), idle_watch]
     if planned.policy.window is not None:
         companions.append(closing(planned.policy.window, ports.clock))
     try:
@@ -106,7 +107,7 @@ class _Tender:
         """
         while True:
             if self._agenda.is_due:
-                await self._turns.spend(self._weed)
+                await self._turns.spend(self._weed_watched)
             else:
                 self._agenda.forget_peaceful()
                 await self._tell()
@@ -118,14 +119,18 @@ class _Tender:
         """
         while True:
             await self._clock.sleep(self._settings.resurvey_seconds)
-            valid = await validate_all(
+            validating = validate_all(
                 self._planned,
                 self._ports,
                 self._settings,
                 check=self._sentry.check,
                 turns=self._turns,
             )
+            valid = await accompanied(validating, self._sentry.watch())
             await self._reporter.report(self._planned.definition, (*self._told, valid))
+
+    async def _weed_watched(self) -> None:
+        await accompanied(self._weed(), self._sentry.watch())
 
     async def _weed(self) -> None:
         self._remover.begin()
