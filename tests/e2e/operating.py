@@ -1,8 +1,9 @@
 """
-The operator as a process of its own, as it runs in a cluster.
+The operator and the commands as processes of their own.
 """
 
 import os
+import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -63,6 +64,29 @@ class Operator:
         return self._plane.start_child(
             "operator", [sys.executable, "-m", "espalier", "operator"], environment=environment
         )
+
+
+def espalier(plane: ControlPlane, *arguments: str, code: int = 0) -> str:
+    """
+    Run a command as an administrator.
+
+    Args:
+        code: The exit code that it must end with.
+
+    Returns:
+        What it printed.
+    """
+    result = subprocess.run(
+        [sys.executable, "-m", "espalier", *arguments],
+        env=os.environ | {"KUBECONFIG": str(plane.kubeconfig)},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=100,
+    )
+    assert result.returncode == code, result.stdout + result.stderr
+    return result.stdout
 
 
 def is_ours(request: Request) -> bool:

@@ -2,6 +2,8 @@
 Admission that changes or refuses what a rewrite sends, and two operators at once.
 """
 
+import json
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -12,7 +14,7 @@ from tests.e2e.conftest import MakeCrd, StartOperator
 from tests.e2e.controlplane.api import ApiError
 from tests.e2e.controlplane.running import ControlPlane
 from tests.e2e.crds import CURRENT, GROUP, Crd, schema, version
-from tests.e2e.operating import is_ours
+from tests.e2e.operating import espalier, is_ours
 from tests.e2e.waiting import eventually
 from tests.e2e.webhooks import Document, Webhook, admitting
 
@@ -162,8 +164,12 @@ def test_an_object_that_a_webhook_denies_always_is_named_and_the_rest_is_done(
     hooks.label(mode="enforce")
     failed = hooks.wait_for(CURRENT, "False", "Failed")
 
-    assert 'denied by admission webhook "guard.e2e.example.com"' in failed["message"]
-    assert "(default/bad)" in failed["message"]
+    words = '403 Forbidden, denied by admission webhook "guard.e2e.example.com": not on my watch'
+    assert f"1 object: {words} (default/bad)" in failed["message"]
+    command = ("migrate", hooks.name, "--yes", "--settle-seconds", "0", "-o", "json")
+    (item,) = json.loads(espalier(hooks.plane, *command, code=4))["items"]
+    assert item["failed"] == [{"namespace": "default", "name": "bad", "cause": words}]
+    assert (item["objects"]["rejected"], item["objects"]["unchanged"]) == (1, 2)
     assert hooks.stored_at() == {"v1alpha1": 1, "v1": 2}
     assert hooks.stored_versions() == ["v1alpha1", "v1"]
 
@@ -237,3 +243,38 @@ def test_two_operators_at_once_do_the_work_of_one(
     assert sum(r.verb == "patch" and r.code == 200 for r in patches) == 2 * len(names)
     assert first.child.exit_code is None
     assert second.child.exit_code is None
+
+
+def test_two_operators_at_once_prune_and_archive_each_legacy_object_once(
+    crd: MakeCrd, control_plane: ControlPlane, start_operator: StartOperator
+) -> None:
+    gems = crd("gems")
+    gems.put_legacy([version("v1", schema(SIZE))], storage="v1")
+    old, new = ([f"{kind}{number:03}" for number in range(150)] for kind in ("old", "new"))
+    junk = {"size": 1, "junk": "x"}
+    gems.add("v1", *(gems.object("v1", name, spec=junk) for name in old))
+    mark = control_plane.audit.mark()
+    operators = start_operator(), start_operator()
+
+    gems.label(mode="enforce")
+    gems.wait_until_current(within_seconds=90)
+    # What comes now is seen by both.
+    gems.add("v1", *(gems.object("v1", name, spec=junk) for name in new))
+
+    def pruned() -> None:
+        assert [n for n, obj in gems.stored().items() if obj["spec"] != {"size": 1}] == []
+
+    eventually(pruned, within_seconds=60)
+    writes = Counter(
+        request.name
+        for request in control_plane.audit.requests(mark)
+        if is_ours(request)
+        and (request.resource, request.verb, request.code) == (gems.plural, "update", 200)
+        and "dryRun" not in request.path
+    )
+    once = Counter([*old, *new])
+    assert writes == once
+    shown = json.loads(espalier(control_plane, "archive", "show", gems.name, "-o", "json"))
+    archived = Counter(item["object"].removeprefix("default/") for item in shown["items"])
+    assert archived == once
+    assert [operator.child.exit_code for operator in operators] == [None, None]

@@ -4,7 +4,6 @@ The commands that speak to a cluster, on a real one: as an administrator, withou
 
 import json
 import os
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -15,28 +14,13 @@ import yaml
 from tests.e2e.conftest import MakeCrd
 from tests.e2e.controlplane.running import ControlPlane
 from tests.e2e.crds import Crd, schema, version
+from tests.e2e.operating import espalier
+from tests.e2e.waiting import eventually
 
 pytestmark = [pytest.mark.e2e, pytest.mark.usefixtures("installed")]
 
 OLD = {"size": {"type": "integer"}, "gone": {"type": "string"}}
 NEW = {"size": {"type": "integer", "minimum": 2}, "mode": {"type": "string", "default": "slow"}}
-
-
-def espalier(plane: ControlPlane, *arguments: str, code: int = 0) -> str:
-    """
-    Run a command.
-    """
-    result = subprocess.run(
-        [sys.executable, "-m", "espalier", *arguments],
-        env=os.environ | {"KUBECONFIG": str(plane.kubeconfig)},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=100,
-    )
-    assert result.returncode == code, result.stdout + result.stderr
-    return result.stdout
 
 
 def item(output: str) -> dict[str, Any]:
@@ -97,6 +81,43 @@ def test_a_definition_is_planned_surveyed_migrated_and_cleaned_up(
     assert {one["apiVersion"].rpartition("/")[2] for one in stored.values()} == {"v1"}
     assert buckets.stored_versions() == shown["storedVersions"] == ["v1"]
     assert "espalier.dev/mode" not in buckets.read()["metadata"].get("labels", {})
+
+
+def test_a_migrate_goes_on_after_another_one_that_was_killed(
+    crd: MakeCrd, control_plane: ControlPlane
+) -> None:
+    count = 2000
+    kegs = crd("kegs")
+    versions = [version(name, schema({"size": {"type": "integer"}})) for name in ("v1alpha1", "v1")]
+    kegs.create(versions, storage="v1alpha1")
+    kegs.add(
+        "v1alpha1",
+        *(kegs.object("v1alpha1", f"k{n:04}", spec={"size": n}) for n in range(count)),
+    )
+    kegs.set_versions(versions, storage="v1")
+    options = ("migrate", kegs.name, "--yes", "--settle-seconds", "1")
+    killed = control_plane.start_child(
+        "migrate",
+        [sys.executable, "-m", "espalier", *options],
+        environment={**os.environ, "KUBECONFIG": str(control_plane.kubeconfig)},
+    )
+
+    def under_way() -> None:
+        assert kegs.stored_at().get("v1", 0) > count // 10, killed.tail()
+
+    eventually(under_way)
+    killed.kill()
+    assert kegs.stored_at()["v1"] < count
+
+    # Its lease is still there: nobody can know yet that it is dead.
+    migrated = item(espalier(control_plane, *options, "-o", "json"))
+
+    assert migrated["proved"] is True
+    assert kegs.stored_at() == {"v1": count}
+    assert kegs.stored_versions() == ["v1"]
+    assert {name: obj["spec"]["size"] for name, obj in kegs.stored().items()} == {
+        f"k{n:04}": n for n in range(count)
+    }
 
 
 def test_an_archive_is_listed_shown_exported_and_expires(

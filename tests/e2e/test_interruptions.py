@@ -2,10 +2,14 @@
 A run that is stopped in its middle, by a person or by a crash.
 """
 
+from collections.abc import Iterator
+
 import pytest
 
 from tests.e2e.conftest import MakeCrd, StartOperator
+from tests.e2e.controlplane.running import ControlPlane
 from tests.e2e.crds import CURRENT, VALID, Crd, schema, version
+from tests.e2e.operating import Operator
 from tests.e2e.waiting import eventually, throughout
 
 pytestmark = pytest.mark.e2e
@@ -93,3 +97,74 @@ def test_a_run_survives_the_death_of_its_process(
     assert nuts.stored_versions() == ["v1"]
     assert nuts.stored_at() == {"v1": COUNT}
     assert specs_of(nuts) == specs
+
+
+KEPT = "kept-elsewhere"
+
+
+def make_namespace(plane: ControlPlane) -> None:
+    body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": KEPT}}
+    plane.api.post("/api/v1/namespaces", body)
+
+
+def delete_namespace(plane: ControlPlane) -> None:
+    """
+    Delete the namespace, and do what the namespace controller does about it.
+    """
+    plane.api.delete(f"/api/v1/namespaces/{KEPT}")
+    for resource in ("leases", "configmaps", "secrets", "events"):
+        plane.etcd.delete_prefix(f"/registry/{resource}/{KEPT}/")
+    plane.etcd.delete(f"/registry/namespaces/{KEPT}")
+
+    def gone() -> None:
+        assert plane.api.find(f"/api/v1/namespaces/{KEPT}") is None
+
+    eventually(gone)
+
+
+@pytest.fixture
+def far_operator(installed: ControlPlane) -> Iterator[Operator]:
+    """
+    An operator that keeps its things in another namespace than the one where its account is.
+    """
+    make_namespace(installed)
+    running = Operator(installed, installed.kubeconfig, namespace=KEPT, **SLOW)
+    yield running
+    assert running.child.exit_code is None, running.child.tail()
+    running.stop()
+    delete_namespace(installed)
+
+
+@pytest.mark.usefixtures("far_operator")
+def test_without_the_operators_namespace_a_run_stops_and_goes_on_with_it(
+    crd: MakeCrd, control_plane: ControlPlane
+) -> None:
+    rivets = crd("rivets")
+    specs = flipped(rivets)
+    rivets.label(mode="enforce")
+    wait_for_the_middle(rivets)
+
+    delete_namespace(control_plane)
+
+    def stopped() -> str:
+        found = rivets.condition(CURRENT)
+        assert found is not None
+        assert found["reason"] != "Rewriting", found
+        return str(found["message"])
+
+    message = eventually(stopped, within_seconds=20)
+    stopped_at = rivets.stored_at()
+    assert stopped_at["v1"] < COUNT
+
+    def nothing_moves() -> None:
+        assert rivets.stored_at() == stopped_at
+
+    throughout(nothing_moves, seconds=3)
+    assert rivets.stored_versions() == ["v1alpha1", "v1"]
+    assert KEPT in message
+
+    make_namespace(control_plane)
+    rivets.wait_until_current(within_seconds=90)
+    assert rivets.stored_versions() == ["v1"]
+    assert rivets.stored_at() == {"v1": COUNT}
+    assert specs_of(rivets) == specs

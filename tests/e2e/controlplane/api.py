@@ -8,6 +8,8 @@ import json
 import ssl
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
+from email.utils import parsedate_to_datetime
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -135,6 +137,19 @@ class Api:
         answer: dict[str, Any] = json.loads(content)
         return answer
 
+    def time(self) -> datetime:
+        """
+        Tell what time it is by the server's clock, to the second.
+        """
+        connection = self.connect()
+        try:
+            connection.request("GET", "/version", headers=self.headers)
+            response = connection.getresponse()
+            response.read()
+        finally:
+            connection.close()
+        return parsedate_to_datetime(response.headers["Date"])
+
     def connect(self) -> http.client.HTTPSConnection:
         """
         Make a connection of one's own; requests on it must carry ``headers``.
@@ -146,17 +161,21 @@ class Api:
             timeout=TIMEOUT_SECONDS,
         )
 
-    def create_many(self, path: str, objects: Iterable[Mapping[str, Any]]) -> None:
+    def create_many(
+        self, path: str, objects: Iterable[Mapping[str, Any]], *, in_flight: int = IN_FLIGHT
+    ) -> None:
         """
         Create objects of one resource, many at a time.
 
         Raises:
             ApiError: One of them was refused; the rest may or may not have been created.
         """
-        asyncio.run(self._create_many(path, objects))
+        asyncio.run(self._create_many(path, objects, in_flight))
 
-    async def _create_many(self, path: str, objects: Iterable[Mapping[str, Any]]) -> None:
-        connector = aiohttp.TCPConnector(ssl=self._context, limit=IN_FLIGHT)
+    async def _create_many(
+        self, path: str, objects: Iterable[Mapping[str, Any]], in_flight: int
+    ) -> None:
+        connector = aiohttp.TCPConnector(ssl=self._context, limit=in_flight)
         async with aiohttp.ClientSession(
             self.url, connector=connector, headers=self.headers
         ) as session:

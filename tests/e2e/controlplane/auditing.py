@@ -5,6 +5,7 @@ Who asked the API server for what: its audit log.
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,8 @@ class Request:
         resource: As RBAC says it, with the subresource: ``customresourcedefinitions/status``.
         name: Empty for a list and for most creations.
         path: With the query.
+        received: When the server got it, by the server's clock, to the microsecond.
+        answered: When the server had answered it.
         code: The HTTP status of the answer.
         body: What was sent, where the policy keeps it.
     """
@@ -52,6 +55,8 @@ class Request:
     namespace: str
     name: str
     path: str
+    received: datetime
+    answered: datetime
     code: int
     body: dict[str, Any] | None
 
@@ -109,6 +114,8 @@ def _request_of(event: dict[str, Any]) -> Request:
         namespace=ref.get("namespace", ""),
         name=ref.get("name", ""),
         path=event["requestURI"],
+        received=datetime.fromisoformat(event["requestReceivedTimestamp"]),
+        answered=datetime.fromisoformat(event["stageTimestamp"]),
         code=event["responseStatus"]["code"],
         body=event.get("requestObject"),
     )
