@@ -8,67 +8,60 @@ left it, stored at the storage version, and trimmed exactly once, after the last
 
 import argparse
 import http
-import http.client
 import json
 import random
 import secrets
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import Any
 
+from tests.e2e.chaos.demanding import ChaosError, demand, insist, say
+from tests.e2e.chaos.denying import SUFFIX, Denial
+from tests.e2e.chaos.killing import Victim
 from tests.e2e.chaos.writing import Writer
-from tests.e2e.controlplane.api import ApiError
 from tests.e2e.controlplane.assets import find_assets
 from tests.e2e.controlplane.running import ControlPlane
 from tests.e2e.crds import CURRENT, Crd, schema, version
-from tests.e2e.operating import Operator
-
-T = TypeVar("T")
+from tests.e2e.operating import is_ours
 
 ROOT = Path(__file__).parent.parent.parent.parent
-POLICIES = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies"
-BINDINGS = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings"
-POLICY = "chaos-denies-one-in-a-hundred"
 OBJECTS, WRITERS = 3000, 3
-KILLS, API_RESTARTS, ETCD_RESTARTS = 30, 5, 1
+KILLS_WHILE_WRITING, API_RESTARTS, ETCD_RESTARTS = 30, 5, 1
 SECONDS = 600.0
-LAST_PART_SECONDS = 200.0
-"""At the end nothing is broken any more, so that the run can come to its proof."""
+LIFE_SECONDS = 60.0
+"""Whatever has not written by then is killed all the same, and does not count."""
 
+IDLE_KILLS = 3
+"""Before the lease of the life before has run out."""
+
+IDLE_SHARE, LONG_SHARE, RESTART_SHARE = 0.1, 0.15, 0.3
+
+# The same schema, so that whatever is written through either version is in form at once.
 VALUE = {"value": {"type": "integer"}, "color": {"type": "string", "default": "red"}}
-VERSIONS = [
-    version("v1alpha1", schema({"value": {"type": "integer"}})),
-    version("v1", schema(VALUE)),
-]
+VERSIONS = [version(name, schema(VALUE)) for name in ("v1alpha1", "v1")]
 # Few at a time, and refused at once beyond that: the operator alone asks for more.
+IN_FLIGHT = 6
 FLAGS = (
     "--enable-priority-and-fairness=false",
-    "--max-mutating-requests-inflight=6",
+    f"--max-mutating-requests-inflight={IN_FLIGHT}",
     "--etcd-compaction-interval=0",
 )
-SETTINGS = {"settle_seconds": 2, "page_size": 250, "resync_seconds": 5}
-
-
-class ChaosError(Exception):
-    """
-    Something that must hold does not.
-    """
+# A short lease, since each life begins with waiting for that of the one before.
+SETTINGS = {"settle_seconds": 2, "page_size": 250, "resync_seconds": 5, "lease_seconds": 5}
 
 
 @dataclass(slots=True)
 class Toll:
     """
-    What was done to the cluster.
+    What was done to the servers.
     """
 
-    kills: int = 0
-    api_restarts: int = 0
+    api_server_restarts: int = 0
     etcd_restarts: int = 0
-    log: list[str] = field(default_factory=list)
 
 
 def main() -> int:
@@ -82,159 +75,184 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=secrets.randbelow(1_000_000))
     parser.add_argument("--seconds", type=float, default=SECONDS)
     parser.add_argument("--objects", type=int, default=OBJECTS)
+    parser.add_argument("--kills", type=int, default=KILLS_WHILE_WRITING)
     given = parser.parse_args()
-    _say(f"seed {given.seed}: make e2e-chaos SEED={given.seed}")
+    say(f"seed {given.seed}: make e2e-chaos SEED={given.seed}")
     try:
         with _control_plane() as plane:
-            figures = _Chaos(plane, given.seed, given.objects, given.seconds).run()
+            figures = _Chaos(plane, given).run()
     except ChaosError as error:
-        _say(f"seed {given.seed}: {error}")
+        say(f"seed {given.seed}: {error}")
         return 1
-    _say(json.dumps({"seed": given.seed, **figures}))
+    say(json.dumps({"seed": given.seed, **figures}))
     return 0
 
 
 class _Chaos:
-    def __init__(self, plane: ControlPlane, seed: int, objects: int, seconds: float) -> None:
+    def __init__(self, plane: ControlPlane, given: argparse.Namespace) -> None:
         self._plane = plane
-        self._chance = random.Random(seed)  # noqa: S311 - no secret
-        self._deadline = time.monotonic() + seconds
+        self._chance = random.Random(given.seed)  # noqa: S311 - no secret
+        self._begun = time.monotonic()
+        self._deadline = self._begun + given.seconds
+        self._kills: int = given.kills
         self._crd = Crd(plane, "storms")
-        names = [f"o{number:05}" for number in range(objects)]
-        self._names = names
+        self._names = [f"o{number:05}" for number in range(given.objects)]
         self._writers = [
-            Writer(self._crd, names[number::WRITERS], seed=seed + number)
+            Writer(self._crd, self._names[number::WRITERS], seed=given.seed + number)
             for number in range(WRITERS)
         ]
+        self._denial = Denial(self._crd)
         self._toll = Toll()
 
     def run(self) -> dict[str, object]:
         self._prepare()
         # Nobody turns an administrator away, however busy the server is.
         kubeconfig = self._plane.service_account_kubeconfig("espalier-system", "espalier")
-        operator = Operator(self._plane, kubeconfig, **SETTINGS)
+        victim = Victim(self._crd, kubeconfig, **SETTINGS)
         for writer in self._writers:
             writer.start()
-        begun = time.monotonic()
-        self._break_things(operator)
+        self._break_things(victim)
+        self._wait_until_trimmed(victim)
         for writer in self._writers:
             writer.stop()
-        if operator.child.exit_code is not None:
-            operator.restart(**SETTINGS)
-        self._wait_until_proved()
-        figures = self._check() | {"seconds": round(time.monotonic() - begun)}
-        operator.stop()
-        return figures
+        # The trim may be known to nobody yet: it must neither be made again nor come undone.
+        victim.kill()
+        self._tell("killed after the trim")
+        victim.revive()
+        change = {"spec": {"names": {"shortNames": ["st"]}}}
+        insist(lambda: self._plane.api.merge(self._crd.path, change))
+        self._wait_until_proved(victim)
+        self._tell("proved anew")
+        victim.stop()
+        return self._check(victim)
 
     def _prepare(self) -> None:
         crd, plane = self._crd, self._plane
         plane.kubectl("apply", "-k", str(ROOT / "manifests"))
         _grant(plane, crd)
         crd.create(VERSIONS, storage="v1alpha1")
-        for start in range(0, len(self._names), 5):
-            # No more at a time than the server takes.
-            part = self._names[start : start + 5]
-            crd.add("v1alpha1", *(crd.object("v1alpha1", n, spec={"value": 0}) for n in part))
-        rule = {"apiGroups": [crd.group], "apiVersions": ["*"], "resources": [crd.plural]}
-        denied = "!object.metadata.name.endsWith('77')"
-        _post(
-            plane,
-            POLICIES,
-            "ValidatingAdmissionPolicy",
-            {
-                "failurePolicy": "Fail",
-                "matchConstraints": {"resourceRules": [rule | {"operations": ["UPDATE"]}]},
-                "validations": [{"expression": denied, "message": "not this one"}],
-            },
-        )
-        binding = {"policyName": POLICY, "validationActions": ["Deny"]}
-        _post(plane, BINDINGS, "ValidatingAdmissionPolicyBinding", binding)
+        objects = (crd.object("v1alpha1", n, spec={"value": 0}) for n in self._names)
+        plane.api.create_many(crd.objects_path("v1alpha1"), objects, in_flight=IN_FLIGHT - 1)
+        self._denial.impose(next(name for name in self._names if name.endswith(SUFFIX)))
         crd.set_versions(VERSIONS, storage="v1")
         crd.label(mode="enforce")
+        self._tell(f"{len(self._names)} objects are made")
 
-    def _break_things(self, operator: Operator) -> None:
+    def _break_things(self, victim: Victim) -> None:
         """
-        Kill the operator and restart the servers, at random, until time is nearly up.
+        Kill the operator while it writes, and restart the servers under it, at random.
         """
-        end = self._deadline - LAST_PART_SECONDS
-        half = time.monotonic() + (end - time.monotonic()) / 2
         others: list[Callable[[], None]] = [self._restart_api_server] * API_RESTARTS
         others += [self._restart_etcd] * ETCD_RESTARTS
         self._chance.shuffle(others)
-        denies = True
-        while time.monotonic() < end or self._toll.kills < KILLS or others:
-            # Now and then long enough for a lease to run out and for work to be done.
-            is_long = self._chance.random() < 0.25
-            time.sleep(self._chance.uniform(22, 30) if is_long else self._chance.uniform(0.3, 4))
-            operator.kill()
-            self._toll.kills += 1
-            if others and self._chance.random() < 0.3:
-                others.pop()()
-            operator.restart(**SETTINGS)
-            if denies and time.monotonic() > half:
-                denies = False
-                _insist(self._allow_all)
+        while victim.kills_while_writing < self._kills or others:
+            self._live(victim, others)
+            if self._denial.is_in_force and victim.kills_while_writing >= self._kills // 2:
+                self._denial.lift()
+                self._tell("the policy is taken away")
             if time.monotonic() > self._deadline:
-                raise ChaosError(f"not enough was broken in time: {self._toll}")
+                what = f"{victim.kills_while_writing} kills while writing, {self._toll}"
+                raise ChaosError(f"not enough was broken in time: {what}\n{victim.last_words()}")
+            victim.revive()
 
-    def _allow_all(self) -> None:
-        for path in (BINDINGS, POLICIES):
-            self._plane.api.delete(f"{path}/{POLICY}")
+    def _live(self, victim: Victim, others: list[Callable[[], None]]) -> None:
+        """
+        Let the operator live until some of its writes are done, or for a moment, and kill it.
+        """
+        chance = self._chance
+        idle = victim.kills - victim.kills_while_writing
+        if idle < IDLE_KILLS and chance.random() < IDLE_SHARE:
+            time.sleep(chance.uniform(0.3, 4))
+        else:
+            is_long = chance.random() < LONG_SHARE
+            wanted = chance.randint(200, 600) if is_long else chance.randint(1, 150)
+            victim.wait_for_writes(wanted, within_seconds=LIFE_SECONDS)
+            if others and chance.random() < RESTART_SHARE:
+                victim.demand_alive()
+                others.pop()()
+                if chance.random() < 0.5:
+                    # It must come to itself again, not only be replaced.
+                    more = victim.writes() + chance.randint(1, 50)
+                    victim.wait_for_writes(more, within_seconds=LIFE_SECONDS)
+        writes = victim.kill()
+        self._tell(f"kill {victim.kills} ({victim.kills_while_writing}), after {writes} writes")
 
     def _restart_api_server(self) -> None:
         self._plane.restart_api_server()
-        self._toll.api_restarts += 1
+        self._toll.api_server_restarts += 1
+        self._tell(f"API server restarted ({self._toll.api_server_restarts})")
 
     def _restart_etcd(self) -> None:
         self._plane.restart_etcd()
         self._toll.etcd_restarts += 1
+        self._tell("etcd restarted")
 
-    def _wait_until_proved(self) -> None:
+    def _wait_until_trimmed(self, victim: Victim) -> None:
+        while insist(self._crd.stored_versions) != ["v1"]:
+            self._look(victim, "not trimmed in time")
+            time.sleep(0.05)
+        self._tell("trimmed")
+
+    def _wait_until_proved(self, victim: Victim) -> None:
         while True:
-            found = _insist(lambda: self._crd.condition(CURRENT))
-            stored = _insist(self._crd.stored_versions)
-            if found is not None and found["status"] == "True" and stored == ["v1"]:
+            body = insist(self._crd.read)
+            generation = f"generation {body['metadata']['generation']};"
+            stored = body["status"]["storedVersions"]
+            found = [c for c in body["status"]["conditions"] if c["type"] == CURRENT]
+            if stored == ["v1"] and any(
+                c["status"] == "True" and generation in c["message"] for c in found
+            ):
                 return
-            if time.monotonic() > self._deadline:
-                raise ChaosError(f"not proved in time: {found}, {stored}")
+            self._look(victim, f"not proved in time: {found}, {stored}")
             time.sleep(1)
 
-    def _check(self) -> dict[str, object]:
+    def _look(self, victim: Victim, otherwise: str) -> None:
+        victim.demand_alive()
+        is_late = time.monotonic() > self._deadline
+        demand(not is_late, f"{otherwise}\n{victim.last_words()}")
+
+    def _check(self, victim: Victim) -> dict[str, object]:
+        seconds = round(time.monotonic() - self._begun)
         stored = self._crd.stored()
-        expected = {n: v for writer in self._writers for n, v in writer.expected.items()}
-        wrong = [
-            name
-            for name, value in expected.items()
-            if value != (stored[name]["spec"]["value"] if name in stored else None)
-        ]
-        _demand(not wrong, f"{len(wrong)} objects are not as they were left, such as {wrong[:5]}")
-        strange = stored.keys() - expected.keys()
-        _demand(not strange, f"{len(strange)} objects came from nowhere: {sorted(strange)[:5]}")
+        self._check_contents(stored)
         versions = self._crd.stored_at()
-        _demand(set(versions) == {"v1"}, f"stored at {versions}")
+        demand(set(versions) == {"v1"}, f"stored at {versions}")
         revision = self._revision_of_the_only_trim()
         old = [
             key
             for key, value in self._plane.etcd.values(self._crd.raw_prefix, revision=revision)
             if not json.loads(value)["apiVersion"].endswith("/v1")
         ]
+        demand(not old, f"trimmed while {len(old)} objects were stored at the old version")
         too_many = self._too_many()
-        _demand(too_many, "the operator was never turned away by a 429")
-        _demand(not old, f"trimmed while {len(old)} objects were stored at the old version")
+        demand(too_many, "the operator was never turned away by a 429")
         return {
             "objects": len(stored),
             "writes": sum(writer.writes for writer in self._writers),
-            "denied": sum(writer.refused for writer in self._writers),
-            "kills": self._toll.kills,
-            "api_server_restarts": self._toll.api_restarts,
-            "etcd_restarts": self._toll.etcd_restarts,
+            "writers_denied": sum(writer.refused for writer in self._writers),
+            "operator_denied": self._denial.check(set(stored)),
+            "kills": victim.kills,
+            "kills_while_writing": victim.kills_while_writing,
+            **asdict(self._toll),
             "too_many_requests": too_many,
             "trim_revision": revision,
+            "seconds": seconds,
         }
+
+    def _check_contents(self, stored: dict[str, dict[str, Any]]) -> None:
+        expected = {n: v for writer in self._writers for n, v in writer.expected.items()}
+        wrong = [
+            name
+            for name, value in expected.items()
+            if value != (stored[name]["spec"]["value"] if name in stored else None)
+        ]
+        demand(not wrong, f"{len(wrong)} objects are not as they were left, such as {wrong[:5]}")
+        strange = stored.keys() - expected.keys()
+        demand(not strange, f"{len(strange)} objects came from nowhere: {sorted(strange)[:5]}")
 
     def _too_many(self) -> int:
         busy = http.HTTPStatus.TOO_MANY_REQUESTS
-        return sum(request.code == busy for request in self._plane.audit.requests())
+        return sum(r.code == busy and is_ours(r) for r in self._plane.audit.requests())
 
     def _revision_of_the_only_trim(self) -> int:
         """
@@ -247,8 +265,11 @@ class _Chaos:
             if later is not None and later[1] == ["v1"] and stored != ["v1"]:
                 trims.append(later[0])
             later = revision, stored
-        _demand(len(trims) == 1, f"storedVersions was trimmed {len(trims)} times: {trims}")
+        demand(len(trims) == 1, f"storedVersions was trimmed {len(trims)} times: {trims}")
         return trims[0]
+
+    def _tell(self, text: str) -> None:
+        say(f"{time.monotonic() - self._begun:4.0f} s  {text}")
 
 
 def _grant(plane: ControlPlane, crd: Crd) -> None:
@@ -261,33 +282,6 @@ def _grant(plane: ControlPlane, crd: Crd) -> None:
     role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "storms"}
     binding = {"kind": "ClusterRoleBinding", "subjects": [account], "roleRef": role}
     plane.api.post(f"{api}/clusterrolebindings", head | binding)
-
-
-def _say(text: str) -> None:
-    sys.stdout.write(f"{text}\n")
-    sys.stdout.flush()
-
-
-def _post(plane: ControlPlane, path: str, kind: str, spec: Mapping[str, object]) -> None:
-    api_version = "admissionregistration.k8s.io/v1"
-    body = {"apiVersion": api_version, "kind": kind, "metadata": {"name": POLICY}, "spec": spec}
-    plane.api.post(path, body)
-
-
-def _demand(holds: object, otherwise: str) -> None:
-    if not holds:
-        raise ChaosError(otherwise)
-
-
-def _insist(call: Callable[[], T]) -> T:
-    """
-    Make a call again as long as the server is busy or away.
-    """
-    while True:
-        try:
-            return call()
-        except (ApiError, OSError, http.client.HTTPException):
-            time.sleep(1)
 
 
 @contextmanager
