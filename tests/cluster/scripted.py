@@ -135,6 +135,7 @@ class Shelf:
         self.refusals: deque[tuple[str, Reply]] = deque()
         self.lost_answers: set[str] = set()
         self._versions = itertools.count(1)
+        self._uids = itertools.count(1)
 
     async def answer(self, request: web.Request) -> web.StreamResponse:
         if self.refusals and self.refusals[0][0] == request.method:
@@ -155,6 +156,7 @@ class Shelf:
             path = f"{path}/{body['metadata']['name']}"
             if path in self.objects:
                 return web.json_response(status_of(409, "AlreadyExists"), status=409)
+            body["metadata"]["uid"] = f"uid-{next(self._uids)}"
             return self._store(path, body)
         if path not in self.objects:
             return web.json_response(status_of(404, "NotFound"), status=404)
@@ -162,12 +164,18 @@ class Shelf:
         if request.method == "GET":
             return web.json_response(held)
         if request.method == "DELETE":
-            return web.json_response(self.objects.pop(path))
+            return self._delete(path, body)
         if body["metadata"].get("resourceVersion") != held["metadata"]["resourceVersion"]:
             return web.json_response(status_of(409, "Conflict"), status=409)
         if request.method == "PATCH":
             body = held | {"spec": held["spec"] | body["spec"]}
         return self._store(path, body)
+
+    def _delete(self, path: str, options: dict[str, Any]) -> web.Response:
+        uid = self.objects[path]["metadata"]["uid"]
+        if options.get("preconditions", {}).get("uid", uid) != uid:
+            return web.json_response(status_of(409, "Conflict"), status=409)
+        return web.json_response(self.objects.pop(path))
 
     def _is_collection(self, path: str) -> bool:
         return path.rsplit("/", 1)[-1] in {"secrets", "configmaps", "leases"}

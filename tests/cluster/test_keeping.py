@@ -171,6 +171,76 @@ async def test_a_hand_over_leaves_the_pages_in_order() -> None:
         assert await kept(operator) == ["d", "c", "b", "a"]
 
 
+async def test_a_hand_over_in_the_middle_of_a_run_is_noticed() -> None:
+    async with connected(Shelf()) as cluster:
+        operator, by_hand = cluster.archive("ns"), cluster.archive("ns")
+        await stored(operator, "a")
+        await stored(by_hand, "a", value="other")
+        await stored(by_hand, "b")
+        # What it archived first is not the newest of the object any more.
+        await stored(operator, "a")
+        await stored(operator, "b")
+
+        found = [one.patch[0]["value"] async for one in operator.entries(definition())]
+        assert found == ["kept", "kept", "other", "kept"]
+        assert [page.sequence for page in await operator.pages()] == [1, 2, 3, 4]
+        assert await kept(operator) == ["a", "b", "a", "a"]
+
+
+async def test_another_page_of_the_same_name_is_not_relied_upon() -> None:
+    async with connected(Shelf()) as cluster:
+        operator, by_hand = cluster.archive("ns"), cluster.archive("ns")
+        name = await stored(operator, "a")
+        (page,) = await operator.pages()
+        await operator.remove_page(page)
+        assert await stored(by_hand, "b") == name
+
+        await stored(operator, "a")
+
+        assert await kept(operator) == ["a", "b"]
+
+
+async def test_another_page_of_the_same_name_is_not_removed() -> None:
+    async with connected(Shelf()) as cluster:
+        archive = cluster.archive("ns")
+        await stored(archive, "a")
+        (shown,) = await archive.pages()
+        await archive.remove_page(shown)
+        assert await stored(cluster.archive("ns"), "b") == shown.name
+
+        await archive.remove_page(shown)
+
+        assert await kept(archive) == ["b"]
+
+
+async def test_a_name_that_somebody_took_is_left_to_them() -> None:
+    shelf = Shelf()
+    async with connected(shelf) as cluster:
+        await stored(cluster.archive("ns"), "a")
+        (held,) = shelf.objects.values()
+        held["metadata"]["labels"] = {}
+        held["data"] = {}
+
+        archive = cluster.archive("ns")
+        await stored(archive, "b")
+
+        assert [page.sequence for page in await archive.pages()] == [2]
+
+
+async def test_a_page_that_was_left_in_the_middle_is_no_obstacle_to_another() -> None:
+    shelf = Shelf()
+    async with connected(shelf) as cluster:
+        archive = SecretArchive(cluster.client, "ns", max_part_bytes=500)
+        await archive.store(definition(), [entry("a", NOISE)])
+        shelf.lost_answers.add("POST")
+        with pytest.raises(TransientError):
+            await archive.store(definition(), [entry("b", NOISE)])
+        await stored(archive, "c")
+        await archive.store(definition(), [entry("b", NOISE)])
+
+        assert sorted(await kept(archive)) == ["a", "b", "c"]
+
+
 async def test_a_page_that_a_killed_process_began_is_completed() -> None:
     shelf = Shelf()
     async with connected(shelf) as cluster:

@@ -12,7 +12,7 @@ import base64
 import hashlib
 import logging
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import msgspec
 
@@ -27,9 +27,9 @@ from espalier.cluster.kept import (
     text_of,
 )
 from espalier.cluster.packing import pack_entries, unpack_entries
-from espalier.cluster.parts import MAX_PART_BYTES, Part, Partial, PartialList
-from espalier.cluster.places import FIELD_MANAGER, MANAGED_BY, hash_of, name_of, segment
-from espalier.cluster.requests import PARTIAL_LIST_TYPE, PARTIAL_TYPE, Call, Client
+from espalier.cluster.parts import LABELS, MAX_PART_BYTES, Part, Partial, Parts
+from espalier.cluster.places import FIELD_MANAGER, hash_of, name_of
+from espalier.cluster.requests import Client
 from espalier.crd import Definition
 from espalier.engine.archives import DAMAGES, ArchivePage
 from espalier.engine.ports import ArchiveEntry, UnreadablePage
@@ -37,10 +37,10 @@ from espalier.errors import (
     ArchiveFullError,
     ClusterError,
     ConflictError,
-    ExpiredTokenError,
     NotFoundError,
     TransientError,
 )
+from espalier.paths import JSON
 
 logger = logging.getLogger(__name__)
 
@@ -49,9 +49,6 @@ MAX_TOTAL_BYTES = 64 * 1024 * 1024
 
 SECRET_TYPE = "espalier.dev/archive"  # noqa: S105 - a type, and no secret
 DATA_KEY = "entries.jsonl.gz"
-
-_COMPONENT = {"app.kubernetes.io/component": "archive"}
-_PAGE_SIZE = 500
 
 
 class _Secret(msgspec.Struct):
@@ -62,10 +59,21 @@ class _Whole(Partial):
     data: dict[str, str] | None = None
 
 
-_partial = msgspec.json.Decoder(Partial)
-_partial_list = msgspec.json.Decoder(PartialList)
 _secret = msgspec.json.Decoder(_Secret)
 _whole = msgspec.json.Decoder(_Whole)
+
+
+@dataclass(frozen=True, slots=True)
+class _Page:
+    """
+    Where entries are.
+
+    Attributes:
+        names: Of the Secrets; another page may get them when this one was taken away.
+    """
+
+    names: tuple[str, ...]
+    digest: str
 
 
 class SecretArchive:
@@ -86,6 +94,7 @@ class SecretArchive:
         max_part_bytes: int = MAX_PART_BYTES,
     ) -> None:
         self._client = client
+        self._parts = Parts(client, namespace)
         self._namespace = namespace
         self._max_total_bytes = max_total_bytes
         self._max_part_bytes = max_part_bytes
@@ -93,8 +102,7 @@ class SecretArchive:
         # By the hash of a definition's name; without one its pages have to be listed first.
         self._sequences: dict[str, int] = {}
         self._begun: dict[str, tuple[str, int]] = {}
-        # With the names of the Secrets of the page.
-        self._kept: Kept[tuple[str, ...]] = Kept()
+        self._kept: Kept[_Page] = Kept()
         self._storing = asyncio.Lock()
 
     @property
@@ -163,7 +171,7 @@ class SecretArchive:
         """
         List the pages of one definition, or all, oldest first.
         """
-        listed = await self._listed({} if crd is None else {parts.HASH: hash_of(crd)})
+        listed = await self._parts.listed({} if crd is None else {parts.HASH: hash_of(crd)})
         return tuple(parts.page_of(self._namespace, page) for page in parts.by_page(listed))
 
     async def read_page(self, page: ArchivePage) -> list[ArchiveEntry]:
@@ -174,11 +182,11 @@ class SecretArchive:
             NotFoundError: It is gone.
             RejectedError: It is damaged, or a part is missing.
         """
-        call = self._get_call(page.name.partition("/")[2])
+        call = self._parts.get_call(page.name.partition("/")[2])
         held: list[Part] = []
         pieces: list[bytes] = []
         for name in page.places:
-            secret = await self._client.fetch(self._get_call(name), _whole)
+            secret = await self._client.fetch(self._parts.get_call(name), _whole)
             held += parts.parts_of([secret])
             try:
                 data = (secret.data or {}).get(DATA_KEY, "")
@@ -200,25 +208,29 @@ class SecretArchive:
         Take a page away for good; one that is gone already is no error.
         """
         # The first part goes last: it names the page as long as something of it is left.
-        for name in reversed(page.places):
-            call = self._call("delete", "DELETE", name)
+        for name, uid in reversed([*zip(page.places, page.uids, strict=True)]):
+            body: dict[str, JSON] = {"apiVersion": "v1", "kind": "DeleteOptions"}
+            if uid:
+                body["preconditions"] = {"uid": uid}
+            call = self._parts.call_of_one("delete", "DELETE", name)
             try:
-                await self._client.send(replace(call, path=f"{call.path}/{segment(name)}"))
-            except NotFoundError:
+                await self._client.send(replace(call, body=body))
+            except (NotFoundError, ConflictError):
+                # Gone, or another Secret has the name by now.
                 continue
 
     async def _store(self, definition: Definition, entries: Sequence[ArchiveEntry]) -> str:
-        await self._look_at(hash_of(definition.name))
+        await self._look_at(definition)
         new: dict[Fingerprint, ArchiveEntry] = {}
-        found: dict[tuple[str, ...], bool] = {}
+        found: dict[_Page, bool] = {}
         fingerprints = await asyncio.to_thread(fingerprints_of, entries)
         for fingerprint, entry in zip(fingerprints, entries, strict=True):
-            names = self._kept.page_with(fingerprint)
-            if names is not None and names not in found:
-                found[names] = await self._is_reliable(names)
-            if names is None or not found[names]:
+            page = self._kept.page_with(fingerprint)
+            if page is not None and page not in found:
+                found[page] = await self._is_reliable(page)
+            if page is None or not found[page]:
                 new[fingerprint] = entry
-        stored = [names[0] for names, is_reliable in found.items() if is_reliable]
+        stored = [page.names[0] for page, is_reliable in found.items() if is_reliable]
         pending = [*new.items()]
         for start in range(0, len(pending), MAX_ENTRIES):
             some = dict(pending[start : start + MAX_ENTRIES])
@@ -226,21 +238,26 @@ class SecretArchive:
             total_bytes = await self._make_room(len(packed))
             # Whatever fails now leaves parts behind that have to be counted anew.
             self._total_bytes = None
-            names = await self._store_page(definition, packed, [*some])
+            page = await self._store_page(definition, packed, [*some])
             self._total_bytes = total_bytes + len(packed)
-            self._kept.add(some, names)
-            stored.insert(start // MAX_ENTRIES, names[0])
+            self._kept.add(some, page)
+            stored.insert(start // MAX_ENTRIES, page.names[0])
         return next(iter(stored), "")
 
-    async def _look_at(self, crd_hash: str) -> None:
+    async def _look_at(self, definition: Definition) -> None:
         """
         See which pages a definition has, unless that is known.
+
+        Whoever else has the lease in between stores the next page: it is looked for.
         """
-        if crd_hash in self._sequences:
+        crd_hash = hash_of(definition.name)
+        known = self._sequences.get(crd_hash)
+        if known is not None and not await self._is_taken(definition, known + 1):
             return
         sequence = 0
-        told: list[tuple[list[Fingerprint], tuple[str, ...]]] = []
-        for page in parts.by_page(await self._listed({parts.HASH: crd_hash})):
+        told: list[tuple[list[Fingerprint], _Page]] = []
+        self._begun.pop(crd_hash, None)
+        for page in parts.by_page(await self._parts.listed({parts.HASH: crd_hash})):
             first = page[0]
             sequence = max(sequence, first.sequence)
             if not parts.is_whole(page):
@@ -251,31 +268,33 @@ class SecretArchive:
             if len(fingerprints) < first.objects:
                 # It may have newer entries of any object.
                 told.clear()
-            told.append((fingerprints, tuple(part.name for part in page)))
-        for fingerprints, names in told:
-            self._kept.add(fingerprints, names)
+            told.append((fingerprints, _Page(tuple(part.name for part in page), first.digest)))
+        for fingerprints, where in told:
+            self._kept.add(fingerprints, where)
+        while await self._is_taken(definition, sequence + 1):
+            sequence += 1
         self._sequences[crd_hash] = sequence
 
-    async def _is_reliable(self, names: Sequence[str]) -> bool:
+    async def _is_taken(self, definition: Definition, sequence: int) -> bool:
+        return await self._parts.at(_name_of(definition, sequence, 1)) is not None
+
+    async def _is_reliable(self, page: _Page) -> bool:
         """
         See whether a page is still there, and will be for a while.
         """
-        created = ""
-        for name in names:
-            call = replace(self._get_call(name), accept=PARTIAL_TYPE)
-            try:
-                (part,) = parts.parts_of([await self._client.fetch(call, _partial)])
-            except NotFoundError:
+        now = self._client.clock.utc_timestamp()
+        for name in page.names:
+            part = await self._parts.at(name)
+            if part is None or part.digest != page.digest or not is_recent(part.created, now):
                 return False
-            created = part.created
-        return is_recent(created, self._client.clock.utc_timestamp())
+        return True
 
     async def _make_room(self, size_bytes: int) -> int:
         counted = self._total_bytes
         if counted is not None and counted + size_bytes <= self._max_total_bytes:
             return counted
         # Not counted yet, or somebody may have taken archives away since.
-        self._total_bytes = sum(part.size_bytes for part in await self._listed({}))
+        self._total_bytes = sum(part.size_bytes for part in await self._parts.listed({}))
         if self._total_bytes + size_bytes > self._max_total_bytes:
             raise ArchiveFullError(
                 f"the archives in namespace {self._namespace} hold {self._total_bytes} bytes, of "
@@ -286,17 +305,16 @@ class SecretArchive:
 
     async def _store_page(
         self, definition: Definition, packed: bytes, fingerprints: Sequence[Fingerprint]
-    ) -> tuple[str, ...]:
+    ) -> _Page:
         crd_hash = hash_of(definition.name)
         digest = hashlib.sha256(packed).hexdigest()
-        begun, sequence = self._begun.get(crd_hash, ("", 0))
+        # Should this fail, the next try lists what there is of the page, and completes it.
+        last = self._sequences.pop(crd_hash)
+        begun, sequence = self._begun.pop(crd_hash, ("", 0))
         if begun != digest:
-            sequence = self._sequences[crd_hash] + 1
-        # Should this fail, the next try of the same page finds its parts by their names.
-        self._begun[crd_hash] = digest, sequence
-        stem = f"{name_of('archive', definition.name)}-{sequence:08d}-{digest[:8]}"
+            sequence = last + 1
         starts = range(0, len(packed), self._max_part_bytes)
-        names = tuple(f"{stem}-{number}" for number in range(1, len(starts) + 1))
+        names = tuple(_name_of(definition, sequence, part + 1) for part in range(len(starts)))
         for number, start in enumerate(starts, 1):
             piece = packed[start : start + self._max_part_bytes]
             annotations = {
@@ -313,16 +331,15 @@ class SecretArchive:
             if number == 1:
                 annotations[parts.ENTRIES] = text_of(fingerprints)
             await self._create(names[number - 1], crd_hash, annotations, piece)
-        del self._begun[crd_hash]
-        self._sequences[crd_hash] = max(sequence, self._sequences[crd_hash])
-        return names
+        self._sequences[crd_hash] = max(sequence, last)
+        return _Page(names, digest)
 
     async def _create(
         self, name: str, crd_hash: str, annotations: Mapping[str, str], piece: bytes
     ) -> None:
         data = base64.b64encode(piece).decode()
         call = replace(
-            self._call("create", "POST", name),
+            self._parts.call("create", "POST", name),
             query={"fieldManager": FIELD_MANAGER},
             body={
                 "apiVersion": "v1",
@@ -330,7 +347,7 @@ class SecretArchive:
                 "metadata": {
                     "name": name,
                     "namespace": self._namespace,
-                    "labels": {**MANAGED_BY, **_COMPONENT, parts.HASH: crd_hash},
+                    "labels": {**LABELS, parts.HASH: crd_hash},
                     "annotations": {**annotations},
                 },
                 "type": SECRET_TYPE,
@@ -342,41 +359,10 @@ class SecretArchive:
             stored = await self._client.fetch(call, _secret)
         except ConflictError:
             # The answer to an earlier try of ours may have been lost on the way.
-            stored = await self._client.fetch(self._get_call(name), _secret)
+            stored = await self._client.fetch(self._parts.get_call(name), _secret)
         if (stored.data or {}).get(DATA_KEY) != data:
             raise answers.malformed(call.attempt, "the Secret holds something else than was sent")
 
-    async def _listed(self, labels: Mapping[str, str]) -> list[Part]:
-        wanted = {**MANAGED_BY, **_COMPONENT, **labels}
-        selector = ",".join(f"{key}={value}" for key, value in wanted.items())
-        call = replace(self._call("list", "GET", ""), accept=PARTIAL_LIST_TYPE, is_read=True)
-        found: list[Part] = []
-        token = ""
-        while True:
-            query = {"labelSelector": selector, "limit": str(_PAGE_SIZE)}
-            if token:
-                query["continue"] = token
-            try:
-                page = await self._client.fetch(replace(call, query=query), _partial_list)
-            except ExpiredTokenError:
-                if not token:
-                    raise
-                # All of them must be counted in one piece.
-                found, token = [], ""
-                continue
-            found += parts.parts_of(page.items or ())
-            token = page.metadata.continue_token
-            if not token:
-                return found
 
-    def _get_call(self, name: str) -> Call:
-        call = self._call("get", "GET", name)
-        return replace(call, path=f"{call.path}/{segment(name)}", is_read=True)
-
-    def _call(self, verb: str, method: str, name: str) -> Call:
-        return Call(
-            verb=verb,
-            resource=f"secrets {self._namespace}/{name}".removesuffix("/"),
-            method=method,
-            path=f"/api/v1/namespaces/{segment(self._namespace)}/secrets",
-        )
+def _name_of(definition: Definition, sequence: int, part: int) -> str:
+    return f"{name_of('archive', definition.name)}-{sequence:08d}-{part}"

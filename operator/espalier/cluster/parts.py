@@ -4,16 +4,20 @@ The Secrets that the pages of an archive are in, as their labels and annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import msgspec
 
+from espalier.cluster.places import MANAGED_BY, segment
+from espalier.cluster.requests import PARTIAL_LIST_TYPE, PARTIAL_TYPE, Call, Client
 from espalier.engine.archives import ArchivePage
+from espalier.errors import ExpiredTokenError, NotFoundError
 
 MAX_PART_BYTES = 700 * 1024
 """A Secret takes 1 MiB of data; base64 and the rest of it must fit into one request as well."""
 
+LABELS = {**MANAGED_BY, "app.kubernetes.io/component": "archive"}
 HASH = "espalier.dev/crd-hash"
 SEQUENCE, PART, PARTS = "espalier.dev/sequence", "espalier.dev/part", "espalier.dev/parts"
 DIGEST, BYTES = "espalier.dev/sha256", "espalier.dev/bytes"
@@ -21,12 +25,15 @@ CRD, CREATED, OBJECTS = "espalier.dev/crd", "espalier.dev/created", "espalier.de
 ENTRIES = "espalier.dev/entries"
 """The fingerprints of the entries, so that a list tells what is archived already."""
 
+_PAGE_SIZE = 500
+
 # Longer ones are none of ours.
 _NUMBER = re.compile(r"[0-9]{1,9}")
 
 
 class _Metadata(msgspec.Struct):
     name: str
+    uid: str = ""
     labels: dict[str, str] | None = None
     annotations: dict[str, str] | None = None
 
@@ -43,7 +50,7 @@ class _ListMetadata(msgspec.Struct):
     continue_token: str = msgspec.field(default="", name="continue")
 
 
-class PartialList(msgspec.Struct):
+class _PartialList(msgspec.Struct):
     """
     A page of a list of them.
     """
@@ -62,6 +69,7 @@ class Part:
     """
 
     name: str
+    uid: str
     crd_hash: str
     sequence: int
     part: int
@@ -74,6 +82,81 @@ class Part:
     entries: str = ""
 
 
+_partial = msgspec.json.Decoder(Partial)
+_partial_list = msgspec.json.Decoder(_PartialList)
+
+
+class Parts:
+    """
+    The Secrets of a namespace that archives are in; of each only what it says of itself is read.
+    """
+
+    def __init__(self, client: Client, namespace: str) -> None:
+        self._client = client
+        self._namespace = namespace
+
+    async def listed(self, labels: Mapping[str, str]) -> list[Part]:
+        """
+        List those that have some labels, in one piece.
+        """
+        wanted = {**LABELS, **labels}
+        selector = ",".join(f"{key}={value}" for key, value in wanted.items())
+        call = replace(self.call("list", "GET", ""), accept=PARTIAL_LIST_TYPE, is_read=True)
+        found: list[Part] = []
+        token = ""
+        while True:
+            query = {"labelSelector": selector, "limit": str(_PAGE_SIZE)}
+            if token:
+                query["continue"] = token
+            try:
+                page = await self._client.fetch(replace(call, query=query), _partial_list)
+            except ExpiredTokenError:
+                if not token:
+                    raise
+                # All of them must be counted in one piece.
+                found, token = [], ""
+                continue
+            found += parts_of(page.items or ())
+            token = page.metadata.continue_token
+            if not token:
+                return found
+
+    async def at(self, name: str) -> Part | None:
+        """
+        Read what the Secret of that name says of itself; None if there is none.
+        """
+        call = replace(self.get_call(name), accept=PARTIAL_TYPE)
+        try:
+            (part,) = parts_of([await self._client.fetch(call, _partial)])
+        except NotFoundError:
+            return None
+        return part
+
+    def get_call(self, name: str) -> Call:
+        """
+        Make the call that reads one.
+        """
+        return replace(self.call_of_one("get", "GET", name), is_read=True)
+
+    def call_of_one(self, verb: str, method: str, name: str) -> Call:
+        """
+        Make a call to one.
+        """
+        call = self.call(verb, method, name)
+        return replace(call, path=f"{call.path}/{segment(name)}")
+
+    def call(self, verb: str, method: str, name: str) -> Call:
+        """
+        Make a call to all of them, or that creates one.
+        """
+        return Call(
+            verb=verb,
+            resource=f"secrets {self._namespace}/{name}".removesuffix("/"),
+            method=method,
+            path=f"/api/v1/namespaces/{segment(self._namespace)}/secrets",
+        )
+
+
 def parts_of(items: Iterable[Partial]) -> Iterable[Part]:
     """
     Read what some Secrets say of themselves; nothing that they say is believed blindly.
@@ -82,6 +165,7 @@ def parts_of(items: Iterable[Partial]) -> Iterable[Part]:
         said = item.metadata.annotations or {}
         yield Part(
             name=item.metadata.name,
+            uid=item.metadata.uid,
             crd_hash=(item.metadata.labels or {}).get(HASH, ""),
             sequence=_number(said.get(SEQUENCE), 0),
             part=_number(said.get(PART), 0),
@@ -127,6 +211,7 @@ def page_of(namespace: str, page: Sequence[Part]) -> ArchivePage:
         created=first.created,
         is_whole=is_whole(page),
         places=tuple(part.name for part in page),
+        uids=tuple(part.uid for part in page),
     )
 
 

@@ -28,6 +28,7 @@ class ArchivePage:
         created: RFC 3339; empty if that is not known.
         is_whole: Whether all of it is there; one that is not cannot be restored from.
         places: The names of what it is stored in, in order.
+        uids: Of these, where they have some: names may be given anew.
     """
 
     name: str
@@ -38,6 +39,7 @@ class ArchivePage:
     created: str
     is_whole: bool = True
     places: tuple[str, ...] = ()
+    uids: tuple[str, ...] = ()
 
 
 class ArchivePages(Protocol):
