@@ -87,7 +87,8 @@ def main() -> None:
     """
     given = _arguments()
     print("Objects per second, clients and servers on the same cores. The engine's settle time is")
-    print("0 and its byte budget is off. Client CPU and bytes are those of an object's rewrite.")
+    print("0 and its byte budget is off; all else is as by default. Client CPU and bytes are those")
+    print("of an object's rewrite; flat: the rate of the pass's second half over its first.")
     figures: Figures = {}
     with _control_plane() as plane:
         loop = _build_loop(plane.folder)
@@ -117,6 +118,12 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument(
         "--in-tree", action="store_true", help="a StorageVersionMigration of each size, too"
     )
+    parser.add_argument(
+        "--workers", type=int, help="of the bare loop; without it, six ways are tried first"
+    )
+    parser.add_argument(
+        "--no-traffic", action="store_true", help="leave out the run that counts bytes"
+    )
     return parser.parse_args()
 
 
@@ -126,17 +133,21 @@ def _measure(
     crd = Crd(plane, f"loads{size_bytes}", GROUP)
     _fill(crd, given.objects, size_bytes)
     bench = _Bench(plane=plane, crd=crd, loop=loop, objects=given.objects)
-    bench.find_best()
+    if given.workers:
+        bench.workers = given.workers
+    else:
+        bench.find_best()
     rounds = list(_rounds(bench, given.rounds, size_bytes))
     figures = _figures(given.objects, rounds)
     _print_row("median", figures)
-    figures |= bench.traffic()
-    print(
-        f"bytes an object: sent {figures['sent_bytes_per_object']:.0f},"
-        f" received {figures['received_bytes_per_object']:.0f}; bare"
-        f" {figures['bare_sent_bytes_per_object']:.0f},"
-        f" {figures['bare_received_bytes_per_object']:.0f}"
-    )
+    if not given.no_traffic:
+        figures |= bench.traffic()
+        print(
+            f"bytes an object: sent {figures['sent_bytes_per_object']:.0f},"
+            f" received {figures['received_bytes_per_object']:.0f}; bare"
+            f" {figures['bare_sent_bytes_per_object']:.0f},"
+            f" {figures['bare_received_bytes_per_object']:.0f}"
+        )
     if given.in_tree:
         seconds = bench.in_tree_seconds()
         figures["in_tree_seconds"] = seconds
@@ -151,12 +162,12 @@ def _measure(
 
 def _rounds(bench: "_Bench", rounds: int, size_bytes: int) -> Iterator[Round]:
     print(
-        f"\n{bench.objects} objects of {size_bytes} bytes; the bare loop is at its best with"
+        f"\n{bench.objects} objects of {size_bytes} bytes; the bare loop sends"
         f" {bench.workers} patches at a time over {'one connection' if bench.http2 else 'as many'}"
     )
     print(
         f"{'round':>7} {'bare':>7} {'rewrite':>8} {'ratio':>6} {'verify':>7} {'whole':>8}"
-        f" {'bare CPU':>9} {'CPU':>8} {'peak RSS':>9}"
+        f" {'bare CPU':>9} {'CPU':>8} {'peak RSS':>9} {'flat':>5}"
     )
     for number in range(1, rounds + 1):
         found = bench.round(engine_first=number % 2 == 0)
@@ -170,7 +181,7 @@ def _print_row(title: str, figures: Figures) -> None:
         f" {figures['objects_per_second']:>8.0f} {figures['rewrite_over_bare_loop']:>6.2f}"
         f" {figures['verified_per_second']:>7.0f} {figures['whole_seconds']:>6.1f} s"
         f" {figures['bare_cpu_us_per_object']:>6.0f} us {figures['cpu_us_per_object']:>5.0f} us"
-        f" {figures['peak_rss_mib']:>5.0f} MiB",
+        f" {figures['peak_rss_mib']:>5.0f} MiB {figures['second_half_over_first']:>5.2f}",
         flush=True,
     )
 
@@ -187,6 +198,7 @@ def _figures(objects: int, rounds: Sequence[Round]) -> Figures:
         "cpu_us_per_object": median(lambda one: one.engine.rewrite_cpu_seconds / objects * 1e6),
         "whole_cpu_us_per_object": median(lambda one: one.engine.total_cpu_seconds / objects * 1e6),
         "peak_rss_mib": max(one.engine.peak_rss_mib for one in rounds),
+        "second_half_over_first": median(lambda one: one.engine.second_half_over_first),
         "bare_objects_per_second": median(lambda one: objects / one.bare.seconds),
         "bare_cpu_us_per_object": median(lambda one: one.bare.cpu_seconds / objects * 1e6),
         "bare_sent_bytes_per_object": median(lambda one: one.bare.sent_bytes / objects),

@@ -18,6 +18,7 @@ from benchmarks.migrate_memory import peak_mib
 from espalier import cluster, engine
 from espalier.crd import Condition, Definition
 from espalier.engine import Ports, RunSettings
+from espalier.engine.progressing import PassProgress
 
 CHECKPOINTS = "bench"
 """The namespace of the checkpoint and the lease."""
@@ -43,6 +44,8 @@ class EngineRun:
         sent_bytes: By the client in the pass that rewrites; 0 if nobody counted.
         received_bytes: Likewise.
         peak_rss_mib: Of the process, from its start.
+        second_half_over_first: The rate of the second half of the rewriting pass over that of the
+            first; 1.0 where there are too few pages to tell.
     """
 
     rewrite_seconds: float
@@ -53,6 +56,7 @@ class EngineRun:
     sent_bytes: int
     received_bytes: int
     peak_rss_mib: float
+    second_half_over_first: float
 
 
 class _Moment(NamedTuple):
@@ -69,12 +73,31 @@ class _Stopwatch:
 
     count: Callable[[], Traffic]
     begun: dict[str, _Moment] = field(default_factory=dict)
+    pages: list[tuple[int, float]] = field(default_factory=list)
 
-    async def report(self, definition: Definition, conditions: Sequence[Condition]) -> None:
+    async def report(
+        self,
+        definition: Definition,
+        conditions: Sequence[Condition],
+        progress: PassProgress | None = None,
+    ) -> None:
         del definition
-        current = conditions[0]
-        phase = "done" if current.status == "True" else current.message.split(maxsplit=1)[0]
-        self.note(phase.rstrip(":"))
+        if progress is not None:
+            self.note(progress.phase)
+            if progress.phase == "rewriting":
+                self.pages.append((progress.done, time.perf_counter()))
+        elif conditions[0].status == "True":
+            self.note("done")
+
+    def halves(self) -> float:
+        """
+        Tell the rate of the second half of the rewriting pass over that of the first.
+        """
+        (first, begun), (last, ended) = self.pages[0], self.pages[-1]
+        middle, halfway = next(page for page in self.pages if page[0] * 2 >= last)
+        if not first < middle < last:
+            return 1.0
+        return (last - middle) / (ended - halfway) * (halfway - begun) / (middle - first)
 
     def note(self, phase: str) -> None:
         moment = _Moment(time.perf_counter(), time.process_time(), self.count())
@@ -122,6 +145,7 @@ async def run_engine(
         sent_bytes=verifying.traffic[0] - rewriting.traffic[0],
         received_bytes=verifying.traffic[1] - rewriting.traffic[1],
         peak_rss_mib=peak_mib(),
+        second_half_over_first=watch.halves(),
     )
 
 
