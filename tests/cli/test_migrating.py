@@ -148,7 +148,7 @@ async def test_nothing_is_begun_without_a_yes() -> None:
 async def test_nobody_works_where_somebody_else_does() -> None:
     async with site(definition(), OBJECTS) as cluster:
         changed = await cluster.change({"spec": {"versions": versions("v1")}})
-        leases = cluster.connected.leases(NAMESPACE, "somebody-else", duration_seconds=1)
+        leases = cluster.connected.leases(NAMESPACE, "somebody-else", duration_seconds=5)
         holder = Holder(leases, cluster.connected.clock, changed)
         await holder.take()
         command = cluster.run("migrate", NAME, *QUICK, "-v")

@@ -165,23 +165,53 @@ def test_what_is_proved_already_stays_proved() -> None:
     assert play(story()).is_proved
 
 
-@pytest.mark.parametrize("change", ["schema", "namespaces"])
-def test_what_failed_in_a_run_for_something_else_is_neither_tried_nor_forgotten(
-    change: str,
-) -> None:
+def test_what_failed_in_a_run_for_another_schema_is_neither_tried_nor_forgotten() -> None:
     async def story() -> None:
         cluster = failing("w003")
         await run_on(cluster)
         before = cluster.documents["crd-1"]
         stop_failing(cluster)
         assert cluster.definition is not None
-        if change == "namespaces":
-            cluster.change(annotations=IN_OTHER)
-        else:
-            v1alpha1, v1 = cluster.definition.versions
-            cluster.change(versions=(v1alpha1, replace(v1, has_status=False)))
+        v1alpha1, v1 = cluster.definition.versions
+        cluster.change(versions=(v1alpha1, replace(v1, has_status=False)))
         says(await run_on(cluster, ONLY_FAILED), "no run before this one has noted what failed")
         assert cluster.documents["crd-1"] == before
+
+    play(story())
+
+
+def test_of_what_failed_in_a_whole_run_some_namespaces_can_be_tried_again_alone() -> None:
+    async def story() -> None:
+        cluster = failing("w000", "w001", "w003")
+        move_to_other(cluster, "w000", "w001")
+        await run_on(cluster)
+        stop_failing(cluster)
+        cluster.fail("rewrite", rejected(), name="w001", times=99)
+        cluster.change(annotations=IN_OTHER)
+        assert (await run_on(cluster, ONLY_FAILED)).reason == Reason.FAILED
+        assert rewritten(cluster) == {"w000", "w001"}
+        left = {str(key) for key in progress_of(cluster).failed}
+        assert left == {"other/w001", "default/w003"}
+        stop_failing(cluster)
+        assert (await run_on(cluster, ONLY_FAILED)).reason == Reason.PARTIAL
+        says(await run_on(cluster, ONLY_FAILED), "in the last run in the namespaces other;")
+        cluster.change(annotations={})
+        stop_failing(cluster)
+        assert (await run_on(cluster, ONLY_FAILED)).reason == Reason.PARTIAL
+        assert rewritten(cluster) == {"w003"}
+
+    play(story())
+
+
+def test_a_run_that_has_nothing_to_try_again_reads_and_writes_no_object() -> None:
+    async def story() -> None:
+        cluster = failing("w003")
+        await run_on(cluster)
+        stop_failing(cluster)
+        await run_on(cluster, ONLY_FAILED)
+        cluster.calls.clear()
+        says(await run_on(cluster, ONLY_FAILED), "no object had failed in the last run")
+        assert cluster.count("list_metadata", "list_objects", "annotate", "rewrite") == 0
 
     play(story())
 

@@ -6,10 +6,12 @@ A run on nothing but these is a success only where it is known which ones they w
 
 from dataclasses import replace
 
-from espalier.engine.checkpointing import REWRITE, Progress, load_checkpoint
+from espalier.engine.checkpointing import REWRITE, Ledger, Progress, load_checkpoint, open_ledger
 from espalier.engine.conditions import Reason, counted
-from espalier.engine.planning import Plan
+from espalier.engine.planning import Plan, run_key
+from espalier.engine.policies import Policy
 from espalier.engine.ports import ObjectKey
+from espalier.engine.restricting import within_words
 from espalier.engine.settings import Ports
 from espalier.engine.tallying import MAX_FAILED, Tally
 from espalier.errors import RunStoppedError
@@ -17,28 +19,40 @@ from espalier.errors import RunStoppedError
 _WHOLE_RUN = "a whole run looks at all objects"
 
 
-async def check_last_run(planned: Plan, ports: Ports) -> None:
+async def open_last_ledger(planned: Plan, ports: Ports) -> Ledger:
     """
-    See that the last run was for the same thing; what another one noted stays as it is.
+    Open the ledger of the last run that a plan can go on from.
+
+    A run on some namespaces goes on from a run on the same ones, or else from one on all objects.
 
     Raises:
-        RunStoppedError: It was not, or there was none.
+        RunStoppedError: There was none; what others have noted stays as it is.
     """
-    found = await load_checkpoint(ports.checkpoints, ports.clock, planned.definition)
-    progress = None
+    definition, policy = planned.definition, planned.policy
+    found = await load_checkpoint(ports.checkpoints, ports.clock, definition)
+    whole_key = run_key(definition, replace(policy, namespaces=()))
     if found is not None:
-        progress = found.restricted if planned.policy.namespaces else found.whole
-    if progress is None or progress.key != planned.key:
-        raise RunStoppedError(
-            Reason.FAILED,
-            "no run before this one has noted what failed for these schemas, steps and namespaces;"
-            f" {_WHOLE_RUN}",
-        )
+        restricted = found.restricted
+        if policy.namespaces and restricted is not None and restricted.key == planned.key:
+            return await _open(planned, ports, planned.key, is_restricted=True)
+        if found.whole.key == whole_key:
+            return await _open(planned, ports, whole_key, is_restricted=False)
+    raise RunStoppedError(
+        Reason.FAILED,
+        "no run before this one has noted what failed for these schemas, steps and namespaces;"
+        f" {_WHOLE_RUN}",
+    )
 
 
-def failed_of(progress: Progress) -> tuple[ObjectKey, ...]:
+async def _open(planned: Plan, ports: Ports, key: str, *, is_restricted: bool) -> Ledger:
+    return await open_ledger(
+        ports.checkpoints, ports.clock, planned.definition, key=key, is_restricted=is_restricted
+    )
+
+
+def failed_of(progress: Progress, policy: Policy) -> tuple[ObjectKey, ...]:
     """
-    Name what failed in the last run.
+    Name what failed in the last run, and is to be worked on.
 
     Raises:
         RunStoppedError: Nothing did, or the run was stopped before it got through.
@@ -49,11 +63,15 @@ def failed_of(progress: Progress) -> tuple[ObjectKey, ...]:
             "the last run did not get through all objects, so it is not known which ones fail;"
             f" {_WHOLE_RUN}",
         )
-    if not progress.failed_total:
+    names = policy.namespaces
+    failed = tuple(key for key in progress.failed if not names or key.namespace in names)
+    if not failed and progress.failed_total == len(progress.failed):
         raise RunStoppedError(
-            Reason.FAILED, f"no object had failed in the last run; {_WHOLE_RUN}, and proves it"
+            Reason.FAILED,
+            f"no object had failed in the last run{within_words(names)}; {_WHOLE_RUN},"
+            " and proves it",
         )
-    return progress.failed
+    return failed
 
 
 def with_failures(progress: Progress, tally: Tally, *, before: Progress) -> Progress:

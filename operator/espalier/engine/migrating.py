@@ -9,7 +9,6 @@ that pass's first page, in all that matters, and under an optimistic lock.
 """
 
 import logging
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -23,7 +22,7 @@ from espalier.engine.failing import failed_of, unnamed_words, with_failures
 from espalier.engine.guarding import Sentry
 from espalier.engine.losing import History, Record, record_of_proof
 from espalier.engine.planning import Plan, ServerPruned
-from espalier.engine.ports import ObjectKey, Reporter
+from espalier.engine.ports import Reporter
 from espalier.engine.progressing import PassProgress
 from espalier.engine.proving import examine_all, prove_harmless
 from espalier.engine.restricting import restrictions_of
@@ -103,11 +102,10 @@ class Migration:
             ClusterError: The API server cannot be reached, or refuses.
         """
         self._settle_from_now(self._planned.definition)
-        failed = failed_of(self._ledger.progress) if self._settings.only_failed else ()
         await self._see_no_other_migration()
         work, history = await self._prepare()
         if self._settings.only_failed:
-            return await self._try_failed(work, failed)
+            return await self._try_failed(work)
         if self._ledger.progress.phase != VERIFY:
             await self._rewrite_all(work)
         tally, before = await self._verify(work)
@@ -219,21 +217,26 @@ class Migration:
     def _record_of(self, history: History) -> Record:
         return record_of_proof(self._planned.definition, history)
 
-    async def _try_failed(
-        self, work: Rewriting | Removing, failed: Sequence[ObjectKey]
-    ) -> Migrated:
+    async def _try_failed(self, work: Rewriting | Removing) -> Migrated:
         """
         Work on the objects that failed in the last pass alone.
         """
         progress = self._ledger.progress
-        unnamed = replace(progress, failed=(), failed_total=progress.failed_total - len(failed))
+        failed = failed_of(progress, self._planned.policy)
+        wanted = frozenset(failed)
+        left = replace(
+            progress,
+            failed=tuple(key for key in progress.failed if key not in wanted),
+            failed_total=progress.failed_total - len(failed),
+        )
         self._begin_pass("trying again what failed")
         tally = await work.try_again(failed, self)
-        await self._ledger.save(with_failures(progress, tally, before=unnamed))
+        await self._ledger.save(with_failures(progress, tally, before=left))
         if tally.failed:
             raise RunStoppedError(Reason.FAILED, _failure_words(tally))
-        if unnamed.failed_total:
-            raise RunStoppedError(Reason.FAILED, unnamed_words(unnamed.failed_total))
+        unnamed = progress.failed_total - len(progress.failed)
+        if unnamed:
+            raise RunStoppedError(Reason.FAILED, unnamed_words(unnamed))
         return Migrated(self._planned.definition, tally, is_proved=False, note=self._note())
 
     async def _rewrite_all(self, work: Rewriting | Removing) -> None:

@@ -11,7 +11,7 @@ from espalier.engine.calling import accompanied, patiently
 from espalier.engine.checkpointing import Ledger, open_ledger, remember
 from espalier.engine.cleaning import clean_histories
 from espalier.engine.conditions import Reason
-from espalier.engine.failing import check_last_run
+from espalier.engine.failing import failed_of, open_last_ledger
 from espalier.engine.guarding import Holder, Sentry
 from espalier.engine.migrating import Migration
 from espalier.engine.observing import OBSERVING, READ_ONLY, observe
@@ -232,15 +232,7 @@ async def _release(definition: Definition, ports: Ports) -> None:
 async def _run_alone(
     planned: Plan, ports: Ports, settings: RunSettings, reporter: Reporter, sentry: Sentry
 ) -> Outcome:
-    if settings.only_failed:
-        await check_last_run(planned, ports)
-    ledger = await open_ledger(
-        ports.checkpoints,
-        ports.clock,
-        planned.definition,
-        key=planned.key,
-        is_restricted=bool(planned.policy.namespaces),
-    )
+    ledger = await _open_ledger(planned, ports, settings)
     try:
         definition, words, is_proved = await _bring_into_form(
             planned, ports, settings, reporter, ledger=ledger, sentry=sentry
@@ -301,6 +293,22 @@ async def _follow_up(
     except ClusterError as error:
         _, cause = why_stopped(planned.definition, error)
         return (*words, conditions.not_checked(cause)), False
+
+
+async def _open_ledger(planned: Plan, ports: Ports, settings: RunSettings) -> Ledger:
+    if not settings.only_failed:
+        return await open_ledger(
+            ports.checkpoints,
+            ports.clock,
+            planned.definition,
+            key=planned.key,
+            is_restricted=bool(planned.policy.namespaces),
+        )
+    ledger = await open_last_ledger(planned, ports)
+    if not _is_done(planned, ledger):
+        # Before anything is read or written for a run that has nothing to do.
+        failed_of(ledger.progress, planned.policy)
+    return ledger
 
 
 async def _bring_into_form(
