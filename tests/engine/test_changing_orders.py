@@ -258,7 +258,7 @@ async def until_proved(cluster: FakeCluster) -> None:
             return
         assert outcome.again_seconds is not None
         await cluster.clock.sleep(outcome.again_seconds)
-    raise AssertionError(outcome)
+    raise AssertionError("it was never proved")
 
 
 async def setting(cluster: FakeCluster, *, after_seconds: float, by_seconds: float) -> None:
