@@ -16,8 +16,8 @@ UNREACHABLE = TransientError(
     resource=WIDGETS,
     status=500,
     reason="InternalError",
-    detail='Internal error occurred: failed calling webhook "w.example.com": failed to call webhook:'
-    ' Post "https://w.ns.svc:443/?timeout=10s": dial tcp 10.0.0.1:443: connect: refused',
+    detail='Internal error occurred: failed calling webhook "w.example.com": failed to call'
+    ' webhook: Post "https://w.ns.svc:443/?timeout=10s": dial tcp 10.0.0.1:443: connect: refused',
 )
 FULL = TransientError(
     verb="patch",
@@ -46,8 +46,8 @@ def a_cluster(objects: int = 200) -> FakeCluster:
             UNREACHABLE,
             Reason.WEBHOOK_UNAVAILABLE,
             (
-                "since an admission webhook does not answer: 500 InternalError, failed calling webhook"
-                ' "w.example.com": failed to call webhook: Post'
+                "since an admission webhook does not answer: 500 InternalError, failed calling"
+                ' webhook "w.example.com": failed to call webhook: Post'
             ),
         ),
         (

@@ -87,7 +87,7 @@ def test_failed_objects_are_named_up_to_a_bound() -> None:
 def test_a_conflict_is_tried_again_after_a_pause_from_the_second_one_on() -> None:
     async def story() -> list[float]:
         cluster = a_cluster(1)
-        times = []
+        times: list[float] = []
 
         def note(call: str, _: str) -> None:
             if call == "rewrite" and len(times) < 4:

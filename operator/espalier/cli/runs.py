@@ -7,8 +7,7 @@ from types import MappingProxyType
 
 from espalier.cli.relabelling import MODE
 from espalier.cli.results import Column, Finding, Level, Result, Subject, Table, counted
-from espalier.engine import Outcome
-from espalier.engine.tallying import Totals
+from espalier.engine import Outcome, Totals
 from espalier.paths import JSON
 
 _UNKNOWN = "-"

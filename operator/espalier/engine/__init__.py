@@ -31,6 +31,7 @@ from espalier.engine.retrying import FORBIDDEN_PAUSE_SECONDS, run_pause_seconds
 from espalier.engine.running import run
 from espalier.engine.settings import Ports, RunSettings
 from espalier.engine.surveying import Normalising, Scope, Survey, Surveyor, survey
+from espalier.engine.tallying import Totals
 from espalier.engine.tending import tend
 
 __all__ = [
@@ -57,6 +58,7 @@ __all__ = [
     "Stop",
     "Survey",
     "Surveyor",
+    "Totals",
     "export_archive",
     "old_pages",
     "plan",

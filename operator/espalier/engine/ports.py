@@ -54,9 +54,9 @@ class Objects(Protocol):
         ExpiredTokenError: 410 on a continue token or a watch.
         NotFoundError: The object, or the resource, is gone.
         ConflictError: 409 on a write.
-        ForbiddenError: 403 by RBAC or by admission.
+        ForbiddenError: 401, or a 403 that is not admission's.
         UndecodableError: The server cannot read what is stored.
-        RejectedError: Another 4xx.
+        RejectedError: Another 4xx, or admission denies it.
     """
 
     async def list_metadata(

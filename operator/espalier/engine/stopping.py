@@ -24,9 +24,9 @@ from espalier.errors import (
 )
 
 _ARCHIVE_ADVICE = (
-    "what cannot be archived is not pruned. Save old pages (espalier archive export) and remove them"
-    " (espalier archive expire), give the archive more room (--archive-max-bytes), or specify in the"
-    " schema what is to be kept"
+    "what cannot be archived is not pruned. Save old pages (espalier archive export) and remove"
+    " them (espalier archive expire), give the archive more room (--archive-max-bytes), or specify"
+    " in the schema what is to be kept"
 )
 _AGAIN = "the run is tried again"
 
