@@ -7,6 +7,7 @@ whatever no schema specifies. What is read is normalised as the API server does 
 """
 
 import asyncio
+import posixpath
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -333,6 +334,8 @@ class FakeCluster:
         return tuple({key.namespace for key in self.etcd if key.namespace})
 
     def token_at(self, place: str) -> str:
+        # The server refuses all others.
+        assert posixpath.normpath(f"/{place}") == f"/{place}"
         return place.removesuffix("\0")
 
     def place_of(self, token: str) -> str | None:

@@ -136,16 +136,26 @@ class Search:
         low, high = ord(floor) if floor else ord(_FIRST) - 1, ord(_LAST)
         # The nearest ones first, in growing steps: what is far away may be another such object.
         step = 1
-        while low + step < high and not await self.is_readable(prefix + chr(low + step) + _PAST):
+        while low + step < high and not await self._is_past(prefix, low + step):
             low, step = low + step, step * 2
         high = min(high, low + step)
         while low + 1 < high:
             middle = (low + high) // 2
-            if await self.is_readable(prefix + chr(middle) + _PAST):
+            if await self._is_past(prefix, middle):
                 high = middle
             else:
                 low = middle
         return chr(high)
+
+    async def _is_past(self, prefix: str, code: int) -> bool:
+        """
+        Tell whether all that is wrong lies before what follows a prefix and a character.
+        """
+        may_be_slash = prefix and "/" not in prefix and self.resource.namespaced
+        if chr(code) == "/" and (self.namespace or not may_be_slash):
+            # No name has it there, and servers take no such token.
+            code -= 1
+        return await self.is_readable(prefix + chr(code) + _PAST)
 
     async def _is_unreadable(self, place: str) -> bool:
         key = key_of_place(place, self.namespace)
