@@ -172,4 +172,3 @@ def test_a_record_that_cannot_be_saved_hinders_no_survey(
     assert play(run_on(cluster)).reason == Reason.OBSERVED
     assert cluster.count("save") < 10
     assert "Could not take note of a schema." in caplog.messages
-
