@@ -5,7 +5,6 @@ Run as a program it is a process of its own, so that its memory is its own, too;
 nothing that the operator does not. It prints one JSON object.
 """
 
-import asyncio
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -16,6 +15,7 @@ import orjson
 
 from benchmarks.migrate_memory import peak_mib
 from espalier import cluster, engine
+from espalier.cli.looping import run
 from espalier.crd import Condition, Definition
 from espalier.engine import Ports, RunSettings
 from espalier.engine.progressing import PassProgress
@@ -154,7 +154,7 @@ def main() -> None:
     Migrate the definition that is named, by the kubeconfig that is named.
     """
     kubeconfig, name = sys.argv[1:]
-    sys.stdout.buffer.write(orjson.dumps(asdict(asyncio.run(run_engine(kubeconfig, name)))))
+    sys.stdout.buffer.write(orjson.dumps(asdict(run(run_engine(kubeconfig, name)))))
 
 
 if __name__ == "__main__":

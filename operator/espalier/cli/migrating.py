@@ -12,6 +12,7 @@ import click
 
 from espalier import cluster, engine
 from espalier.cli.exits import Exit
+from espalier.cli.looping import run
 from espalier.cli.onscreen import OnScreen
 from espalier.cli.options import Target, reporting, targeting
 from espalier.cli.relabelling import ENFORCE, MODE, Marks, Relabelled
@@ -180,7 +181,7 @@ def migrate(
         _ask(terminal, chosen, is_answered=is_confirmed)
         with terminal.progress("migrating") as advance:
             reporter = OnScreen(advance, terminal)
-            result = asyncio.run(_migrate(target, request, chosen, reporter))
+            result = run(_migrate(target, request, chosen, reporter))
     terminal.finish(result)
 
 

@@ -12,6 +12,7 @@ from types import MappingProxyType
 import click
 
 from espalier import cluster
+from espalier.cli.looping import run
 from espalier.handlers.logs import FORMATS, configure_logging
 from espalier.handlers.running import run_operator
 from espalier.handlers.settings import PREFIX, Settings, read_settings
@@ -69,7 +70,7 @@ def operator(
     """
     settings = read_settings(os.environ, given)
     configure_logging(sys.stderr, log_format=log_format, verbose=verbose)
-    asyncio.run(_operate(settings, kubeconfig, context))
+    run(_operate(settings, kubeconfig, context))
 
 
 async def _operate(settings: Settings, kubeconfig: str | None, context: str | None) -> None:

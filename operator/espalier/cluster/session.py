@@ -23,8 +23,8 @@ _CONNECT_SECONDS = 10.0
 _SILENCE_SECONDS = 65.0
 _UNAUTHORIZED = 401
 
-MAX_CONNECTIONS = 64
-"""As many as runs have rewrites in flight; a server works on 400 requests at a time by default."""
+MAX_CONNECTIONS = 128
+"""Twice the rewrites that two runs have in flight: a lease is renewed while all of those wait."""
 
 
 class NoCredentialsError(aiohttp.ClientError):

@@ -1,0 +1,25 @@
+"""
+The event loop of the commands that write much: uvloop's, and asyncio's own where there is none.
+"""
+
+import asyncio
+import sys
+from collections.abc import Callable, Coroutine
+from typing import Any, TypeVar
+
+if sys.platform == "win32":
+    _LOOP: Callable[[], asyncio.AbstractEventLoop] = asyncio.new_event_loop
+else:
+    import uvloop
+
+    _LOOP = uvloop.new_event_loop
+
+T = TypeVar("T")
+
+
+def run(main: Coroutine[Any, Any, T]) -> T:
+    """
+    Do the same as ``asyncio.run``.
+    """
+    with asyncio.Runner(loop_factory=_LOOP) as runner:
+        return runner.run(main)
