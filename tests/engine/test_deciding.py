@@ -362,14 +362,30 @@ def test_writes_that_change_nothing_and_refused_ones_are_bounded_too() -> None:
         async def write(number: int) -> None:
             async with pacer.turn():
                 if number % 2:
-                    pacer.refused()
-                else:
                     pacer.succeeded(written=False)
 
         await work_through(range(100), write, workers=pacer.max_in_flight)
         return clock.monotonic_seconds()
 
     assert abs(play(story()) - 10) < 1
+
+
+def test_the_first_writes_keep_to_the_rate_too() -> None:
+    async def story() -> list[float]:
+        clock = FakeClock()
+        pacer = Pacer(clock, max_in_flight=4, writes_per_second=2)
+        begun = []
+
+        async def write(_: int) -> None:
+            async with pacer.turn():
+                begun.append(clock.monotonic_seconds())
+                await clock.sleep(10)
+                pacer.succeeded(written=True)
+
+        await work_through(range(4), write, workers=pacer.max_in_flight)
+        return [moment - begun[0] for moment in begun]
+
+    assert play(story()) == [0.0, 0.5, 1.0, 1.5]
 
 
 def test_never_more_turns_than_allowed() -> None:

@@ -172,8 +172,8 @@ def test_a_server_that_stores_an_older_version_behind_each_pass_is_named() -> No
     assert outcome.conditions[0].message == (
         "5 verify passes in a row found objects out of form, the last one 1 object"
         " (default/w001): something keeps writing them so, such as an API server that still stores"
-        " an older version, or a GitOps tool. storedVersions stays as it is; the run is tried"
-        " again"
+        " an older version, a GitOps tool, or clients of a version whose schema lacks a default of"
+        " the storage version. storedVersions stays as it is; the run is tried again"
     )
     assert _stored_versions(cluster.definition) == ("v1alpha1", "v1")
 

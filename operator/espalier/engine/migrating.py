@@ -377,8 +377,9 @@ def _unrest_words(tally: Tally) -> str:
     return (
         f"{MAX_VERIFY_PASSES} verify passes in a row found objects out of form, the last one"
         f" {counted(tally.rewritten, 'object')} ({named}): something keeps writing them so, such"
-        " as an API server that still stores an older version, or a GitOps tool. storedVersions"
-        " stays as it is; the run is tried again"
+        " as an API server that still stores an older version, a GitOps tool, or clients of a"
+        " version whose schema lacks a default of the storage version. storedVersions stays as it"
+        " is; the run is tried again"
     )
 
 

@@ -8,8 +8,8 @@ many at a time and no more would otherwise be overrun again within milliseconds,
 asks for a pause of a second.
 The bytes a second bound what etcd must keep: it holds every revision until it compacts, five
 minutes' worth; so only writes that changed something count. The writes a second bound what the
-server and admission have to do, so all that were sent count. Either is charged once the write is
-done; what the writes under way add is bounded by their number.
+server and admission have to do, so all that are sent count, from their beginning. Bytes are charged
+once the write is done; what the writes under way add is bounded by their number.
 """
 
 import asyncio
@@ -57,7 +57,7 @@ class Pacer:
         self._clock = clock
         self._max_in_flight = max_in_flight
         self._bytes_per_second = bytes_per_second
-        self._writes_per_second = writes_per_second
+        self._write_seconds = 1 / writes_per_second if writes_per_second is not None else 0.0
         self._limit = min(FIRST_IN_FLIGHT, max_in_flight)
         self._in_flight = 0
         self._successes = self._all_successes = 0
@@ -115,6 +115,7 @@ class Pacer:
         try:
             while (pause := self._not_before_seconds - self._clock.monotonic_seconds()) > 0:
                 await self._clock.sleep(pause)
+            self._reserve(self._write_seconds)
         except BaseException:
             self.end()
             raise
@@ -144,13 +145,11 @@ class Pacer:
         self._successes += 1
         if self._successes >= self._limit:
             self._end_round()
-        self._charge(written=written, calls=calls)
-
-    def refused(self) -> None:
-        """
-        Take note of a write that was sent, and not carried out.
-        """
-        self._charge(written=False)
+        cost_seconds = self._write_seconds
+        if written:
+            cost_seconds = max(cost_seconds, self._object_bytes / self._bytes_per_second)
+        # One write was paid for when the turn began.
+        self._reserve(calls * cost_seconds - self._write_seconds)
 
     def struggled(self, error: TransientError) -> None:
         """
@@ -208,13 +207,10 @@ class Pacer:
         self._successes, self._round_seconds = 0, 0.0
         self._limit = max(self._limit // 2, 1)
 
-    def _charge(self, *, written: bool, calls: int = 1) -> None:
-        cost_seconds = self._object_bytes / self._bytes_per_second if written else 0.0
-        if self._writes_per_second is not None:
-            cost_seconds = max(cost_seconds, 1 / self._writes_per_second)
+    def _reserve(self, seconds: float) -> None:
         # What was not used is not saved up: a burst later would break the bound.
         start = max(self._not_before_seconds, self._clock.monotonic_seconds())
-        self._not_before_seconds = start + calls * cost_seconds
+        self._not_before_seconds = start + seconds
 
     def _wake(self) -> None:
         free = self._limit - self._in_flight

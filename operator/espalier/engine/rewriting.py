@@ -210,7 +210,6 @@ async def persist(what: Attempt, clock: Clock, pacer: Pacer) -> Fate:
         except ConversionError:
             raise
         except ClusterError as error:
-            pacer.refused()
             if isinstance(error, TransientError):
                 pacer.struggled(error)
             decision = after_failure(error, attempt=attempt)
