@@ -24,7 +24,7 @@ _SILENCE_SECONDS = 65.0
 _UNAUTHORIZED = 401
 
 MAX_CONNECTIONS = 128
-"""Twice the rewrites that two runs have in flight: a lease is renewed while all of those wait."""
+"""More than two runs have rewrites in flight: a lease is renewed while all of those wait."""
 
 
 class NoCredentialsError(aiohttp.ClientError):

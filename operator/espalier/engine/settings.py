@@ -56,7 +56,7 @@ class RunSettings:
 
     settle_seconds: float = 30.0
     page_size: int = 500
-    max_in_flight: int = 32
+    max_in_flight: int = 48
     bytes_per_second: float = DEFAULT_BYTES_PER_SECOND
     writes_per_second: float | None = None
     resurvey_seconds: float = 3600.0

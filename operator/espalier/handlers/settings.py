@@ -59,7 +59,7 @@ class Settings:
     namespace: str = "espalier-system"
     settle_seconds: float = 30.0
     page_size: int = 500
-    max_in_flight: int = 32
+    max_in_flight: int = 48
     max_writes_per_second: float = 0.0
     max_runs: int = 4
     lease_seconds: int = 15
