@@ -113,12 +113,18 @@ class Pacer:
                 raise
         self._in_flight += 1
         try:
-            while (pause := self._not_before_seconds - self._clock.monotonic_seconds()) > 0:
-                await self._clock.sleep(pause)
+            await self.until_allowed()
             self._reserve(self._write_seconds)
         except BaseException:
             self.end()
             raise
+
+    async def until_allowed(self) -> None:
+        """
+        Wait until the rates allow a write, without a turn.
+        """
+        while (pause := self._not_before_seconds - self._clock.monotonic_seconds()) > 0:
+            await self._clock.sleep(pause)
 
     def end(self, *, took_seconds: float = 0.0) -> None:
         """

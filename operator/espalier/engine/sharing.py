@@ -80,8 +80,7 @@ class Turns:
             await self._clock.sleep(
                 max(self._rests_until_seconds - self._clock.monotonic_seconds(), 0.0)
             )
-            async with self.pacer.turn():
-                pass
+            await self.pacer.until_allowed()
             await self._take()
             try:
                 await accompanied(
