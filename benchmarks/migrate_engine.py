@@ -18,7 +18,7 @@ from espalier import cluster, engine
 from espalier.cli.looping import run
 from espalier.crd import Condition, Definition
 from espalier.engine import Ports, RunSettings
-from espalier.engine.progressing import PassProgress
+from espalier.engine.ports.progress import PassProgress
 
 CHECKPOINTS = "bench"
 """The namespace of the checkpoint and the lease."""

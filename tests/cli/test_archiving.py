@@ -10,7 +10,8 @@ import pytest
 
 from espalier.cli.exits import Exit
 from espalier.cli.formats import TABULAR
-from espalier.engine.ports import ArchiveEntry, ObjectKey
+from espalier.engine.ports import ObjectKey
+from espalier.engine.ports.archive import ArchiveEntry
 from tests.cli.clusters import NAME, NAMESPACE, Site, site
 from tests.cli.golden import check_golden
 from tests.cli.manifests import WIDGETS, items_in

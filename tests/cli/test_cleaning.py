@@ -6,7 +6,7 @@ import yaml
 
 from espalier.cli.exits import Exit
 from espalier.crd import Condition
-from espalier.engine.annotating import ANNOTATION
+from espalier.engine.surveys.annotations import ANNOTATION
 from tests.cli.clusters import NAME, Site, site, widget
 from tests.cli.golden import check_golden
 from tests.cli.manifests import WIDGETS, items_in

@@ -18,8 +18,8 @@ from espalier.cli.exits import Exit
 from espalier.cli.formats import ALL
 from espalier.cli.relabelling import MODE
 from espalier.cluster.places import name_of
-from espalier.engine.calling import accompanied
-from espalier.engine.guarding import Holder
+from espalier.engine.coordination.lease import Holder
+from espalier.engine.flowcontrol.calls import accompanied
 from espalier.sandbox import Fault
 from tests.cli.clusters import NAME, NAMESPACE, Site, site, widget
 from tests.cli.golden import check_golden

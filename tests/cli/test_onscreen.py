@@ -4,9 +4,9 @@ What is shown of a run while it goes on: the numbers that the engine gives, not 
 
 from espalier.cli.onscreen import OnScreen
 from espalier.cli.terminal import Terminal
-from espalier.engine import conditions
-from espalier.engine.conditions import Reason
-from espalier.engine.progressing import PassProgress
+from espalier.engine.ports.progress import PassProgress
+from espalier.engine.status import conditions
+from espalier.engine.status.conditions import Reason
 from tests.fakes.cluster import widgets
 
 

@@ -20,7 +20,8 @@ from espalier.cli.demo.story import STORY
 from espalier.cli.exits import Exit
 from espalier.cluster import Cluster, FolderArchive
 from espalier.crd import Definition
-from espalier.engine.ports import ArchiveEntry, ObjectKey, Resource
+from espalier.engine.ports import ObjectKey, Resource
+from espalier.engine.ports.archive import ArchiveEntry
 from espalier.paths import JSON
 from espalier.sandbox import Fault, Sandbox
 from tests.cli.stages import SandboxStore, sandbox_and_kubeconfig

@@ -17,7 +17,8 @@ from aiohttp.test_utils import TestServer
 from espalier.cluster import Cluster, Connection, connect_to
 from espalier.cluster.credentials import FixedSource, TokenSource
 from espalier.crd import Definition, read_definition
-from espalier.engine.ports import ArchiveEntry, ObjectKey, Resource
+from espalier.engine.ports import ObjectKey, Resource
+from espalier.engine.ports.archive import ArchiveEntry
 
 WIDGETS = Resource(
     group="example.com", version="v1", plural="widgets", kind="Widget", namespaced=True

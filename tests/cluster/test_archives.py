@@ -10,8 +10,13 @@ import pytest
 from espalier.cluster import Cluster, FolderArchive
 from espalier.cluster.archives import SecretArchive
 from espalier.cluster.packing import pack
-from espalier.engine.archives import export_archive, old_pages, remove_pages, total_bytes
-from espalier.engine.ports import UnreadablePage
+from espalier.engine.legacy.archive_pages import (
+    export_archive,
+    old_pages,
+    remove_pages,
+    total_bytes,
+)
+from espalier.engine.ports.archive import UnreadablePage
 from espalier.errors import (
     ArchiveFullError,
     ClusterError,

@@ -5,11 +5,7 @@ from typing import Any
 import pytest
 
 from espalier.cluster.packing import pack, unpack
-from espalier.errors import (
-    ConflictError,
-    RejectedError,
-    TransientError,
-)
+from espalier.errors import ConflictError, RejectedError, TransientError
 from tests.cluster.scripted import Shelf, connected, definition
 
 

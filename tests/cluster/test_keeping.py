@@ -11,9 +11,9 @@ import pytest
 from espalier.cluster import FolderArchive
 from espalier.cluster.archives import SecretArchive
 from espalier.cluster.kept import MAX_ENTRIES, Fingerprint, Kept, is_recent, read_text, text_of
-from espalier.engine.archives import export_archive
-from espalier.engine.calling import patiently
-from espalier.engine.ports import ArchiveEntry
+from espalier.engine.flowcontrol.calls import patiently
+from espalier.engine.legacy.archive_pages import export_archive
+from espalier.engine.ports.archive import ArchiveEntry
 from espalier.errors import TransientError
 from tests.cluster.scripted import ManualClock, Reply, Shelf, connected, definition, entry
 from tests.cluster.scripted import status_of as status

@@ -13,10 +13,10 @@ import pytest
 from espalier.cluster import Cluster, connect
 from espalier.cluster.clock import SystemClock
 from espalier.engine import Scope, survey
-from espalier.engine.listing import MetadataListing
-from espalier.engine.paging import pages
-from espalier.engine.planning import resource_of
-from espalier.engine.ports import Objects
+from espalier.engine.listing.lists import MetadataListing
+from espalier.engine.listing.pages import pages
+from espalier.engine.ports.objects import Objects
+from espalier.engine.ports.records import resource_of
 from espalier.errors import UndecodableError
 from tests.e2e.controlplane.running import ControlPlane
 from tests.e2e.crds import Crd, schema, version

@@ -13,10 +13,10 @@ from espalier.cluster import Cluster, connect
 from espalier.cluster.kept import MAX_ENTRIES
 from espalier.crd import Condition, Definition
 from espalier.engine import Ports, RunSettings, Stop, plan, read_policy
-from espalier.engine.archives import remove_pages
+from espalier.engine.legacy.archive_pages import remove_pages
 from espalier.engine.ports import ObjectKey, Resource, WatchEvent
-from espalier.engine.rights import check_rights
-from espalier.engine.stored import metadata_of
+from espalier.engine.ports.records import metadata_of
+from espalier.engine.runs.permissions import check_rights
 from espalier.errors import (
     ArchiveFullError,
     ClusterError,

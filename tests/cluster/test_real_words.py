@@ -10,13 +10,8 @@ import pytest
 
 from espalier.cluster import Cluster, connect
 from espalier.cluster.requests import MERGE_PATCH_TYPE, Call
-from espalier.engine.causes import cause_of
-from espalier.errors import (
-    ClusterError,
-    NamespaceGoneError,
-    RejectedError,
-    TransientError,
-)
+from espalier.engine.status.causes import cause_of
+from espalier.errors import ClusterError, NamespaceGoneError, RejectedError, TransientError
 from tests.e2e.controlplane.api import ApiError
 from tests.e2e.controlplane.running import ControlPlane
 from tests.e2e.crds import Crd, schema, version

@@ -11,7 +11,7 @@ from espalier import schema
 from espalier.cluster.answers import Attempt, error_of
 from espalier.cluster.redacting import without_values
 from espalier.crd import Version, structural_of
-from espalier.engine.causes import cause_of
+from espalier.engine.status.causes import cause_of
 from espalier.errors import (
     ClusterError,
     ConflictError,

@@ -12,8 +12,8 @@ import pytest
 from espalier.cli import main
 from espalier.cli.exits import Exit
 from espalier.engine import STORED_OBJECTS_CURRENT, STORED_OBJECTS_VALID, Reason
-from espalier.engine.conditions import AGGREGATION_LABEL
-from espalier.engine.policies import PLACES, PREFIX
+from espalier.engine.policy.labels import PLACES, PREFIX
+from espalier.engine.status.conditions import AGGREGATION_LABEL
 from espalier.handlers.settings import PREFIX as VARIABLE_PREFIX
 from espalier.handlers.settings import Settings
 from tests.docs.reading import README, ROOT, reference

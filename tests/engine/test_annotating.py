@@ -9,16 +9,17 @@ import pytest
 
 from espalier.crd import Version
 from espalier.engine import Outcome, Reason, RunSettings, run
-from espalier.engine.annotating import (
+from espalier.engine.ports import ObjectKey
+from espalier.engine.ports.records import Identity
+from espalier.engine.surveys.annotations import (
     ANNOTATION,
     MAX_ANNOTATION_BYTES,
     Note,
     note_for,
     render_violations,
 )
-from espalier.engine.ports import ObjectKey
-from espalier.engine.rewriting import Identity
-from espalier.engine.surveying import Looked, Surveyor
+from espalier.engine.surveys.report import Looked
+from espalier.engine.surveys.surveyor import Surveyor
 from espalier.errors import ClusterError, ConversionError, RejectedError
 from espalier.findings import ErrorType, FieldError
 from espalier.paths import JSON

@@ -9,7 +9,7 @@ import pytest
 
 from espalier.cluster import FolderArchive
 from espalier.engine import Outcome, Reason, RunSettings, run
-from espalier.engine.calling import MAX_ATTEMPTS
+from espalier.engine.flowcontrol.calls import MAX_ATTEMPTS
 from espalier.errors import ForbiddenError, TransientError
 from tests.engine.test_removing import CLEAN, GARBAGE, a_cluster, content
 from tests.fakes.clock import play

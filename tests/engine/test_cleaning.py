@@ -10,7 +10,7 @@ import pytest
 from espalier.crd import Definition
 from espalier.engine import Outcome, RunSettings, run
 from espalier.engine.ports import ObjectKey
-from espalier.engine.rewriting import MAX_ATTEMPTS
+from espalier.engine.rewriting.retries import MAX_ATTEMPTS
 from espalier.errors import ClusterError, ConversionError, ForbiddenError
 from espalier.paths import JSON
 from tests.fakes.clock import play

@@ -8,16 +8,15 @@ from dataclasses import replace
 
 import pytest
 
-from espalier.engine import conditions, retrying
-from espalier.engine.calling import MAX_ATTEMPTS as MAX_CALLS
-from espalier.engine.calling import accompanied, patiently
-from espalier.engine.causes import cause_of, kind_of
-from espalier.engine.checkpointing import Progress, read_progress, render_progress
-from espalier.engine.losing import Record
-from espalier.engine.pacing import TRY_AGAIN_AFTER_SECONDS, Pacer, work_through
-from espalier.engine.paging import MAX_RESTARTS, pages
+from espalier.engine.coordination.checkpoint import Progress, read_progress, render_progress
+from espalier.engine.flowcontrol import backoff as retrying
+from espalier.engine.flowcontrol.calls import MAX_ATTEMPTS as MAX_CALLS
+from espalier.engine.flowcontrol.calls import accompanied, patiently
+from espalier.engine.flowcontrol.pacer import TRY_AGAIN_AFTER_SECONDS, Pacer, work_through
+from espalier.engine.listing.pages import MAX_RESTARTS, pages
+from espalier.engine.policy.loss import Record
 from espalier.engine.ports import MetadataPage, ObjectKey
-from espalier.engine.rewriting import (
+from espalier.engine.rewriting.retries import (
     MAX_ATTEMPTS,
     Failed,
     Gone,
@@ -26,7 +25,9 @@ from espalier.engine.rewriting import (
     Why,
     after_failure,
 )
-from espalier.engine.tallying import MAX_CAUSES, OTHER_CAUSES, Tally, describe_failures
+from espalier.engine.status import conditions, text
+from espalier.engine.status.causes import cause_of, kind_of
+from espalier.engine.status.tally import MAX_CAUSES, OTHER_CAUSES, Tally, describe_failures
 from espalier.errors import (
     ClusterError,
     ExpiredTokenError,
@@ -452,8 +453,8 @@ def test_a_companion_that_fails_ends_the_work() -> None:
 
 def test_messages_are_bounded() -> None:
     (said,) = conditions.not_current(conditions.Reason.FAILED, "x" * 100_000)
-    assert len(said.message) == conditions.MAX_MESSAGE_LENGTH
-    assert conditions.enumerated(map(str, range(8))) == "0, 1, 2, 3, 4 and 3 more"
+    assert len(said.message) == text.MAX_MESSAGE_LENGTH
+    assert text.enumerated(map(str, range(8))) == "0, 1, 2, 3, 4 and 3 more"
 
 
 @pytest.mark.parametrize(

@@ -5,12 +5,7 @@ Stories of what fails after a proof: it takes nothing back of what was proved.
 import pytest
 
 from espalier.engine import Outcome, Reason, RunSettings, run
-from espalier.errors import (
-    ClusterError,
-    ConversionError,
-    ForbiddenError,
-    TransientError,
-)
+from espalier.errors import ClusterError, ConversionError, ForbiddenError, TransientError
 from tests.fakes.clock import play
 from tests.fakes.cluster import WIDGETS, FakeCluster, rejected, widgets
 

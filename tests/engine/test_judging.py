@@ -2,7 +2,7 @@
 Objects that satisfy their schema are judged by the rest of what servers look at, too.
 """
 
-from espalier.engine.judging import Judge
+from espalier.engine.surveys.object_verdict import Judge
 from espalier.paths import JSON
 from espalier.schema import NO_JUDGE, Standing
 from tests.fakes.cluster import legacy_widgets

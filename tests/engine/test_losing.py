@@ -9,7 +9,7 @@ import pytest
 from espalier import crd
 from espalier.crd import Definition, Version
 from espalier.engine import Outcome, Reason, RunSettings, run
-from espalier.engine.losing import MAX_PATHS, Historian, History, Record, judge
+from espalier.engine.policy.loss import MAX_PATHS, Historian, History, Record, judge
 from espalier.engine.ports import ObjectKey, StoredMetadata
 from espalier.paths import JSON
 from tests.fakes.clock import play

@@ -10,12 +10,8 @@ import pytest
 
 from espalier.crd import Definition
 from espalier.engine import Outcome, Ports, Reason, RunSettings, run
-from espalier.engine.ports import Reporter
-from espalier.errors import (
-    ForbiddenError,
-    LeaseLostError,
-    UndecodableError,
-)
+from espalier.engine.ports.reporter import Reporter
+from espalier.errors import ForbiddenError, LeaseLostError, UndecodableError
 from espalier.paths import JSON
 from tests.fakes.clock import play
 from tests.fakes.cluster import (

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from espalier.engine import Outcome, Reason, RunSettings, Scope, run, survey
-from espalier.engine.narrowing import key_of_storage_key
+from espalier.engine.listing.undecodable import key_of_storage_key
 from espalier.engine.ports import ObjectKey
 from espalier.paths import JSON
 from tests.fakes.clock import play

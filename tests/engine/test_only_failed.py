@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from espalier.engine import Outcome, Reason, RunSettings, run
-from espalier.engine.checkpointing import Progress, read_progress
+from espalier.engine.coordination.checkpoint import Progress, read_progress
 from espalier.engine.ports import ObjectKey
-from espalier.engine.tallying import MAX_FAILED
+from espalier.engine.status.tally import MAX_FAILED
 from espalier.paths import JSON
 from tests.fakes.clock import play
 from tests.fakes.cluster import FakeCluster, Killed, rejected, widgets

@@ -5,7 +5,7 @@ Stories of servers that cannot write any object, and of single objects that nobo
 import pytest
 
 from espalier.engine import Outcome, Reason, RunSettings, run
-from espalier.engine.outages import MAX_OUTAGE
+from espalier.engine.rewriting.outages import MAX_OUTAGE
 from espalier.errors import ClusterError, TransientError
 from tests.fakes.clock import play
 from tests.fakes.cluster import WIDGETS, FakeCluster, busy, legacy_widgets, rejected, widgets

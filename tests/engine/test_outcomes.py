@@ -4,7 +4,7 @@ Stories of what a run counts.
 
 from espalier.engine import Outcome, RunSettings, run
 from espalier.engine.ports import ObjectKey
-from espalier.engine.tallying import MAX_FAILED, Tally, Totals, total
+from espalier.engine.status.tally import MAX_FAILED, Tally, Totals, total
 from tests.fakes.clock import play
 from tests.fakes.cluster import FakeCluster, busy, conflict, rejected, widgets, written_by
 

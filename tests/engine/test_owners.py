@@ -4,7 +4,7 @@ Who has written a field, by the managedFields of an object.
 
 import pytest
 
-from espalier.engine.owners import MAX_NAME_LENGTH, MAX_PATHS, managers_of
+from espalier.engine.policy.field_managers import MAX_NAME_LENGTH, MAX_PATHS, managers_of
 from espalier.paths import JSON, Key, Path
 from tests.fakes.cluster import written_by
 

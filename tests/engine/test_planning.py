@@ -17,7 +17,7 @@ from espalier.engine import (
     read_policy,
     run_key,
 )
-from espalier.engine.policies import Mode
+from espalier.engine.policy.labels import Mode
 from espalier.paths import JSON
 from tests.fakes.cluster import V1_SCHEMA, legacy_widgets, widgets
 

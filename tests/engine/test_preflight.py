@@ -9,7 +9,7 @@ import pytest
 
 from espalier.crd import Definition
 from espalier.engine import Outcome, Reason, RunSettings, run
-from espalier.engine.pacing import Pacer
+from espalier.engine.flowcontrol.pacer import Pacer
 from espalier.engine.ports import ObjectKey
 from espalier.errors import (
     ClusterError,

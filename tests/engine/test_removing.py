@@ -9,8 +9,8 @@ import pytest
 
 from espalier.crd import Definition, Version
 from espalier.engine import Outcome, Reason, RunSettings, run, tend
+from espalier.engine.controller.controller import MAX_AT_ONCE
 from espalier.engine.ports import ObjectKey
-from espalier.engine.tending import MAX_AT_ONCE
 from espalier.errors import ArchiveFullError, RejectedError
 from espalier.paths import JSON
 from tests.fakes.clock import play

@@ -5,8 +5,8 @@ A run tells how far it came, in numbers.
 from dataclasses import replace
 
 from espalier.engine import RunSettings, run
-from espalier.engine.conditions import Reason
-from espalier.engine.progressing import PassProgress
+from espalier.engine.ports.progress import PassProgress
+from espalier.engine.status.conditions import Reason
 from tests.fakes.clock import play
 from tests.fakes.cluster import FakeCluster, Killed, widgets
 

@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 from espalier import schema
 from espalier.crd import Definition
 from espalier.engine import RestoreReport, RunSettings, restore, run
-from espalier.engine.inverting import added, additions, expected_lists, find, invert
-from espalier.engine.ports import ArchiveEntry, ObjectKey
-from espalier.engine.pruning import Pruner
+from espalier.engine.legacy.inverse_patches import added, additions, expected_lists, find, invert
+from espalier.engine.legacy.pruner import Pruner
+from espalier.engine.ports import ObjectKey
+from espalier.engine.ports.archive import ArchiveEntry
 from espalier.errors import ForbiddenError
 from espalier.paths import JSON
 from tests.engine.test_removing import CLEAN, GARBAGE, content

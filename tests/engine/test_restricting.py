@@ -6,8 +6,8 @@ import pytest
 
 from espalier.crd import Definition
 from espalier.engine import Outcome, Reason, RunSettings, run
+from espalier.engine.policy.windows import read_window
 from espalier.engine.ports import ObjectKey
-from espalier.engine.windows import read_window
 from espalier.paths import JSON
 from tests.fakes.clock import play
 from tests.fakes.cluster import FakeCluster, busy, legacy_widgets, widgets

@@ -6,9 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from espalier.engine import Outcome, Reason, RunSettings, retrying, run
-from espalier.engine.checkpointing import read_progress
-from espalier.engine.pacing import SLOW_SECONDS, Pacer
+from espalier.engine import Outcome, Reason, RunSettings, run
+from espalier.engine.coordination.checkpoint import read_progress
+from espalier.engine.flowcontrol import backoff as retrying
+from espalier.engine.flowcontrol.pacer import SLOW_SECONDS, Pacer
 from espalier.engine.ports import ObjectKey
 from espalier.paths import JSON
 from tests.fakes.clock import FakeClock, play

@@ -8,8 +8,8 @@ import pytest
 
 from espalier.crd import Definition
 from espalier.engine import Outcome, Reason, RunSettings, plan, read_policy, run
-from espalier.engine.planning import Stop
-from espalier.engine.rights import (
+from espalier.engine.policy.plan import Stop
+from espalier.engine.runs.permissions import (
     ARCHIVES,
     CHECKPOINTS,
     DEFINITIONS,

@@ -7,7 +7,7 @@ import logging
 import pytest
 
 from espalier.engine import Outcome, Reason, RunSettings, run
-from espalier.engine.stopping import why_stopped
+from espalier.engine.status.stop_reasons import why_stopped
 from espalier.errors import (
     EspalierError,
     ForbiddenError,

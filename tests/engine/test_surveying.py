@@ -9,8 +9,8 @@ import pytest
 
 from espalier.crd import Definition, Version
 from espalier.engine import Scope, Survey, Surveyor, survey
-from espalier.engine.counting import MAX_PATH_CHARACTERS, MAX_PATHS, Counter, general
 from espalier.engine.ports import ObjectKey
+from espalier.engine.status.path_counts import MAX_PATH_CHARACTERS, MAX_PATHS, Counter, general
 from espalier.errors import NothingServedError
 from espalier.paths import JSON
 from tests.fakes.clock import play

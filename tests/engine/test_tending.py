@@ -12,10 +12,12 @@ from typing import Any, TypeVar
 import pytest
 
 from espalier.crd import Condition, Definition
-from espalier.engine import Ports, Reason, RunSettings, conditions, restore, run, tend
-from espalier.engine.guarding import Holder
-from espalier.engine.ports import ObjectKey, Reporter, Resource
-from espalier.engine.progressing import PassProgress
+from espalier.engine import Ports, Reason, RunSettings, restore, run, tend
+from espalier.engine.coordination.lease import Holder
+from espalier.engine.ports import ObjectKey, Resource
+from espalier.engine.ports.progress import PassProgress
+from espalier.engine.ports.reporter import Reporter
+from espalier.engine.status import conditions
 from espalier.errors import ClusterError, LeaseLostError, RejectedError, UndecodableError
 from espalier.paths import JSON
 from tests.fakes.clock import play

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from espalier.engine.pacing import work_through
+from espalier.engine.flowcontrol.pacer import work_through
 
 
 async def test_the_first_error_is_told_and_the_others_are_cancelled() -> None:

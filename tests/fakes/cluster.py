@@ -15,16 +15,15 @@ from espalier import crd, schema
 from espalier.crd import Condition, Definition, Version
 from espalier.engine import Ports
 from espalier.engine.ports import (
-    ArchiveEntry,
     MetadataPage,
     ObjectKey,
     ObjectPage,
     Resource,
     StoredMetadata,
-    UnreadablePage,
     WatchEvent,
 )
-from espalier.engine.progressing import PassProgress
+from espalier.engine.ports.archive import ArchiveEntry, UnreadablePage
+from espalier.engine.ports.progress import PassProgress
 from espalier.errors import (
     ConflictError,
     ConversionRefusedError,

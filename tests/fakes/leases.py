@@ -22,7 +22,7 @@ class FakeLease:
 
 class FakeLeases:
     """
-    Implements ``espalier.engine.ports.Leases`` for one of those who want the lease.
+    Implements ``espalier.engine.ports.state.Leases`` for one of those who want the lease.
     """
 
     duration_seconds = 15.0

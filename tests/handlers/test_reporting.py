@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from espalier.crd import Condition
-from espalier.engine.conditions import NOT_CHECKED
+from espalier.engine.status.conditions import NOT_CHECKED
 from espalier.errors import (
     ClusterError,
     ConflictError,

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from espalier.crd import Condition, Definition
-from espalier.engine.outcomes import Outcome
+from espalier.engine.runs.outcome import Outcome
 from espalier.errors import EspalierError, TransientError
 from espalier.handlers.guarding import Guard
 from espalier.handlers.reporting import StatusReporter

@@ -18,18 +18,15 @@ from espalier.cli.options import Command, Target, reporting, targeting
 from espalier.cli.results import Column, Finding, Level, Result, Subject, Table, counted
 from espalier.cli.terminal import Terminal
 from espalier.cluster import Cluster, FolderArchive
-from espalier.engine.archives import (
-    DAMAGES,
-    ArchivePage,
-    ArchivePages,
+from espalier.engine.legacy.archive_pages import (
     Copied,
     export_archive,
     old_pages,
     remove_pages,
     total_bytes,
 )
-from espalier.engine.inverting import additions
-from espalier.engine.ports import UnreadablePage
+from espalier.engine.legacy.inverse_patches import additions
+from espalier.engine.ports.archive import DAMAGES, ArchivePage, ArchivePages, UnreadablePage
 from espalier.paths import JSON, render_pointer
 
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}

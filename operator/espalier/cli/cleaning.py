@@ -22,13 +22,12 @@ from espalier.cluster.requests import MERGE_PATCH_TYPE, Call
 from espalier.crd import Definition
 from espalier.crd.structure import NONSTRUCTURAL
 from espalier.engine import STORED_OBJECTS_CURRENT, STORED_OBJECTS_VALID
-from espalier.engine.annotating import ANNOTATION
-from espalier.engine.listing import ObjectListing
-from espalier.engine.paging import pages
-from espalier.engine.planning import resource_of
-from espalier.engine.policies import PREFIX
+from espalier.engine.listing.lists import ObjectListing
+from espalier.engine.listing.pages import pages
+from espalier.engine.policy.labels import PREFIX
 from espalier.engine.ports import ObjectKey, Resource, key_of
-from espalier.engine.rewriting import Identity, identity_of
+from espalier.engine.ports.records import Identity, identity_of, resource_of
+from espalier.engine.surveys.annotations import ANNOTATION
 from espalier.errors import EspalierError, NotFoundError
 from espalier.handlers.structural import FIELD_MANAGER as STRUCTURAL_MANAGER
 from espalier.paths import JSON

@@ -24,9 +24,9 @@ from espalier.cli.terminal import Advance, Terminal
 from espalier.cluster import Cluster, FolderArchive
 from espalier.crd import Definition
 from espalier.engine import Outcome, Ports, Reason, RunSettings, Stop, read_policy
-from espalier.engine.planning import resource_of
-from espalier.engine.policies import PREFIX
-from espalier.engine.ports import Archive
+from espalier.engine.policy.labels import PREFIX
+from espalier.engine.ports.archive import Archive
+from espalier.engine.ports.records import resource_of
 from espalier.errors import EspalierError
 from espalier.handlers.settings import Settings
 

@@ -7,14 +7,14 @@ from textwrap import shorten
 
 from espalier.cli.terminal import Advance, Terminal
 from espalier.crd import Condition, Definition
-from espalier.engine.progressing import PassProgress
+from espalier.engine.ports.progress import PassProgress
 
 _TEXT_CHARACTERS = 60
 
 
 class OnScreen:
     """
-    Implements ``espalier.engine.ports.Reporter``.
+    Implements ``espalier.engine.ports.reporter.Reporter``.
 
     Conditions are the operator's to write: a definition that nobody labelled gets none.
     """

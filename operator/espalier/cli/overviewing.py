@@ -15,7 +15,7 @@ from espalier.cli.terminal import Terminal
 from espalier.cluster import MalformedDefinition
 from espalier.crd import Condition, Definition
 from espalier.engine import STORED_OBJECTS_CURRENT, STORED_OBJECTS_VALID, read_policy
-from espalier.engine.policies import Mode
+from espalier.engine.policy.labels import Mode
 from espalier.errors import NoStorageVersionError, SchemaParseError
 from espalier.paths import JSON
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from espalier.crd import Condition, Definition
-from espalier.engine.policies import PREFIX
-from espalier.engine.ports import Definitions
+from espalier.engine.policy.labels import PREFIX
+from espalier.engine.ports.definitions import Definitions
 
 MODE, ENFORCE = f"{PREFIX}mode", "enforce"
 
@@ -24,7 +24,7 @@ class Marks:
 
 class Relabelled:
     """
-    Implements ``espalier.engine.ports.Definitions``.
+    Implements ``espalier.engine.ports.definitions.Definitions``.
 
     The label ``espalier.dev/mode`` counts all the same where it is taken off, or set to something
     else than ``enforce``, after it was first read: that is how whoever watches a cluster stops

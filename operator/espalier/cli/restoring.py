@@ -20,8 +20,9 @@ from espalier.cli.terminal import Terminal
 from espalier.cluster import Cluster, FolderArchive
 from espalier.crd import Definition
 from espalier.engine import RestoreReport
-from espalier.engine.inverting import additions
-from espalier.engine.ports import Archive, ObjectKey, UnreadablePage
+from espalier.engine.legacy.inverse_patches import additions
+from espalier.engine.ports import ObjectKey
+from espalier.engine.ports.archive import Archive, UnreadablePage
 from espalier.errors import EspalierError, LeaseLostError
 from espalier.paths import render_pointer
 

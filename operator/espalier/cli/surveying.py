@@ -12,19 +12,13 @@ from espalier import cluster, crd, engine
 from espalier.cli.options import Target, reporting, targeting
 from espalier.cli.reading import Document, expand, read_documents
 from espalier.cli.results import Level, Problem, Result, Subject, counted
-from espalier.cli.surveys import (
-    counts_of,
-    findings_of,
-    survey_item,
-    survey_table,
-    unseen,
-)
+from espalier.cli.surveys import counts_of, findings_of, survey_item, survey_table, unseen
 from espalier.cli.terminal import Advance, Terminal
 from espalier.cli.verdicts import is_definition
 from espalier.cluster import Cluster
 from espalier.crd import Definition
 from espalier.engine import Counts, PathCount, Scope, Survey
-from espalier.engine.checkpointing import read_progress
+from espalier.engine.coordination.checkpoint import read_progress
 from espalier.errors import EspalierError, MalformedDefinitionError, SourceError
 
 

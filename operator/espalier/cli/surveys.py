@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from espalier.cli.results import Column, Finding, Level, Subject, Table, counted
 from espalier.engine import Counts, PathCount, Survey
-from espalier.engine.conditions import enumerated
+from espalier.engine.status.text import enumerated
 from espalier.paths import JSON
 
 

@@ -29,7 +29,7 @@ from espalier.cluster.objects import HttpObjects
 from espalier.cluster.requests import Client
 from espalier.cluster.rights import HttpRights
 from espalier.cluster.session import open_session
-from espalier.engine.ports import Clock
+from espalier.engine.ports.clock import Clock
 
 __all__ = [
     "Cluster",

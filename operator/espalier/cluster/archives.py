@@ -31,8 +31,7 @@ from espalier.cluster.parts import LABELS, MAX_PART_BYTES, Part, Partial, Parts
 from espalier.cluster.places import FIELD_MANAGER, hash_of, name_of
 from espalier.cluster.requests import Client
 from espalier.crd import Definition
-from espalier.engine.archives import DAMAGES, ArchivePage
-from espalier.engine.ports import ArchiveEntry, UnreadablePage
+from espalier.engine.ports.archive import DAMAGES, ArchiveEntry, ArchivePage, UnreadablePage
 from espalier.errors import (
     ArchiveFullError,
     ClusterError,
@@ -78,7 +77,7 @@ class _Page:
 
 class SecretArchive:
     """
-    Implements ``espalier.engine.ports.Archive``, and ``espalier.engine.archives.ArchivePages``.
+    Implements ``Archive`` and ``ArchivePages`` of ``espalier.engine.ports.archive``.
 
     Args:
         namespace: Where the Secrets are.

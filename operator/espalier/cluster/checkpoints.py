@@ -48,7 +48,7 @@ _config_map = msgspec.json.Decoder(_ConfigMap)
 
 class ConfigMapCheckpoints:
     """
-    Implements ``espalier.engine.ports.Checkpoints``.
+    Implements ``espalier.engine.ports.state.Checkpoints``.
 
     A document is only replaced by who knows the one before: a second process that ran on the same
     definition is noticed by a ConflictError.

@@ -8,7 +8,7 @@ import time
 
 class SystemClock:
     """
-    Time as the machine tells it; implements ``espalier.engine.ports.Clock``.
+    Time as the machine tells it; implements ``espalier.engine.ports.clock.Clock``.
     """
 
     def monotonic_seconds(self) -> float:

@@ -14,7 +14,7 @@ from pathlib import Path
 from yarl import URL
 
 from espalier.cluster.credentials import Credential, FileSource, TokenSource
-from espalier.engine.ports import Clock
+from espalier.engine.ports.clock import Clock
 from espalier.errors import ConfigurationError
 
 SERVICE_ACCOUNT_FOLDER = Path("/var/run/secrets/kubernetes.io/serviceaccount")

@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Protocol
 
-from espalier.engine.ports import Clock
+from espalier.engine.ports.clock import Clock
 from espalier.errors import ConfigurationError
 
 TOKEN_FILE_SECONDS = 60.0

@@ -87,7 +87,7 @@ _named_list = msgspec.json.Decoder(_NamedList)
 
 class HttpDefinitions:
     """
-    Implements ``espalier.engine.ports.Definitions``, and lists them.
+    Implements ``espalier.engine.ports.definitions.Definitions``, and lists them.
     """
 
     def __init__(self, client: Client) -> None:

@@ -16,8 +16,7 @@ from espalier.cluster.kept import MAX_AGE_SECONDS, Fingerprint, Kept, fingerprin
 from espalier.cluster.packing import pack_entries, unpack_entries
 from espalier.cluster.places import name_of
 from espalier.crd import Definition
-from espalier.engine.archives import ArchivePage
-from espalier.engine.ports import ArchiveEntry, UnreadablePage
+from espalier.engine.ports.archive import ArchiveEntry, ArchivePage, UnreadablePage
 from espalier.errors import ArchiveFullError, SourceError
 
 MAX_TOTAL_BYTES = 64 * 1024 * 1024
@@ -31,9 +30,9 @@ _FILE = re.compile(r"(?P<sequence>\d{8,12})-(?P<digest>[0-9a-f]{64})\.jsonl\.gz"
 
 class FolderArchive:
     """
-    Implements ``espalier.engine.ports.Archive``: a folder a definition, a file a page.
+    Implements ``espalier.engine.ports.archive.Archive``: a folder a definition, a file a page.
 
-    Also ``ArchivePages`` and ``ArchiveCopies`` of ``espalier.engine.archives``.
+    Also ``ArchivePages`` and ``ArchiveCopies`` of ``espalier.engine.legacy.archive_pages``.
 
     Args:
         folder: Made when the first page is stored, readable by its owner only.

@@ -16,7 +16,7 @@ from itertools import islice
 from typing import Generic, NamedTuple, TypeVar
 
 from espalier.cluster.numbers import encode_json
-from espalier.engine.ports import ArchiveEntry
+from espalier.engine.ports.archive import ArchiveEntry
 
 MAX_REMEMBERED = 65_536
 """Of all definitions together, some 15 MB. What was forgotten is archived once more."""

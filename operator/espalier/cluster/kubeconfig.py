@@ -36,7 +36,7 @@ from espalier.cluster.credentials import (
     TokenSource,
 )
 from espalier.cluster.plugins import Plugin, PluginConfig
-from espalier.engine.ports import Clock
+from espalier.engine.ports.clock import Clock
 from espalier.errors import ConfigurationError
 from espalier.paths import JSON
 

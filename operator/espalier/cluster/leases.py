@@ -73,7 +73,7 @@ def own_identity() -> str:
 
 class HttpLeases:
     """
-    Implements ``espalier.engine.ports.Leases``.
+    Implements ``espalier.engine.ports.state.Leases``.
 
     Args:
         namespace: Where the Leases are.

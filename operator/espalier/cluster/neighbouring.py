@@ -49,7 +49,7 @@ _leases = msgspec.json.Decoder(_Leases)
 
 class NeighbourlyLeases:
     """
-    Implements ``espalier.engine.ports.Leases``; gives way to whoever is at work elsewhere.
+    Implements ``espalier.engine.ports.state.Leases``; gives way to whoever is at work elsewhere.
     """
 
     def __init__(self, client: Client, namespace: str, leases: HttpLeases) -> None:

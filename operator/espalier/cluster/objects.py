@@ -39,13 +39,7 @@ from espalier.cluster.requests import (
     TooLargeError,
 )
 from espalier.cluster.watching import watch
-from espalier.engine.ports import (
-    MetadataPage,
-    ObjectKey,
-    ObjectPage,
-    Resource,
-    WatchEvent,
-)
+from espalier.engine.ports import MetadataPage, ObjectKey, ObjectPage, Resource, WatchEvent
 from espalier.paths import JSON
 
 MAX_PAGE_BYTES = 16 * 1024 * 1024
@@ -75,7 +69,7 @@ _written = msgspec.json.Decoder(_Written)
 
 class HttpObjects:
     """
-    Implements ``espalier.engine.ports.Objects``.
+    Implements ``espalier.engine.ports.objects.Objects``.
 
     Args:
         watches: Sends the calls that hold a connection for long.

@@ -11,7 +11,8 @@ import msgspec
 
 from espalier.cluster.nesting import with_room_if_needed
 from espalier.cluster.numbers import encode_json
-from espalier.engine.ports import ArchiveEntry, ObjectKey
+from espalier.engine.ports import ObjectKey
+from espalier.engine.ports.archive import ArchiveEntry
 from espalier.paths import JSON
 
 MAX_UNPACKED_BYTES = 128 * 1024 * 1024

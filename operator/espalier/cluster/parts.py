@@ -11,7 +11,7 @@ import msgspec
 
 from espalier.cluster.places import MANAGED_BY, segment
 from espalier.cluster.requests import PARTIAL_LIST_TYPE, PARTIAL_TYPE, Call, Client
-from espalier.engine.archives import ArchivePage
+from espalier.engine.ports.archive import ArchivePage
 from espalier.errors import ExpiredTokenError, NotFoundError
 
 MAX_PART_BYTES = 700 * 1024

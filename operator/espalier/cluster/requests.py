@@ -26,7 +26,7 @@ from espalier.cluster.credentials import read_time
 from espalier.cluster.nesting import with_room_if_needed
 from espalier.cluster.numbers import encode_json
 from espalier.cluster.session import TOTAL_SECONDS
-from espalier.engine.ports import Clock
+from espalier.engine.ports.clock import Clock
 from espalier.errors import RejectedError, TransientError
 from espalier.paths import JSON
 

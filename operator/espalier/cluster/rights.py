@@ -24,7 +24,7 @@ _review = msgspec.json.Decoder(_Review)
 
 class HttpRights:
     """
-    Implements ``espalier.engine.ports.Rights``.
+    Implements ``espalier.engine.ports.definitions.Rights``.
     """
 
     def __init__(self, client: Client) -> None:

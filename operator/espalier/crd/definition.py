@@ -9,11 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from espalier.errors import (
-    MalformedDefinitionError,
-    NoStorageVersionError,
-    UnknownVersionError,
-)
+from espalier.errors import MalformedDefinitionError, NoStorageVersionError, UnknownVersionError
 from espalier.paths import JSON, Key, Path
 from espalier.schema import Scale
 

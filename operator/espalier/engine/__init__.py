@@ -6,33 +6,29 @@ verify, trim. ``run`` does it once, ``tend`` keeps the objects of a legacy defin
 afterwards, and ``restore`` brings back what pruning removed.
 """
 
-from espalier.engine.archives import export_archive, old_pages, remove_pages
-from espalier.engine.comparing import ConversionLoss
-from espalier.engine.conditions import (
+from espalier.engine.controller.controller import tend
+from espalier.engine.conversion.comparison import ConversionLoss
+from espalier.engine.coordination.definition_guard import purpose_of
+from espalier.engine.flowcontrol.backoff import FORBIDDEN_PAUSE_SECONDS, run_pause_seconds
+from espalier.engine.legacy.archive_pages import export_archive, old_pages, remove_pages
+from espalier.engine.legacy.restoration import Refusal, RestoreReport, restore, restore_alone
+from espalier.engine.policy.labels import Mode, Policy, read_policy
+from espalier.engine.policy.loss import Loss
+from espalier.engine.policy.plan import Legacy, ServerPruned, Stop, plan, run_key
+from espalier.engine.runs.outcome import Outcome
+from espalier.engine.runs.run import run
+from espalier.engine.settings import Ports, RunSettings
+from espalier.engine.status.conditions import (
     NOT_CHECKED,
     STORED_OBJECTS_CURRENT,
     STORED_OBJECTS_VALID,
     Reason,
 )
-from espalier.engine.counting import Counts, PathCount
-from espalier.engine.guarding import purpose_of
-from espalier.engine.losing import Loss
-from espalier.engine.outcomes import Outcome
-from espalier.engine.planning import (
-    Legacy,
-    ServerPruned,
-    Stop,
-    plan,
-    run_key,
-)
-from espalier.engine.policies import Mode, Policy, read_policy
-from espalier.engine.restoring import Refusal, RestoreReport, restore, restore_alone
-from espalier.engine.retrying import FORBIDDEN_PAUSE_SECONDS, run_pause_seconds
-from espalier.engine.running import run
-from espalier.engine.settings import Ports, RunSettings
-from espalier.engine.surveying import Normalising, Scope, Survey, Surveyor, survey
-from espalier.engine.tallying import Totals
-from espalier.engine.tending import tend
+from espalier.engine.status.path_counts import Counts, PathCount
+from espalier.engine.status.tally import Totals
+from espalier.engine.surveys.report import Normalising, Survey
+from espalier.engine.surveys.survey import Scope, survey
+from espalier.engine.surveys.surveyor import Surveyor
 
 __all__ = [
     "FORBIDDEN_PAUSE_SECONDS",

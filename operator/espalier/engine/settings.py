@@ -4,16 +4,12 @@ What a run is given: its ports and its settings.
 
 from dataclasses import dataclass
 
-from espalier.engine.pacing import DEFAULT_BYTES_PER_SECOND, Pacer
-from espalier.engine.ports import (
-    Archive,
-    Checkpoints,
-    Clock,
-    Definitions,
-    Leases,
-    Objects,
-    Rights,
-)
+from espalier.engine.flowcontrol.pacer import DEFAULT_BYTES_PER_SECOND, Pacer
+from espalier.engine.ports.archive import Archive
+from espalier.engine.ports.clock import Clock
+from espalier.engine.ports.definitions import Definitions, Rights
+from espalier.engine.ports.objects import Objects
+from espalier.engine.ports.state import Checkpoints, Leases
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

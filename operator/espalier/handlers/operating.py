@@ -14,7 +14,8 @@ from typing import Protocol
 
 from espalier.cluster.definitions import MalformedDefinition
 from espalier.crd import Definition
-from espalier.engine.ports import Clock, Definitions
+from espalier.engine.ports.clock import Clock
+from espalier.engine.ports.definitions import Definitions
 from espalier.errors import ClusterError, DefinitionError, EspalierError, NotFoundError
 from espalier.handlers.guarding import Guard
 from espalier.handlers.probing import probes

@@ -11,7 +11,7 @@ import asyncio
 import random
 from collections import OrderedDict
 
-from espalier.engine.ports import Clock
+from espalier.engine.ports.clock import Clock
 
 FIRST_PAUSE_SECONDS = 0.5
 LONGEST_PAUSE_SECONDS = 60.0

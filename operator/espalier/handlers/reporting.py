@@ -13,14 +13,15 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from espalier.crd import Condition, Definition
-from espalier.engine.conditions import (
+from espalier.engine.ports.clock import Clock
+from espalier.engine.ports.definitions import Definitions
+from espalier.engine.ports.progress import PassProgress
+from espalier.engine.status.conditions import (
     NOT_CHECKED,
     STORED_OBJECTS_CURRENT,
     STORED_OBJECTS_VALID,
     Reason,
 )
-from espalier.engine.ports import Clock, Definitions
-from espalier.engine.progressing import PassProgress
 from espalier.errors import (
     ClusterError,
     ConflictError,

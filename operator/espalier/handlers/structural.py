@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 from espalier import crd
 from espalier.crd import Condition, Definition
-from espalier.engine.ports import Clock, Definitions
+from espalier.engine.ports.clock import Clock
+from espalier.engine.ports.definitions import Definitions
 from espalier.errors import ConflictError, NotFoundError
 from espalier.handlers.reporting import stamped
 

@@ -13,10 +13,11 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from espalier.crd import Condition, Definition
-from espalier.engine import retrying
-from espalier.engine.conditions import Reason
-from espalier.engine.outcomes import Outcome
-from espalier.engine.ports import Clock, Definitions
+from espalier.engine.flowcontrol import backoff as retrying
+from espalier.engine.ports.clock import Clock
+from espalier.engine.ports.definitions import Definitions
+from espalier.engine.runs.outcome import Outcome
+from espalier.engine.status.conditions import Reason
 from espalier.errors import EspalierError, NotFoundError
 from espalier.handlers.guarding import Guard, cancel, stop
 from espalier.handlers.reporting import OWN_CONDITIONS, StatusReporter

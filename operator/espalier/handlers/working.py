@@ -5,12 +5,12 @@ The engine as the supervisor sees it: its runs, with their ports and settings bo
 from collections.abc import Hashable
 
 from espalier.crd import Condition, Definition
-from espalier.engine.guarding import purpose_of
-from espalier.engine.outcomes import Outcome
-from espalier.engine.ports import Reporter
-from espalier.engine.running import run
+from espalier.engine.controller.controller import tend
+from espalier.engine.coordination.definition_guard import purpose_of
+from espalier.engine.ports.reporter import Reporter
+from espalier.engine.runs.outcome import Outcome
+from espalier.engine.runs.run import run
 from espalier.engine.settings import Ports, RunSettings
-from espalier.engine.tending import tend
 
 
 class EngineWork:

@@ -15,11 +15,7 @@ from espalier.schema.hinting import fix_hint
 from espalier.schema.metachecking import check_embedded, check_metadata
 from espalier.schema.mistyping import Mistyped, mistyped_values
 from espalier.schema.model import Nulls, Profile, Structural, ValueValidation
-from espalier.schema.naming import (
-    bytes_of,
-    dns1035_label_errors,
-    dns1123_subdomain_errors,
-)
+from espalier.schema.naming import bytes_of, dns1035_label_errors, dns1123_subdomain_errors
 from espalier.schema.normalizing import Normalized, Normalizer, compile_normalizer, normalize
 from espalier.schema.objectmeta import Decoded, decode_metadata, drop_unknown_metadata
 from espalier.schema.parsing import parse
@@ -34,12 +30,7 @@ from espalier.schema.standing import Standing, Verdict, judge_stored
 from espalier.schema.structural import check_structural, render_structural
 from espalier.schema.validation import RULES, check_value, render_validation, validate
 from espalier.schema.values import copy_json, equal_json, is_of_type, type_of
-from espalier.schema.writing import (
-    Resource,
-    check_creation,
-    check_status_update,
-    check_update,
-)
+from espalier.schema.writing import Resource, check_creation, check_status_update, check_update
 
 __all__ = [
     "NO_JUDGE",

@@ -12,14 +12,7 @@ from weakref import WeakKeyDictionary
 import msgspec
 
 from espalier.paths import JSON
-from espalier.schema.changing import (
-    IDLE,
-    PRUNING,
-    Change,
-    Done,
-    OnValue,
-    Shape,
-)
+from espalier.schema.changing import IDLE, PRUNING, Change, Done, OnValue, Shape
 
 _FIRST_PAUSE = 256
 """So many objects are walked before types are made: for a few they do not pay."""

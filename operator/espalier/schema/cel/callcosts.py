@@ -9,15 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from espalier.schema.cel.librarycosts import BY_FUNCTION
-from espalier.schema.cel.operands import (
-    ONE,
-    Args,
-    CostRule,
-    Estimate,
-    Operand,
-    Target,
-    traversal,
-)
+from espalier.schema.cel.operands import ONE, Args, CostRule, Estimate, Operand, Target, traversal
 from espalier.schema.cel.ranges import MAX_UINT64, Range, exactly, wrapped
 
 _TRAVERSAL: Final = 0.1

@@ -5,13 +5,7 @@ One evaluation of an expression: its variables, and what it has cost.
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from espalier.schema.cel.values import (
-    CelError,
-    CostLimitError,
-    Failure,
-    TimeLimitError,
-    Value,
-)
+from espalier.schema.cel.values import CelError, CostLimitError, Failure, TimeLimitError, Value
 
 MAX_COST: Final = 1_000_000
 """The most that one evaluation may cost, in the server's units."""

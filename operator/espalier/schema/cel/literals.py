@@ -21,12 +21,7 @@ from espalier.schema.cel.syntax import (
     children,
     walk,
 )
-from espalier.schema.cel.types import (
-    CelType,
-    format_type,
-    same_but_for_variables,
-    unwrap_optional,
-)
+from espalier.schema.cel.types import CelType, format_type, same_but_for_variables, unwrap_optional
 from espalier.schema.cel.values import MAX_UNIX_SECONDS, MIN_UNIX_SECONDS, NANOSECONDS
 from espalier.schema.patterns import pattern_error
 

@@ -1,0 +1,158 @@
+"""
+Keeps the objects of a legacy definition in form after its run: list, watch, prune what is new.
+
+The server's events of our own writes show nothing to prune, so they end by themselves. An object
+that somebody keeps putting out of form again, as a GitOps tool does, is left alone for growing
+times, and named. Whatever cannot be brought into form is named in the condition.
+
+Nothing is written without the lease; it is held for bursts of writes only, so that others get it.
+"""
+
+import logging
+
+from espalier.crd import Condition, Definition
+from espalier.engine.controller.object_queue import Agenda
+from espalier.engine.controller.reflector import Follower
+from espalier.engine.controller.worker import Weeder
+from espalier.engine.coordination.definition_guard import IDLE_CHECK_SECONDS, Sentry
+from espalier.engine.coordination.lease_bursts import BURST_SECONDS, Turns
+from espalier.engine.flowcontrol.calls import accompanied
+from espalier.engine.legacy.removal import Remover
+from espalier.engine.policy.labels import read_policy
+from espalier.engine.policy.plan import Legacy, plan
+from espalier.engine.policy.restrictions import closing, restrictions_of
+from espalier.engine.ports.reporter import Reporter
+from espalier.engine.settings import Ports, RunSettings, pacer_of
+from espalier.engine.status import conditions
+from espalier.engine.status.conditions import Reason
+from espalier.engine.surveys.validation import validate_all
+from espalier.errors import DefinitionChangedError, NotFoundError, RunStoppedError
+
+logger = logging.getLogger(__name__)
+
+MAX_AT_ONCE = 20
+"""So many objects are in memory; each may have megabytes."""
+
+
+async def tend(
+    definition: Definition,
+    ports: Ports,
+    settings: RunSettings,
+    reporter: Reporter,
+    *,
+    told: tuple[Condition, ...] = (),
+) -> None:
+    """
+    Watch the objects, and prune each that has unknown fields within seconds.
+
+    Returns only when the definition is gone, another one, or asks for something else.
+
+    Args:
+        told: What a run that proved nothing has said; that holds as long as nothing else is wrong.
+
+    Raises:
+        ClusterError: The objects cannot be listed or watched; call again later.
+    """
+    planned = plan(definition, read_policy(definition))
+    if not isinstance(planned, Legacy) or not planned.policy.does("prune") or settings.is_read_only:
+        return
+    sentry = Sentry(ports.definitions, ports.clock, definition)
+    tender = _Tender(planned, ports, settings, reporter, sentry, told or _words_of(planned))
+    idle_watch = sentry.watch(pause_seconds=IDLE_CHECK_SECONDS)
+    companions = [tender.serve(), tender.revalidate(), idle_watch]
+    if planned.policy.window is not None:
+        companions.append(closing(planned.policy.window, ports.clock))
+    try:
+        await accompanied(tender.follow(), *companions)
+    except (DefinitionChangedError, NotFoundError) as error:
+        logger.info("Tending ends.", extra={"crd": definition.name, "error": str(error)})
+    except RunStoppedError as error:
+        if error.reason != Reason.OUTSIDE_WINDOW:
+            raise
+
+
+class _Tender:
+    def __init__(
+        self,
+        planned: Legacy,
+        ports: Ports,
+        settings: RunSettings,
+        reporter: Reporter,
+        sentry: Sentry,
+        told: tuple[Condition, ...],
+    ) -> None:
+        self._planned = planned
+        self._ports = ports
+        self._settings = settings
+        self._reporter = reporter
+        self._sentry = sentry
+        self._clock = ports.clock
+        pacer = pacer_of(settings, ports.clock)
+        self._remover = remover = Remover(planned, ports, check=sentry.check)
+        self._agenda = Agenda(ports.clock, planned.definition.name)
+        self._follower = Follower(planned, ports, settings, remover.pruner, self._agenda)
+        self._weeder = Weeder(planned, ports, pacer, remover, self._agenda)
+        self._turns = Turns(ports, settings, planned.definition, pacer)
+        self._in_form = self._told = told
+
+    async def follow(self) -> None:
+        """
+        Take note of what has to be pruned.
+        """
+        await self._follower.follow()
+
+    async def serve(self) -> None:
+        """
+        Prune what is due.
+        """
+        while True:
+            if self._agenda.is_due:
+                await self._turns.spend(self._weed_watched)
+            else:
+                self._agenda.forget_peaceful()
+                await self._tell()
+                await self._agenda.wait()
+
+    async def revalidate(self) -> None:
+        """
+        Look now and then whether what is stored is valid.
+        """
+        while True:
+            await self._clock.sleep(self._settings.resurvey_seconds)
+            validating = validate_all(
+                self._planned,
+                self._ports,
+                self._settings,
+                check=self._sentry.check,
+                turns=self._turns,
+            )
+            valid = await accompanied(validating, self._sentry.watch())
+            await self._reporter.report(self._planned.definition, (*self._told, valid))
+
+    async def _weed_watched(self) -> None:
+        await accompanied(self._weed(), self._sentry.watch())
+
+    async def _weed(self) -> None:
+        self._remover.begin()
+        until_seconds = self._clock.monotonic_seconds() + BURST_SECONDS / 2
+        most = self._turns.portion(MAX_AT_ONCE)
+        while await self._weeder.weed(most):
+            await self._tell()
+            if self._clock.monotonic_seconds() >= until_seconds:
+                return
+
+    async def _tell(self) -> None:
+        words = self._agenda.words() or self._in_form
+        if words != self._told:
+            self._told = words
+            await self._reporter.report(self._planned.definition, words)
+
+
+def _words_of(planned: Legacy) -> tuple[Condition, ...]:
+    restrictions = restrictions_of(planned, None)
+    if restrictions or planned.policy.skips_owned:
+        why = "; ".join(restrictions) or "label espalier.dev/skip-owned=true"
+        return conditions.not_current(
+            Reason.PARTIAL, f"objects are pruned as they come. Restricted: {why}"
+        )
+    return conditions.current(planned.definition, objects=None)

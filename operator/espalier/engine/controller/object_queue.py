@@ -1,0 +1,274 @@
+"""
+What is due, and what is left alone for a while: the objects of a legacy definition after its run.
+
+An object that somebody keeps putting out of form again, as a GitOps tool does, is left alone for
+growing times. Pure but for the clock and the log.
+"""
+
+import asyncio
+import logging
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from espalier.crd import Condition
+from espalier.engine.ports import ObjectKey
+from espalier.engine.ports.clock import Clock
+from espalier.engine.status import conditions
+from espalier.engine.status.conditions import Reason
+from espalier.engine.status.text import counted, enumerated
+
+logger = logging.getLogger(__name__)
+
+PATIENCE = 3
+"""How often in a row an object is pruned at once when its fields come back."""
+
+FIRST_PAUSE_SECONDS = 60.0
+LONGEST_PAUSE_SECONDS = 3600.0
+QUIET_SECONDS = 600.0
+"""After so long without unknown fields, beyond its pause, an object counts as peaceful again."""
+
+UNREADABLE = "the API server cannot read what is stored"
+
+
+class Trouble(NamedTuple):
+    """
+    Why an object is not in form.
+
+    Attributes:
+        is_contested: Whether it is out of form again and again, though it can be pruned.
+    """
+
+    reason: Reason
+    text: str
+    is_contested: bool = False
+
+
+@dataclass(slots=True)
+class Contention:
+    """
+    How often in a row an object had to be pruned, or could not be.
+    """
+
+    times: int = 0
+    last_seconds: float = float("-inf")
+
+    @property
+    def pause_seconds(self) -> float:
+        """
+        How long to leave the object alone since the last time.
+        """
+        if self.times < PATIENCE:
+            return 0.0
+        doublings = min(self.times - PATIENCE, 10)
+        return min(FIRST_PAUSE_SECONDS * 2.0**doublings, LONGEST_PAUSE_SECONDS)
+
+    def is_over(self, now: float) -> bool:
+        """
+        Tell whether the object has been quiet for long enough.
+        """
+        return now - self.last_seconds > self.pause_seconds + QUIET_SECONDS
+
+
+class Agenda:
+    """
+    Keeps which objects are to be pruned when, and which ones cannot be kept in form.
+
+    Args:
+        crd: The definition's name, for the log.
+    """
+
+    def __init__(self, clock: Clock, crd: str) -> None:
+        self._clock = clock
+        self._crd = crd
+        self._due: dict[ObjectKey, float] = {}
+        self._news = asyncio.Event()
+        self._contentions: dict[ObjectKey, Contention] = {}
+        self._troubles: dict[ObjectKey, Trouble] = {}
+        self._unreadable: dict[str, None] = {}
+
+    @property
+    def is_due(self) -> bool:
+        """
+        Whether an object is to be pruned now.
+        """
+        return any(True for _ in self._due_now())
+
+    @property
+    def has_unreadable(self) -> bool:
+        """
+        Whether there are objects that the server cannot read.
+        """
+        return bool(self._unreadable)
+
+    @property
+    def keys(self) -> Collection[ObjectKey]:
+        """
+        The objects of which something is known.
+        """
+        return self._due.keys() | self._contentions.keys() | self._troubles.keys()
+
+    def is_put_off(self, key: ObjectKey) -> bool:
+        """
+        Tell whether an object would have to wait, were it out of form now.
+        """
+        return self._free_at_seconds(key) > self._clock.monotonic_seconds()
+
+    def add(self, key: ObjectKey, managers: Collection[str] = ()) -> None:
+        """
+        Have an object pruned as soon as it is not left alone any more.
+
+        Args:
+            managers: Who has put it out of form again.
+        """
+        if self.is_put_off(key) and key not in self._troubles:
+            by = f", put back by {enumerated(managers)}" if managers else ""
+            self._troubles[key] = Trouble(
+                Reason.FAILED, f"removed fields keep coming back{by}", is_contested=True
+            )
+            logger.warning(
+                "Removed fields keep coming back; the object is left alone for a while.",
+                extra={
+                    "crd": self._crd,
+                    "object": str(key),
+                    "managers": enumerated(managers),
+                    "seconds": self._contentions[key].pause_seconds,
+                },
+            )
+        self._due[key] = max(self._free_at_seconds(key), self._clock.monotonic_seconds())
+        self._news.set()
+
+    def fits(self, key: ObjectKey) -> None:
+        """
+        Take note that an object is in form, or not ours to prune.
+
+        One that was contested stays named until it has been so for a while.
+        """
+        self._due.pop(key, None)
+        self._readable(key)
+        trouble = self._troubles.get(key)
+        if trouble is not None and not (trouble.is_contested and key in self._contentions):
+            del self._troubles[key]
+            self._news.set()
+
+    def forget(self, key: ObjectKey) -> None:
+        """
+        Take note that an object is gone.
+        """
+        self._due.pop(key, None)
+        self._contentions.pop(key, None)
+        self._readable(key)
+        if self._troubles.pop(key, None) is not None:
+            self._news.set()
+
+    def miss(self, names: Iterable[str]) -> None:
+        """
+        Take note of the objects that a list had to pass over, or where they are; of no others.
+        """
+        self._unreadable = dict.fromkeys(names)
+        self._news.set()
+
+    def take(self, most: int) -> list[ObjectKey]:
+        """
+        Take some of those that are due now.
+        """
+        keys = [key for key, _ in zip(self._due_now(), range(most), strict=False)]
+        for key in keys:
+            del self._due[key]
+        return keys
+
+    def pruned(self, key: ObjectKey) -> None:
+        """
+        Take note that an object was out of form, and is in form now.
+        """
+        self._contend(key)
+        trouble = self._troubles.get(key)
+        is_named = trouble is not None and trouble.is_contested
+        if not (is_named and self._contentions[key].times >= PATIENCE):
+            self._troubles.pop(key, None)
+
+    def fail(self, key: ObjectKey, trouble: Trouble) -> None:
+        """
+        Take note that an object could not be brought into form; it is tried again later.
+        """
+        self._troubles[key] = trouble
+        self._contend(key)
+        pause_seconds = max(self._contentions[key].pause_seconds, FIRST_PAUSE_SECONDS)
+        self._due[key] = self._clock.monotonic_seconds() + pause_seconds
+
+    def leave(self, key: ObjectKey, trouble: Trouble) -> None:
+        """
+        Leave an object alone until it changes; now and then it is looked at whether it did.
+        """
+        self._troubles[key] = trouble
+        self._due[key] = self._clock.monotonic_seconds() + QUIET_SECONDS
+
+    def forget_peaceful(self) -> None:
+        """
+        Forget the contentions that are over.
+        """
+        now = self._clock.monotonic_seconds()
+        over = [
+            key
+            for key, contention in self._contentions.items()
+            if key not in self._due and contention.is_over(now)
+        ]
+        for key in over:
+            del self._contentions[key]
+            self._troubles.pop(key, None)
+
+    async def wait(self) -> None:
+        """
+        Wait until something is due, or there are news.
+        """
+        self._news.clear()
+        now = self._clock.monotonic_seconds()
+        wake_at = min(self._due.values(), default=now + QUIET_SECONDS)
+        wake_at = min(wake_at, now + QUIET_SECONDS)
+        sleeping = asyncio.ensure_future(self._clock.sleep(max(wake_at - now, 0.0)))
+        hearing = asyncio.ensure_future(self._news.wait())
+        try:
+            await asyncio.wait({sleeping, hearing}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            sleeping.cancel()
+            hearing.cancel()
+            await asyncio.gather(sleeping, hearing, return_exceptions=True)
+
+    def words(self) -> tuple[Condition, ...] | None:
+        """
+        Name what cannot be kept in form; None if there is nothing.
+        """
+        troubles = {str(key): trouble for key, trouble in self._troubles.items()}
+        for name in self._unreadable:
+            troubles[name] = Trouble(Reason.UNDECODABLE, UNREADABLE)
+        if not troubles:
+            return None
+        reasons = (trouble.reason for trouble in troubles.values())
+        reason = next((r for r in reasons if r is not Reason.FAILED), Reason.FAILED)
+        named = enumerated(f"{name} ({trouble.text})" for name, trouble in troubles.items())
+        return conditions.not_current(
+            reason, f"{counted(len(troubles), 'object')} cannot be kept in form: {named}"
+        )
+
+    def _due_now(self) -> Iterable[ObjectKey]:
+        now = self._clock.monotonic_seconds()
+        return (key for key, at in self._due.items() if at <= now)
+
+    def _free_at_seconds(self, key: ObjectKey) -> float:
+        contention = self._contentions.get(key)
+        if contention is None:
+            return float("-inf")
+        return contention.last_seconds + contention.pause_seconds
+
+    def _readable(self, key: ObjectKey) -> None:
+        if str(key) in self._unreadable:
+            del self._unreadable[str(key)]
+            self._news.set()
+
+    def _contend(self, key: ObjectKey) -> None:
+        now = self._clock.monotonic_seconds()
+        contention = self._contentions.setdefault(key, Contention())
+        if contention.is_over(now):
+            contention.times = 0
+        contention.times += 1
+        contention.last_seconds = now

@@ -1,0 +1,126 @@
+"""
+Follows the objects of a legacy definition: lists and watches them, and notes what has to be pruned.
+"""
+
+import logging
+from collections.abc import AsyncIterator
+
+from espalier.engine.controller.object_queue import Agenda
+from espalier.engine.flowcontrol.backoff import call_pause_seconds
+from espalier.engine.legacy.pruner import Pruner
+from espalier.engine.listing.lists import ObjectListing
+from espalier.engine.listing.pages import Listed, pages
+from espalier.engine.listing.undecodable import Skipper
+from espalier.engine.policy.field_managers import is_owned, managers_of
+from espalier.engine.policy.plan import Legacy
+from espalier.engine.ports import WatchEvent, key_of
+from espalier.engine.settings import Ports, RunSettings
+from espalier.engine.status.causes import cause_of
+from espalier.errors import ExpiredTokenError, RejectedError, TransientError, UndecodableError
+from espalier.paths import JSON
+
+logger = logging.getLogger(__name__)
+
+
+class Follower:
+    """
+    Sees every object, and every change of one.
+    """
+
+    def __init__(
+        self, planned: Legacy, ports: Ports, settings: RunSettings, pruner: Pruner, agenda: Agenda
+    ) -> None:
+        self._planned = planned
+        self._objects = ports.objects
+        self._clock = ports.clock
+        self._page_size = settings.page_size
+        self._pruner = pruner
+        self._agenda = agenda
+
+    async def follow(self) -> None:
+        """
+        List and watch, again and again; ends only by an error.
+
+        Raises:
+            ClusterError: The objects cannot be listed or watched.
+        """
+        failures = 0
+        resource_version = ""
+        while True:
+            asked_seconds = None
+            try:
+                if not resource_version:
+                    resource_version = await self._list()
+                async for event in self._events(resource_version):
+                    failures = 0
+                    resource_version = event.resource_version
+                    self._see(event.type, event.object)
+            except ExpiredTokenError:
+                resource_version = ""
+            except TransientError as error:
+                asked_seconds = error.retry_after_seconds
+            else:
+                if self._agenda.has_unreadable:
+                    resource_version = ""
+            # A server that closes each stream at once must not be asked without a pause.
+            failures += 1
+            await self._clock.sleep(call_pause_seconds(failures, asked_seconds=asked_seconds))
+
+    async def _events(self, resource_version: str) -> AsyncIterator[WatchEvent]:
+        """
+        Watch; an object that nobody can read ends it as if it had expired.
+        """
+        try:
+            async for event in self._objects.watch_objects(
+                self._planned.resource, resource_version=resource_version
+            ):
+                yield event
+        except (UndecodableError, RejectedError) as error:
+            # Only a list tells which one it is, and gets past it.
+            crd = self._planned.definition.name
+            logger.warning("A watch ended early.", extra={"crd": crd, "error": cause_of(error)})
+            raise ExpiredTokenError(
+                verb=error.verb, resource=error.resource, reason=error.reason
+            ) from error
+
+    async def _list(self) -> str:
+        listing = ObjectListing(
+            objects=self._objects, resource=self._planned.resource, page_size=self._page_size
+        )
+        # The first page's resource version: later pages may be of newer ones, and a watch from
+        # those would miss what happened to the first ones meanwhile.
+        resource_version, restarts = "", -1
+        missing = set(self._agenda.keys)
+        listed: Listed
+        skipper = Skipper(self._objects, self._planned.definition)
+        async for page, listed in pages(listing, self._clock, skipper=skipper):
+            if listed.restarts != restarts:
+                resource_version, restarts = page.resource_version, listed.restarts
+            for obj in page.objects:
+                missing.discard(key_of(obj))
+                self._see("ADDED", obj)
+        for key in missing:
+            if skipper.names:
+                # It may be one of those that the list had to pass over; reading it alone will tell.
+                self._agenda.add(key)
+            else:
+                self._agenda.forget(key)
+        self._agenda.miss(skipper.names)
+        return resource_version
+
+    def _see(self, event_type: str, obj: dict[str, JSON]) -> None:
+        if event_type == "DELETED":
+            self._agenda.forget(key_of(obj))
+        elif event_type in ("ADDED", "MODIFIED"):
+            self._look_at(obj)
+
+    def _look_at(self, obj: dict[str, JSON]) -> None:
+        key, policy = key_of(obj), self._planned.policy
+        if policy.namespaces and key.namespace not in policy.namespaces:
+            return
+        removed = self._pruner.prune(obj).removed
+        if not removed or (policy.skips_owned and is_owned(obj)):
+            self._agenda.fits(key)
+            return
+        managers = managers_of(obj, removed) if self._agenda.is_put_off(key) else ()
+        self._agenda.add(key, managers)

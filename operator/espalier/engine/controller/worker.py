@@ -1,0 +1,134 @@
+"""
+Brings objects of a legacy definition into form that are out of it by now.
+"""
+
+from espalier.engine.controller.object_queue import UNREADABLE, Agenda, Trouble
+from espalier.engine.flowcontrol.pacer import Pacer, work_through
+from espalier.engine.legacy.removal import Removal, Remover
+from espalier.engine.policy.field_managers import is_owned
+from espalier.engine.policy.plan import Legacy
+from espalier.engine.ports import ObjectKey
+from espalier.engine.ports.records import size_of
+from espalier.engine.rewriting.retries import Failed, Fate, Rewritten, persist
+from espalier.engine.settings import Ports
+from espalier.engine.status.causes import cause_of
+from espalier.engine.status.conditions import Reason
+from espalier.errors import (
+    ArchiveFullError,
+    ClusterError,
+    NotFoundError,
+    RunStoppedError,
+    UndecodableError,
+)
+
+
+class Weeder:
+    """
+    Reads objects anew, archives what is to go, and prunes them.
+
+    May be cancelled at any moment: what is not done goes back to the agenda.
+    """
+
+    def __init__(
+        self, planned: Legacy, ports: Ports, pacer: Pacer, remover: Remover, agenda: Agenda
+    ) -> None:
+        self._planned = planned
+        self._objects = ports.objects
+        self._clock = ports.clock
+        self._pacer = pacer
+        self._remover = remover
+        self._agenda = agenda
+
+    async def weed(self, most: int) -> bool:
+        """
+        Prune some of the objects that are due; False if there are none.
+
+        Raises:
+            DefinitionChangedError: The definition is another by now.
+            ConversionError: The conversion webhook does not answer.
+        """
+        keys = self._agenda.take(most)
+        if not keys:
+            return False
+        undone: dict[ObjectKey, Removal | None] = dict.fromkeys(keys)
+        try:
+            await self._remover.check()
+            for key in keys:
+                undone[key] = await self._read(key)
+                if undone[key] is None:
+                    del undone[key]
+            await self._prune(undone)
+        finally:
+            for key, removal in undone.items():
+                if removal is None or removal.met is None:
+                    self._agenda.add(key)
+                else:
+                    self._agenda.fail(key, _trouble_of(removal.met))
+        return True
+
+    async def _prune(self, undone: "dict[ObjectKey, Removal | None]") -> None:
+        removals = [removal for removal in undone.values() if removal is not None]
+        try:
+            await self._remover.archive_page(removals)
+        except (ArchiveFullError, ClusterError) as error:
+            for key in [*undone]:
+                del undone[key]
+                self._agenda.fail(key, _trouble_of(error))
+            return
+
+        async def remove(removal: Removal) -> None:
+            try:
+                fate = await persist(removal, self._clock, self._pacer)
+            except RunStoppedError as error:
+                self._agenda.leave(removal.key, _trouble_of(error))
+            except ArchiveFullError as error:
+                self._agenda.fail(removal.key, _trouble_of(error))
+            else:
+                self._settle(removal.key, fate)
+            del undone[removal.key]
+
+        await work_through(removals, remove, workers=self._pacer.max_in_flight)
+
+    async def _read(self, key: ObjectKey) -> Removal | None:
+        """
+        Read an object as it is now; None if it needs nothing, or cannot be helped.
+        """
+        try:
+            obj = await self._objects.get_object(self._planned.resource, key)
+            if self._planned.policy.skips_owned and is_owned(obj):
+                self._agenda.fits(key)
+                return None
+            removal = Removal(self._remover, obj)
+            if removal.entry() is not None:
+                size_bytes = size_of(obj)
+                self._pacer.sampled([] if size_bytes is None else [size_bytes])
+                return removal
+            self._agenda.fits(key)
+        except NotFoundError:
+            self._agenda.forget(key)
+        except RunStoppedError as error:
+            self._agenda.leave(key, _trouble_of(error))
+        except ClusterError as error:
+            self._agenda.fail(key, _trouble_of(error))
+        return None
+
+    def _settle(self, key: ObjectKey, fate: Fate) -> None:
+        match fate:
+            case Failed(cause=cause):
+                self._agenda.fail(key, Trouble(Reason.FAILED, cause))
+            case Rewritten(is_pruned=True):
+                self._agenda.pruned(key)
+            case _:
+                self._agenda.fits(key)
+
+
+def _trouble_of(error: ArchiveFullError | RunStoppedError | ClusterError) -> Trouble:
+    match error:
+        case ArchiveFullError(detail=detail):
+            return Trouble(Reason.ARCHIVE_FULL, detail)
+        case RunStoppedError(reason=reason, detail=detail):
+            return Trouble(Reason(reason), detail)
+        case UndecodableError():
+            return Trouble(Reason.UNDECODABLE, UNREADABLE)
+        case _:
+            return Trouble(Reason.FAILED, cause_of(error))

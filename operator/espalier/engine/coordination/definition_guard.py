@@ -1,0 +1,108 @@
+"""
+Watches the definition while a run works on it, and stops the run when its purpose changes.
+"""
+
+from collections.abc import Hashable
+
+from espalier.crd import Definition
+from espalier.engine.flowcontrol.calls import patiently
+from espalier.engine.policy.labels import read_policy
+from espalier.engine.policy.plan import is_migrated_by_others, run_key
+from espalier.engine.ports.clock import Clock
+from espalier.engine.ports.definitions import Definitions
+from espalier.errors import (
+    DefinitionChangedError,
+    NotFoundError,
+)
+
+CHECK_SECONDS = 0.5
+"""
+How old what is known of the definition may become while objects are written, but for the time of
+one small call: whoever takes the label off is promised that the run stops within a second.
+"""
+
+
+IDLE_CHECK_SECONDS = 10.0
+"""How often it is looked at while nothing is written: for years, of each legacy definition."""
+
+
+def purpose_of(definition: Definition) -> Hashable:
+    """
+    Tell what work on a definition is for; with another purpose it stops and starts over.
+
+    Beyond the run's key this has what decides whether a run may begin or go on at all.
+    """
+    policy = read_policy(definition)
+    return (
+        definition.uid,
+        run_key(definition, policy),
+        policy.mode,
+        policy.is_loss_accepted,
+        policy.mistakes,
+        policy.window,
+        policy.left_out,
+        policy.keeps_managed_fields,
+        definition.established,
+        definition.deleting,
+        is_migrated_by_others(definition),
+    )
+
+
+class Sentry:
+    """
+    Looks whether a definition is still the one that a run was planned for.
+    """
+
+    def __init__(self, definitions: Definitions, clock: Clock, definition: Definition) -> None:
+        self._definitions = definitions
+        self._clock = clock
+        self._definition = definition
+        self._purpose = purpose_of(definition)
+        self._resource_version = definition.resource_version
+
+    async def check(self) -> Definition:
+        """
+        Read the definition anew.
+
+        Raises:
+            DefinitionChangedError: It is gone, another one, or asks for something else.
+            ClusterError: It cannot be read.
+        """
+        name = self._definition.name
+        try:
+            fresh = await patiently(lambda: self._definitions.get_definition(name), self._clock)
+        except NotFoundError as error:
+            if not error.is_object:
+                raise
+            raise DefinitionChangedError(name, "the definition is gone") from None
+        if purpose_of(fresh) != self._purpose:
+            raise DefinitionChangedError(name, "the definition or its labels changed")
+        self._resource_version = fresh.resource_version
+        return fresh
+
+    async def watch(self, *, pause_seconds: float = CHECK_SECONDS) -> None:
+        """
+        Look again and again, and end only by an error.
+
+        Args:
+            pause_seconds: Between two looks.
+
+        Raises:
+            DefinitionChangedError: As ``check``.
+            TransientError: It cannot be read for long; what is not known must not be acted upon.
+        """
+        while True:
+            await self._clock.sleep(pause_seconds)
+            # A whole definition may have a megabyte; what has not changed is not read again.
+            if await self._is_touched():
+                await self.check()
+
+    async def _is_touched(self) -> bool:
+        name = self._definition.name
+        try:
+            found = await patiently(
+                lambda: self._definitions.get_resource_version(name), self._clock
+            )
+        except NotFoundError:
+            return True
+        return found != self._resource_version

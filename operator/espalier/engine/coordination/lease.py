@@ -1,0 +1,114 @@
+"""
+What must hold while a run writes: its lease, and the definition that it was planned for.
+"""
+
+from collections.abc import Awaitable, Callable
+
+from espalier.crd import Definition
+from espalier.engine.ports.clock import Clock
+from espalier.engine.ports.state import Leases
+from espalier.engine.status.causes import told
+from espalier.errors import ClusterError, LeaseLostError, NamespaceGoneError
+
+RENEWALS_PER_LEASE = 3
+
+RENEW_AGAIN_AFTER_SECONDS = 1.0
+"""After a renewal that failed: the next regular one would come when the run has to stop."""
+
+
+ASK_AGAIN_SECONDS = 1.0
+"""How soon a lease that somebody else has is asked for again by whoever waits for it."""
+
+SPARE_SECONDS = 3.0
+"""How much longer it is waited for than it takes to run out."""
+
+
+class Holder:
+    """
+    Keeps a lease.
+    """
+
+    def __init__(self, leases: Leases, clock: Clock, definition: Definition) -> None:
+        self._leases = leases
+        self._clock = clock
+        self._definition = definition
+        self._held_until_seconds = float("-inf")
+        self._trouble: ClusterError | None = None
+
+    async def take(self) -> None:
+        """
+        Take the lease or renew it.
+
+        Raises:
+            LeaseLostError: Somebody else has it.
+        """
+        # Counted from before the call: the server may have written it right then.
+        asked_seconds = self._clock.monotonic_seconds()
+        await self._leases.acquire(self._definition)
+        self._held_until_seconds = asked_seconds + self._leases.duration_seconds
+
+    async def take_in_time(self, tell: Callable[[LeaseLostError], Awaitable[None]]) -> None:
+        """
+        Take the lease when its holder gives it back, or when it runs out since its holder is dead.
+
+        Args:
+            tell: Is told who holds it; once for each holder.
+
+        Raises:
+            LeaseLostError: Somebody else has it, and is alive.
+        """
+        give_up_seconds, told = float("inf"), None
+        while True:
+            try:
+                await self.take()
+            except LeaseLostError as error:
+                now = self._clock.monotonic_seconds()
+                give_up_seconds = min(give_up_seconds, now + error.free_in_seconds + SPARE_SECONDS)
+                if now >= give_up_seconds:
+                    raise
+                if error.holder != told:
+                    told = error.holder
+                    await tell(error)
+                await self._clock.sleep(ASK_AGAIN_SECONDS)
+            else:
+                return
+
+    async def renew(self) -> None:
+        """
+        Renew the lease again and again, and end only by an error.
+
+        Raises:
+            LeaseLostError: Somebody else has it.
+            NamespaceGoneError: There is no place for it any more.
+        """
+        regular_seconds = self._leases.duration_seconds / RENEWALS_PER_LEASE
+        pause_seconds = regular_seconds
+        while True:
+            await self._clock.sleep(pause_seconds)
+            try:
+                await self.take()
+            except NamespaceGoneError:
+                raise
+            except ClusterError as error:
+                # Whether it is still held is for ``expire`` to say.
+                self._trouble = error
+                pause_seconds = min(RENEW_AGAIN_AFTER_SECONDS, regular_seconds)
+            else:
+                pause_seconds = regular_seconds
+
+    async def expire(self) -> None:
+        """
+        End by an error before others may take the lease, if it could not be renewed.
+
+        Raises:
+            LeaseLostError: It runs out.
+        """
+        margin_seconds = self._leases.duration_seconds / RENEWALS_PER_LEASE
+        while True:
+            now = self._clock.monotonic_seconds()
+            left_seconds = self._held_until_seconds - margin_seconds - now
+            if left_seconds <= 0:
+                why = f" ({told(self._trouble)})" if self._trouble else ""
+                detail = f"the lease of this CRD could not be renewed in time{why}"
+                raise LeaseLostError(self._definition.name, "", detail=detail)
+            await self._clock.sleep(left_seconds)

@@ -1,0 +1,120 @@
+"""
+A lease that others want too: taken for each burst of writes, and given back between bursts.
+
+Whoever waits for it asks once a second. So no burst lasts long, and between two of them there is
+time enough for others to come first, however much there is to be done.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any, TypeVar
+
+from espalier.crd import Definition
+from espalier.engine.coordination.lease import ASK_AGAIN_SECONDS, Holder
+from espalier.engine.flowcontrol.calls import accompanied, patiently
+from espalier.engine.flowcontrol.pacer import Pacer
+from espalier.engine.settings import Ports, RunSettings
+from espalier.errors import ClusterError, LeaseLostError
+
+logger = logging.getLogger(__name__)
+
+BURST_SECONDS = 8.0
+"""After so long a burst is cut off; others wait for the lease no longer than 20 seconds."""
+
+REST_SECONDS = 2.0
+"""Between two bursts."""
+
+T = TypeVar("T")
+
+
+class Turns:
+    """
+    Does bursts of work under the lease of a definition, one at a time.
+
+    Attributes:
+        pacer: Of the writes; while it lets none begin, the lease is not held.
+    """
+
+    def __init__(
+        self, ports: Ports, settings: RunSettings, definition: Definition, pacer: Pacer
+    ) -> None:
+        self._leases = ports.leases
+        self._clock = ports.clock
+        self._definition = definition
+        self._holder = Holder(ports.leases, ports.clock, definition)
+        self.pacer = pacer
+        self._writes_per_second = settings.writes_per_second
+        self._lock = asyncio.Lock()
+        self._rests_until_seconds = float("-inf")
+
+    def portion(self, most: int) -> int:
+        """
+        Tell how many objects can be written within half a burst, by the rate that is allowed.
+
+        Args:
+            most: No more than so many.
+        """
+        if self._writes_per_second is None:
+            return most
+        return max(1, min(most, int(self._writes_per_second * BURST_SECONDS / 2)))
+
+    def portions(self, items: Sequence[T]) -> list[Sequence[T]]:
+        """
+        Cut some items into portions, each for one burst.
+        """
+        size = self.portion(max(len(items), 1))
+        return [items[start : start + size] for start in range(0, len(items), size)]
+
+    async def spend(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        """
+        Do some work as soon as nobody else has the lease.
+
+        It is cancelled when its time is up or the lease is lost, and must be able to go on with
+        the rest another time.
+
+        Raises:
+            ClusterError: The lease cannot be had for another reason.
+        """
+        async with self._lock:
+            await self._clock.sleep(
+                max(self._rests_until_seconds - self._clock.monotonic_seconds(), 0.0)
+            )
+            await self.pacer.until_allowed()
+            await self._take()
+            try:
+                await accompanied(
+                    work(), self._holder.renew(), self._holder.expire(), self._end_burst()
+                )
+            except LeaseLostError as error:
+                logger.info("A burst of work is cut off.", extra=self._extra(error))
+            finally:
+                self._rests_until_seconds = self._clock.monotonic_seconds() + REST_SECONDS
+                await self._give_back()
+
+    async def _take(self) -> None:
+        has_waited = False
+        while True:
+            try:
+                await patiently(self._holder.take, self._clock)
+            except LeaseLostError as error:
+                if not has_waited:
+                    logger.info("Tending waits for the lease.", extra=self._extra(error))
+                has_waited = True
+                await self._clock.sleep(ASK_AGAIN_SECONDS)
+            else:
+                return
+
+    async def _end_burst(self) -> None:
+        await self._clock.sleep(BURST_SECONDS)
+        raise LeaseLostError(self._definition.name, "whoever waits for it")
+
+    async def _give_back(self) -> None:
+        try:
+            await self._leases.release(self._definition)
+        except ClusterError as error:
+            # It runs out by itself.
+            logger.warning("Could not release a lease.", extra=self._extra(error))
+
+    def _extra(self, error: Exception) -> dict[str, str]:
+        return {"crd": self._definition.name, "error": str(error)}

@@ -1,0 +1,5 @@
+"""
+How fast calls are made and when they are repeated: backoff, rate, supervision.
+
+No call of its own.
+"""

@@ -1,0 +1,281 @@
+"""
+How many writes are under way at a time, and how fast they may come.
+
+The number grows by one for each full round of successes and is halved when the server struggles:
+when it says so, when it does not answer, or when it answers much more slowly than it did. It grows
+back to just below where that was at once, and further only after a while: a server that takes so
+many at a time and no more would otherwise be overrun again within milliseconds, and each time it
+asks for a pause of a second.
+The bytes a second bound what etcd must keep: it holds every revision until it compacts, five
+minutes' worth; so only writes that changed something count. The writes a second bound what the
+server and admission have to do, so all that are sent count, from their beginning. Bytes are charged
+once the write is done; what the writes under way add is bounded by their number.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Awaitable, Callable, Iterable
+from types import TracebackType
+from typing import TypeVar
+
+from espalier.engine.flowcontrol.backoff import LONGEST_CALL_PAUSE_SECONDS
+from espalier.engine.ports.clock import Clock
+from espalier.errors import TransientError
+
+DEFAULT_BYTES_PER_SECOND = 3 * 1024 * 1024
+FIRST_IN_FLIGHT = 16
+
+# One overload fails many requests at once; it is one reason to slow down, not many.
+HALVE_AT_MOST_EVERY_SECONDS = 1.0
+
+# How long the number that was too many is not tried again.
+TRY_AGAIN_AFTER_SECONDS = 10.0
+
+# A round of answers so slow, and so much slower than the best one, means that the server is behind.
+SLOW_SECONDS = 2.0
+SLOWER_THAN_BEST = 4.0
+
+# Stands for an object's size until some were sampled.
+ASSUMED_OBJECT_BYTES = 4 * 1024
+
+T = TypeVar("T")
+
+
+class Pacer:
+    """
+    Hands out turns. It belongs to one event loop.
+    """
+
+    def __init__(
+        self,
+        clock: Clock,
+        *,
+        max_in_flight: int,
+        bytes_per_second: float = DEFAULT_BYTES_PER_SECOND,
+        writes_per_second: float | None = None,
+    ) -> None:
+        self._clock = clock
+        self._max_in_flight = max_in_flight
+        self._bytes_per_second = bytes_per_second
+        self._write_seconds = 1 / writes_per_second if writes_per_second is not None else 0.0
+        self._limit = min(FIRST_IN_FLIGHT, max_in_flight)
+        self._in_flight = 0
+        self._successes = self._all_successes = 0
+        self._round_seconds = 0.0
+        self._best_seconds = float("inf")
+        self._halved_at_seconds = float("-inf")
+        self._too_many = max_in_flight + 1
+        self._has_grown = True
+        self._not_before_seconds = float("-inf")
+        self._object_bytes: float = ASSUMED_OBJECT_BYTES
+        self._is_measured = False
+        self._waiters: deque[asyncio.Future[None]] = deque()
+
+    @property
+    def limit(self) -> int:
+        """
+        How many turns there are at a time now.
+        """
+        return self._limit
+
+    @property
+    def max_in_flight(self) -> int:
+        """
+        How many turns there may ever be at a time.
+        """
+        return self._max_in_flight
+
+    @property
+    def successes(self) -> int:
+        """
+        How many writes have come to a good end.
+        """
+        return self._all_successes
+
+    def turn(self) -> "Turn":
+        """
+        Wait for a turn, and hold it: an asynchronous context manager.
+        """
+        return Turn(self)
+
+    async def begin(self) -> None:
+        """
+        Wait until there is a turn, and until the rates allow it.
+        """
+        while self._in_flight >= self._limit:
+            waiter = asyncio.get_running_loop().create_future()
+            self._waiters.append(waiter)
+            try:
+                await waiter
+            except asyncio.CancelledError:
+                # Whoever was woken and goes away must not keep the others from it.
+                self._wake()
+                raise
+        self._in_flight += 1
+        try:
+            await self.until_allowed()
+            self._reserve(self._write_seconds)
+        except BaseException:
+            self.end()
+            raise
+
+    async def until_allowed(self) -> None:
+        """
+        Wait until the rates allow a write, without a turn.
+        """
+        while (pause := self._not_before_seconds - self._clock.monotonic_seconds()) > 0:
+            await self._clock.sleep(pause)
+
+    def end(self, *, took_seconds: float = 0.0) -> None:
+        """
+        Give a turn back.
+        """
+        self._round_seconds += took_seconds
+        self._in_flight -= 1
+        self._wake()
+
+    def now_seconds(self) -> float:
+        """
+        Seconds from an arbitrary start.
+        """
+        return self._clock.monotonic_seconds()
+
+    def succeeded(self, *, written: bool, calls: int = 1) -> None:
+        """
+        Take note of an answer; ``written`` if it means a new revision in etcd.
+
+        Args:
+            calls: How many writes it took, one after another.
+        """
+        self._all_successes += 1
+        self._successes += 1
+        if self._successes >= self._limit:
+            self._end_round()
+        cost_seconds = self._write_seconds
+        if written:
+            cost_seconds = max(cost_seconds, self._object_bytes / self._bytes_per_second)
+        # One write was paid for when the turn began.
+        self._reserve(calls * cost_seconds - self._write_seconds)
+
+    def struggled(self, error: TransientError) -> None:
+        """
+        Take note that the server is busy or away: go slower, and wait if it asks for that.
+        """
+        now = self._clock.monotonic_seconds()
+        if now - self._halved_at_seconds >= HALVE_AT_MOST_EVERY_SECONDS:
+            self._halve(now)
+        if error.retry_after_seconds is not None:
+            asked = min(error.retry_after_seconds, LONGEST_CALL_PAUSE_SECONDS)
+            self._not_before_seconds = max(self._not_before_seconds, now + asked)
+
+    @property
+    def object_bytes(self) -> float:
+        """
+        How large objects are taken to be.
+        """
+        return self._object_bytes
+
+    def sampled(self, sizes_bytes: Iterable[int]) -> None:
+        """
+        Take note of the sizes of some objects: the largest counts, and is forgotten slowly.
+        """
+        largest = max(sizes_bytes, default=None)
+        if largest is None:
+            return
+        remembered = (self._object_bytes - largest) / 2 if self._is_measured else 0.0
+        self._object_bytes = largest + max(remembered, 0.0)
+        self._is_measured = True
+
+    def _end_round(self) -> None:
+        mean_seconds = self._round_seconds / self._successes
+        self._successes, self._round_seconds = 0, 0.0
+        if mean_seconds > max(SLOW_SECONDS, SLOWER_THAN_BEST * self._best_seconds):
+            self._halve(self._clock.monotonic_seconds())
+            return
+        self._best_seconds = min(self._best_seconds, mean_seconds)
+        self._grow()
+
+    def _grow(self) -> None:
+        is_too_soon = (
+            self._clock.monotonic_seconds() < self._halved_at_seconds + TRY_AGAIN_AFTER_SECONDS
+        )
+        if self._limit + 1 >= self._too_many and is_too_soon:
+            return
+        self._limit = min(self._limit + 1, self._max_in_flight)
+        self._has_grown = True
+
+    def _halve(self, now_seconds: float) -> None:
+        # A server that is away for a while halves it several times; only the first one tells.
+        if self._has_grown:
+            self._too_many = self._limit
+        self._has_grown = False
+        self._halved_at_seconds = now_seconds
+        self._successes, self._round_seconds = 0, 0.0
+        self._limit = max(self._limit // 2, 1)
+
+    def _reserve(self, seconds: float) -> None:
+        # What was not used is not saved up: a burst later would break the bound.
+        start = max(self._not_before_seconds, self._clock.monotonic_seconds())
+        self._not_before_seconds = start + seconds
+
+    def _wake(self) -> None:
+        free = self._limit - self._in_flight
+        while free > 0 and self._waiters:
+            waiter = self._waiters.popleft()
+            if not waiter.done():
+                waiter.set_result(None)
+                free -= 1
+
+
+class Turn:
+    """
+    One turn.
+    """
+
+    __slots__ = ("_begun_seconds", "_pacer")
+
+    def __init__(self, pacer: Pacer) -> None:
+        self._pacer = pacer
+        self._begun_seconds = 0.0
+
+    async def __aenter__(self) -> None:
+        await self._pacer.begin()
+        self._begun_seconds = self._pacer.now_seconds()
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        took_seconds = 0.0 if error else self._pacer.now_seconds() - self._begun_seconds
+        self._pacer.end(took_seconds=took_seconds)
+
+
+async def work_through(
+    items: Iterable[T], act: Callable[[T], Awaitable[None]], *, workers: int
+) -> None:
+    """
+    Do something for each item, several at a time; returns when all is done.
+
+    Raises:
+        BaseException: Whatever one of the acts raised; the others are cancelled then.
+        CancelledError: The caller was cancelled, whatever the acts raised meanwhile.
+    """
+    waiting = iter(items)
+
+    async def work() -> None:
+        for item in waiting:
+            await act(item)
+
+    # A task group would forget that it was cancelled if an act fails at the same moment.
+    tasks = [asyncio.create_task(work()) for _ in range(workers)]
+    try:
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
+        for task in tasks:
+            if task.done():
+                task.result()
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)

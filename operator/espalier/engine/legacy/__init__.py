@@ -1,0 +1,3 @@
+"""
+Definitions with ``preserveUnknownFields``: prune in the client, archive first, restore later.
+"""

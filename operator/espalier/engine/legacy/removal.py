@@ -1,0 +1,225 @@
+"""
+Prunes the objects of a legacy definition: archive first, then PUT.
+
+Nothing is removed that is not in the archive already, with the resource version at which it was
+found first. A conflict means that the object is another by now, so it is read, pruned and archived
+anew, if something else is to be removed from it. On a version with the status subresource the main
+endpoint ignores ``status`` and the other one everything else, so an object may need both.
+"""
+
+from collections.abc import Awaitable, Callable, Sequence
+
+from espalier.engine.flowcontrol.calls import patiently
+from espalier.engine.legacy.inverse_patches import invert
+from espalier.engine.legacy.pruner import Careful, Pruner
+from espalier.engine.policy.field_managers import is_owned
+from espalier.engine.policy.plan import Legacy
+from espalier.engine.ports import key_of
+from espalier.engine.ports.archive import ArchiveEntry
+from espalier.engine.ports.records import identity_of
+from espalier.engine.rewriting.retries import UNGUARDED, Failed, Fate, Rewritten, Unchanged
+from espalier.engine.settings import Ports
+from espalier.engine.status.conditions import Reason
+from espalier.errors import ClusterError, RunStoppedError, TransientError
+from espalier.paths import JSON
+
+COMES_BACK = "removed fields come back with the write itself, as by an admission webhook"
+
+
+class Remover:
+    """
+    Prunes objects of one definition at its storage version.
+
+    Args:
+        planned: What the run does.
+        check: Raises if the definition is not the same any more.
+    """
+
+    def __init__(
+        self, planned: Legacy, ports: Ports, *, check: Callable[[], Awaitable[object]]
+    ) -> None:
+        self.definition = planned.definition
+        self.resource = planned.resource
+        self.policy = planned.policy
+        self.objects = ports.objects
+        self.pruner = Pruner(planned.definition)
+        self.check = check
+        self._archive = ports.archive
+        self._clock = ports.clock
+        self._has_begun = False
+
+    def examine(self, obj: dict[str, JSON]) -> Careful:
+        """
+        Prune a value.
+
+        Raises:
+            RunStoppedError: Its ``spec`` or ``status`` would become empty, and nobody accepts it.
+        """
+        careful = self.pruner.prune(obj)
+        if careful.emptied and not self.policy.is_loss_accepted:
+            raise RunStoppedError(
+                Reason.WOULD_LOSE_DATA,
+                f"{key_of(obj)} would lose all of its {' and '.join(careful.emptied)}."
+                " Specify in the schema what is to be kept, or accept the loss:"
+                " label espalier.dev/loss=accept",
+            )
+        return careful
+
+    def begin(self) -> None:
+        """
+        Take note that others may have archived something since the last time.
+        """
+        self._has_begun = False
+
+    async def archive_page(self, removals: "Sequence[Removal]") -> None:
+        """
+        Archive what is to be removed from many objects at once.
+
+        Raises:
+            ArchiveFullError: It cannot be kept, so nothing of it may be removed.
+            RunStoppedError: An object would become empty.
+            ClusterError: The archive could not be written.
+        """
+        entries = [entry for removal in removals if (entry := removal.entry()) is not None]
+        if entries:
+            await patiently(lambda: self.store(entries), self._clock)
+        for removal in removals:
+            removal.is_archived = True
+
+    async def store(self, entries: Sequence[ArchiveEntry]) -> None:
+        """
+        Archive entries.
+
+        Raises:
+            ArchiveFullError: They cannot be kept.
+            ClusterError: The archive could not be written.
+        """
+        if not self._has_begun:
+            self._archive.begin(self.definition)
+            self._has_begun = True
+        await self._archive.store(self.definition, entries)
+
+
+class Removal:
+    """
+    One object on its way.
+
+    Attributes:
+        met: The last error on it.
+    """
+
+    def __init__(self, remover: Remover, obj: dict[str, JSON]) -> None:
+        self.key = key_of(obj)
+        self.is_archived = False
+        self.is_mistyped = False
+        self.met: ClusterError | None = None
+        self._remover = remover
+        self._obj = obj
+        self._first = identity_of(obj)
+        self._is_stale = False
+        self._may_be_written = False
+        self._is_pruned = False
+
+    def entry(self) -> ArchiveEntry | None:
+        """
+        Make the archive's entry for the object as it was read; None if nothing is to be removed.
+
+        Raises:
+            RunStoppedError: It would become empty.
+        """
+        careful = self._remover.examine(self._obj)
+        return self._entry_of(careful) if careful.removed else None
+
+    async def attempt(self) -> Fate:
+        """
+        Archive, unless that is done, and write; or patch without a change if nothing goes.
+
+        Raises:
+            DefinitionChangedError: The definition is another by now.
+        """
+        remover = self._remover
+        if self._is_stale:
+            seen = identity_of(self._obj)
+            self._obj = await remover.objects.get_object(remover.resource, self.key)
+            # Had the server begun to prune, it would have hidden what has to be archived.
+            await remover.check()
+            self._is_stale = False
+            self.is_archived = self.is_archived and identity_of(self._obj) == seen
+            if remover.policy.skips_owned and is_owned(self._obj):
+                return Rewritten(is_pruned=True) if self._is_pruned else Unchanged()
+        if not identity_of(self._obj).is_whole:
+            return Failed(UNGUARDED)
+        careful = remover.examine(self._obj)
+        self.is_mistyped = bool(careful.mistyped)
+        if not careful.removed:
+            if not remover.policy.does("migrate"):
+                return Rewritten(is_pruned=True) if self._is_pruned else Unchanged()
+            return await self._rewrite()
+        if not self.is_archived:
+            await remover.store([self._entry_of(careful)])
+            self.is_archived = True
+        # Until both writes are answered nobody knows what is stored.
+        self._is_stale = True
+        written, calls = await self._replace(careful)
+        self._is_pruned = True
+        self._obj, self._is_stale = written, False
+        if remover.pruner.prune(written).removed:
+            return Failed(COMES_BACK)
+        return Rewritten(is_pruned=True, calls=calls)
+
+    def note(self, error: ClusterError, *, reads_again: bool) -> None:
+        """
+        Remember whether to read anew, and whether something may have been written already.
+        """
+        self.met = error
+        self._is_stale = self._is_stale or reads_again
+        self._may_be_written = self._may_be_written or isinstance(error, TransientError)
+
+    async def _rewrite(self) -> Fate:
+        remover = self._remover
+        seen = identity_of(self._obj)
+        after = await remover.objects.rewrite(
+            remover.resource, self.key, uid=seen.uid, resource_version=seen.resource_version
+        )
+        if self._is_pruned:
+            return Rewritten(is_pruned=True)
+        if after != seen.resource_version:
+            return Rewritten()
+        return Rewritten() if self._may_be_written and seen != self._first else Unchanged()
+
+    async def _replace(self, careful: Careful) -> tuple[dict[str, JSON], int]:
+        """
+        Write what is left.
+
+        Returns:
+            The object as stored, and how many writes it took.
+        """
+        remover = self._remover
+        has_status = remover.definition.storage.has_status
+        in_status = [path for path in careful.removed if has_status and path[0] == "status"]
+        written, calls = self._obj, 0
+        if len(in_status) < len(careful.removed):
+            written = await remover.objects.replace(
+                remover.resource, careful.value, subresource=None
+            )
+            self._is_pruned = True
+            calls = 1
+        if not in_status:
+            return written, calls
+        # The resource version chains both writes: nobody else has written in between.
+        rest = remover.pruner.prune(written)
+        if not set(rest.removed) <= set(in_status):
+            return written, calls
+        stored = await remover.objects.replace(remover.resource, rest.value, subresource="status")
+        return stored, calls + 1
+
+    def _entry_of(self, careful: Careful) -> ArchiveEntry:
+        seen = identity_of(self._obj)
+        return ArchiveEntry(
+            api_version=self._remover.resource.api_version,
+            kind=self._remover.resource.kind,
+            key=self.key,
+            uid=seen.uid,
+            resource_version=seen.resource_version,
+            patch=invert(self._obj, careful.value, careful.removed),
+        )

@@ -1,0 +1,3 @@
+"""
+Reading lists: pages, expiring tokens, objects that the server cannot decode. Writes nothing.
+"""

@@ -1,0 +1,288 @@
+"""
+Lists, a page at a time, across expiring tokens and a server that is away for a moment.
+
+A continue token expires when etcd compacts the list's resource version, after some five minutes.
+The server then gives a fresh one, which goes on behind the last key that was listed, at the newest
+resource version. So every object that was there when the list began, and is there still, comes;
+one that was created meanwhile before that key does not come. A verify pass stays a proof all the
+same: whatever is created after its first page is created after the settle time, when every server
+stores the storage version, and a consistent list would not show it either. Where there is no fresh
+token the list begins anew, and objects come twice, which does no harm. So it does where a server
+does not take the token of an earlier list, which may be damaged, or of a revision before a restore.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator, Collection
+from typing import Generic, NamedTuple, Protocol, TypeVar
+
+from espalier.engine.flowcontrol.backoff import call_pause_seconds
+from espalier.engine.listing.undecodable import SHRINKING, Skipper
+from espalier.engine.ports.clock import Clock
+from espalier.errors import (
+    ConversionError,
+    ConversionRefusedError,
+    ExpiredTokenError,
+    RejectedError,
+    TransientError,
+    UndecodableError,
+)
+
+MAX_RESTARTS = 3
+MAX_TRANSIENT_FAILURES = 6
+
+# A server that hands out tokens which are expired at once must not be asked for ever.
+MAX_FRESH_TOKENS_IN_A_ROW = 3
+
+MAX_REFUSED_AT_FIRST = 10
+"""So many objects a conversion webhook refuses before it counts as away, if it converts none."""
+
+MAX_REFUSED_IN_A_ROW = 100
+"""The same if it did convert some."""
+
+
+class Page(Protocol):
+    """
+    What all pages have.
+    """
+
+    @property
+    def continue_token(self) -> str | None:
+        """
+        Asks for the next page; None after the last one.
+        """
+
+    @property
+    def remaining(self) -> int | None:
+        """
+        How many objects follow, if the server said so.
+        """
+
+    @property
+    def unread(self) -> Collection[str]:
+        """
+        Names of objects in it that could not be decoded, as far as somebody iterated.
+        """
+
+
+PageT = TypeVar("PageT", bound=Page)
+PageT_co = TypeVar("PageT_co", bound=Page, covariant=True)
+
+
+class Listing(Protocol[PageT_co]):
+    """
+    One list of objects.
+    """
+
+    @property
+    def page_size(self) -> int:
+        """
+        The most objects in a page.
+        """
+
+    @property
+    def namespace(self) -> str:
+        """
+        The one that is listed; empty for all.
+        """
+
+    async def fetch(self, token: str | None, *, page_size: int) -> PageT_co:
+        """
+        List one page by its token.
+        """
+
+
+class Listed(NamedTuple):
+    """
+    How a list has gone so far, told with each page.
+
+    Attributes:
+        is_consistent: Whether all pages are of one resource version.
+        restarts: How often the list began anew.
+    """
+
+    is_consistent: bool
+    restarts: int
+
+
+async def pages(
+    listing: Listing[PageT],
+    clock: Clock,
+    *,
+    start_token: str | None = None,
+    skipper: Skipper | None = None,
+    ahead: bool = False,
+) -> AsyncGenerator[tuple[PageT, Listed], None]:
+    """
+    List every object of a resource.
+
+    Whoever does not take all pages closes the generator, as by ``contextlib.aclosing``.
+
+    Args:
+        start_token: Where an earlier list is to go on; it may have expired.
+        skipper: Gets the list past objects that cannot be read, and keeps their names; without it,
+            one that the server cannot read ends the list.
+        ahead: List the next page while this one is worked on, so that writes need not wait for it.
+            Two pages are in memory then.
+
+    Yields:
+        The pages, in the server's order.
+
+    Raises:
+        ExpiredTokenError: Tokens expire faster than pages are worked on, again and again.
+        ConversionError: At once: the conversion webhook does not answer as it must, or refuses
+            all objects.
+        TransientError: The server stays busy or away.
+        UndecodableError: There is no skipper.
+    """
+    course = _Course(listing, clock, start_token, skipper)
+    begun: asyncio.Task[PageT | None] | None = None
+    try:
+        while True:
+            page = await (begun if begun is not None else course.next_page())
+            if page is None:
+                return
+            listed, goes_on = course.listed, course.advance(page)
+            if ahead and goes_on:
+                begun = asyncio.create_task(course.next_page())
+            yield page, listed
+            if skipper is not None:
+                skipper.note(page.unread)
+            if not goes_on:
+                return
+    finally:
+        if begun is not None:
+            begun.cancel()
+            await asyncio.gather(begun, return_exceptions=True)
+
+
+class _Course(Generic[PageT]):
+    """
+    Where a list is, and what went wrong on its way.
+    """
+
+    def __init__(
+        self,
+        listing: Listing[PageT],
+        clock: Clock,
+        start_token: str | None,
+        skipper: Skipper | None,
+    ) -> None:
+        self._listing = listing
+        self._clock = clock
+        self._skipper = skipper
+        self._token = start_token
+        self._page_size = listing.page_size
+        self._behind: int | None = None
+        self._is_resuming = start_token is not None
+        self._stuck: UndecodableError | None = None
+        self._refused = 0
+        self._has_passed = False
+        self._fresh_in_a_row = 0
+        self._failures = 0
+        self.listed = Listed(is_consistent=start_token is None, restarts=0)
+
+    async def next_page(self) -> PageT | None:
+        """
+        List the next page; None if nobody knows what comes next.
+        """
+        while True:
+            try:
+                if self._stuck is not None and not await self._narrow(self._stuck):
+                    return None
+                self._stuck = None
+                return await self._listing.fetch(self._token, page_size=self._page_size)
+            except ExpiredTokenError as error:
+                self._go_on_from(error)
+            except ConversionError:
+                raise
+            except TransientError as error:
+                await self._wait(error)
+            except UndecodableError as error:
+                self._stuck = error
+            except RejectedError:
+                if not self._is_resuming:
+                    raise
+                self._begin_anew()
+
+    def advance(self, page: PageT) -> bool:
+        """
+        Go on behind a page; False after the last one.
+        """
+        self._fresh_in_a_row = self._failures = self._refused = 0
+        self._is_resuming, self._has_passed = False, True
+        self._page_size = min(self._page_size * SHRINKING, self._listing.page_size)
+        self._behind = page.remaining
+        self._token = page.continue_token
+        return bool(self._token)
+
+    async def _wait(self, error: TransientError) -> None:
+        self._failures += 1
+        if self._failures <= MAX_TRANSIENT_FAILURES:
+            pause_seconds = call_pause_seconds(
+                self._failures, asked_seconds=error.retry_after_seconds
+            )
+            await self._clock.sleep(pause_seconds)
+        elif self._is_resuming:
+            # Also a token of a revision that is yet to come is told so, for ever.
+            self._begin_anew()
+        else:
+            raise error
+
+    def _begin_anew(self) -> None:
+        self._token, self._behind, self._stuck = None, None, None
+        self._fresh_in_a_row = self._failures = 0
+        self._is_resuming = False
+        self.listed = Listed(is_consistent=True, restarts=self.listed.restarts + 1)
+
+    def _go_on_from(self, error: ExpiredTokenError) -> None:
+        self.listed = Listed(is_consistent=False, restarts=self.listed.restarts)
+        self._fresh_in_a_row += 1
+        if error.fresh_token is not None and self._fresh_in_a_row <= MAX_FRESH_TOKENS_IN_A_ROW:
+            self._token = error.fresh_token
+            return
+        if self.listed.restarts == MAX_RESTARTS:
+            raise error
+        self._begin_anew()
+
+    async def _narrow(self, error: UndecodableError) -> bool:
+        """
+        Make the page smaller, or get past its one object; False if nobody knows what comes next.
+        """
+        if self._skipper is None:
+            raise error
+        if self._page_size > 1:
+            self._page_size = max(1, self._page_size // SHRINKING)
+            return True
+        self._see_one_refused(error)
+        self.listed = Listed(is_consistent=False, restarts=self.listed.restarts)
+        token = await self._skipper.token_behind(
+            error, namespace=self._listing.namespace, token=self._token, behind=self._behind
+        )
+        if self._behind is not None:
+            self._behind -= 1
+        self._token = token
+        return token is not None
+
+    def _see_one_refused(self, error: UndecodableError) -> None:
+        """
+        Take a webhook that refuses every object for one that is away.
+        """
+        if not isinstance(error, ConversionRefusedError):
+            return
+        self._refused += 1
+        limit = MAX_REFUSED_IN_A_ROW if self._has_passed else MAX_REFUSED_AT_FIRST
+        if self._refused >= limit:
+            raise as_unavailable(error) from error
+
+
+def as_unavailable(error: ConversionRefusedError) -> ConversionError:
+    """
+    Take the last of many refusals for that of a webhook that converts nothing.
+    """
+    return ConversionError(
+        verb=error.verb,
+        resource=error.resource,
+        status=error.status,
+        reason=error.reason,
+        detail=error.detail,
+    )

@@ -1,0 +1,44 @@
+"""
+The world as the engine sees it: small protocols in domain words, no client types.
+
+``espalier.cluster`` implements them over HTTP, ``tests/fakes`` in memory. All calls are
+coroutines that time out by themselves; what they raise is listed a protocol.
+"""
+
+from espalier.engine.ports.archive import Archive, ArchiveEntry, UnreadablePage
+from espalier.engine.ports.clock import Clock
+from espalier.engine.ports.definitions import Definitions, Rights
+from espalier.engine.ports.objects import Objects
+from espalier.engine.ports.progress import PassProgress
+from espalier.engine.ports.records import (
+    MetadataPage,
+    ObjectKey,
+    ObjectPage,
+    Resource,
+    StoredMetadata,
+    WatchEvent,
+    key_of,
+)
+from espalier.engine.ports.reporter import Reporter
+from espalier.engine.ports.state import Checkpoints, Leases
+
+__all__ = [
+    "Archive",
+    "ArchiveEntry",
+    "Checkpoints",
+    "Clock",
+    "Definitions",
+    "Leases",
+    "MetadataPage",
+    "ObjectKey",
+    "ObjectPage",
+    "Objects",
+    "PassProgress",
+    "Reporter",
+    "Resource",
+    "Rights",
+    "StoredMetadata",
+    "UnreadablePage",
+    "WatchEvent",
+    "key_of",
+]

@@ -1,0 +1,147 @@
+"""
+The port to the stored objects of one resource.
+"""
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from typing import Protocol
+
+from espalier.engine.ports.records import MetadataPage, ObjectKey, ObjectPage, Resource, WatchEvent
+from espalier.paths import JSON
+
+
+class Objects(Protocol):
+    """
+    The stored objects of one resource.
+
+    Lists leave ``resourceVersion`` unset, so that they are quorum reads.
+
+    Raises:
+        TransientError: Busy or away, after the adapter's own bounded retries of reads.
+        ExpiredTokenError: 410 on a continue token or a watch.
+        NotFoundError: The object, or the resource, is gone.
+        ConflictError: 409 on a write.
+        ForbiddenError: 401, or a 403 that is not admission's.
+        UndecodableError: The server cannot read what is stored.
+        RejectedError: Another 4xx, or admission denies it.
+    """
+
+    async def list_metadata(
+        self,
+        resource: Resource,
+        *,
+        page_size: int,
+        continue_token: str | None,
+        namespace: str = "",
+    ) -> MetadataPage:
+        """
+        List a page of PartialObjectMetadata, of one namespace or of all.
+        """
+
+    async def list_objects(
+        self,
+        resource: Resource,
+        *,
+        page_size: int,
+        continue_token: str | None,
+        namespace: str = "",
+    ) -> ObjectPage:
+        """
+        List a page of whole objects, of one namespace or of all.
+        """
+
+    async def list_namespaces(self) -> tuple[str, ...]:
+        """
+        Name all namespaces of the cluster.
+        """
+
+    def token_at(self, place: str) -> str:
+        """
+        Make a token by which a list goes on at a place, whether an object is there or not.
+
+        Args:
+            place: ``namespace/name``, or a name where one namespace or a resource without them is
+                listed. Behind an object is its place with a zero character at the end.
+        """
+
+    def place_of(self, token: str) -> str | None:
+        """
+        Tell where a token goes on; None if it is of an unknown form.
+        """
+
+    async def get_object(self, resource: Resource, key: ObjectKey) -> dict[str, JSON]:
+        """
+        Read one object.
+        """
+
+    async def rewrite(
+        self, resource: Resource, key: ObjectKey, *, uid: str, resource_version: str | None
+    ) -> str:
+        """
+        Have the server store an object anew by a merge patch that changes nothing.
+
+        Args:
+            uid: Guards against an object of the same name that is another one.
+            resource_version: The one seen, or None to leave it out (after repeated conflicts).
+
+        Returns:
+            The resource version afterwards; the one given, if the bytes were right already.
+        """
+
+    async def try_rewrite(
+        self, resource: Resource, key: ObjectKey, *, uid: str, resource_version: str
+    ) -> dict[str, JSON]:
+        """
+        Do the same as a dry run; nothing is stored.
+
+        Returns:
+            The whole object as it would be after admission.
+        """
+
+    async def annotate(
+        self,
+        resource: Resource,
+        key: ObjectKey,
+        *,
+        uid: str,
+        resource_version: str,
+        annotations: Mapping[str, str | None],
+    ) -> str:
+        """
+        Put annotations on an object by a merge patch, or take them off where a text is None.
+
+        Returns:
+            The resource version afterwards.
+        """
+
+    async def replace_managed_fields(
+        self,
+        resource: Resource,
+        key: ObjectKey,
+        *,
+        uid: str,
+        resource_version: str,
+        managed_fields: Sequence[JSON],
+    ) -> None:
+        """
+        Replace ``metadata.managedFields`` by a JSON Patch that tests uid and resource version.
+        """
+
+    async def replace(
+        self, resource: Resource, obj: dict[str, JSON], *, subresource: str | None
+    ) -> dict[str, JSON]:
+        """
+        PUT an object that carries uid and resourceVersion; ``subresource`` is None or ``status``.
+
+        Returns:
+            The object as stored.
+        """
+
+    def watch_objects(
+        self, resource: Resource, *, resource_version: str
+    ) -> AsyncIterator[WatchEvent]:
+        """
+        Watch from a resource version until the server closes the stream.
+
+        Raises:
+            ExpiredTokenError: The resource version is too old; list anew.
+        """

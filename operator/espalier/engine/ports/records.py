@@ -1,0 +1,197 @@
+"""
+Stored objects, and pages of them, as the ports speak of them.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import orjson
+
+from espalier.crd import Definition, Version
+from espalier.paths import JSON
+
+
+class ObjectKey(NamedTuple):
+    """
+    The name of one stored object within its resource; the namespace is empty if it has none.
+    """
+
+    namespace: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.namespace}/{self.name}" if self.namespace else self.name
+
+
+def key_of(obj: Mapping[str, JSON]) -> ObjectKey:
+    """
+    Read the namespace and the name of a whole object.
+    """
+    metadata = obj.get("metadata")
+    held = metadata if isinstance(metadata, dict) else {}
+    return ObjectKey(text_of(held.get("namespace")), text_of(held.get("name")))
+
+
+def text_of(value: JSON) -> str:
+    """
+    Take a value that is to be a text, or nothing if it is something else, however deep.
+    """
+    return value if isinstance(value, str) else ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resource:
+    """
+    One endpoint of custom objects: a resource at one version.
+
+    Attributes:
+        plural: As in URLs and RBAC.
+    """
+
+    group: str
+    version: str
+    plural: str
+    kind: str
+    namespaced: bool
+
+    @property
+    def api_version(self) -> str:
+        """
+        As objects say it: ``example.com/v1``.
+        """
+        return f"{self.group}/{self.version}"
+
+    def __str__(self) -> str:
+        return f"{self.plural}.{self.group}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredMetadata:
+    """
+    What a metadata-only page says of one stored object.
+
+    Attributes:
+        managed_fields: The decoded entries of ``metadata.managedFields``; may be empty.
+    """
+
+    key: ObjectKey
+    uid: str
+    resource_version: str
+    managed_fields: tuple[JSON, ...] = field(default=(), hash=False)
+
+
+def metadata_of(obj: Mapping[str, JSON]) -> StoredMetadata:
+    """
+    Keep of a whole object what a metadata-only page says of it.
+    """
+    metadata = obj.get("metadata")
+    held = metadata if isinstance(metadata, dict) else {}
+    managed = held.get("managedFields")
+    return StoredMetadata(
+        key=key_of(obj),
+        uid=text_of(held.get("uid")),
+        resource_version=text_of(held.get("resourceVersion")),
+        managed_fields=tuple(managed) if isinstance(managed, list) else (),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetadataPage:
+    """
+    One page of a metadata-only list.
+
+    Attributes:
+        continue_token: Asks for the next page; None after the last one.
+        remaining: How many objects follow, if the server said so.
+        resource_version: That of the list.
+        unread: Names of further objects in it that could not be decoded.
+    """
+
+    objects: tuple[StoredMetadata, ...]
+    continue_token: str | None
+    remaining: int | None
+    resource_version: str
+    unread: Collection[str] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ObjectPage:
+    """
+    One page of whole objects, decoded one at a time by whoever iterates.
+
+    Attributes:
+        objects: Decoded JSON objects with apiVersion and kind set.
+        unread: Names of further objects in it that could not be decoded, as far as somebody
+            iterated.
+    """
+
+    objects: Sequence[dict[str, JSON]]
+    continue_token: str | None
+    remaining: int | None
+    resource_version: str
+    unread: Collection[str] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WatchEvent:
+    """
+    One change of an object.
+
+    Attributes:
+        type: ``ADDED``, ``MODIFIED``, ``DELETED`` or ``BOOKMARK``.
+        object: The whole object; for a bookmark only its resource version is set.
+        resource_version: Where a later watch may start.
+    """
+
+    type: str
+    object: dict[str, JSON]
+    resource_version: str
+
+
+class Identity(NamedTuple):
+    """
+    Which object, and which state of it.
+    """
+
+    uid: str
+    resource_version: str
+
+    @property
+    def is_whole(self) -> bool:
+        """
+        Whether a write can be guarded by it.
+        """
+        return bool(self.uid and self.resource_version)
+
+
+def identity_of(obj: dict[str, JSON]) -> Identity:
+    """
+    Read the uid and the resource version of a whole object.
+    """
+    metadata = obj.get("metadata")
+    held = metadata if isinstance(metadata, dict) else {}
+    return Identity(text_of(held.get("uid")), text_of(held.get("resourceVersion")))
+
+
+def size_of(obj: dict[str, JSON]) -> int | None:
+    """
+    Measure an object as it is sent, in bytes; None if it is nested too deeply.
+    """
+    try:
+        return len(orjson.dumps(obj))
+    except orjson.JSONEncodeError:
+        return None
+
+
+def resource_of(definition: Definition, version: Version) -> Resource:
+    """
+    Name the endpoint of a definition's objects at a version.
+    """
+    return Resource(
+        group=definition.group,
+        version=version.name,
+        plural=definition.plural,
+        kind=definition.kind,
+        namespaced=definition.namespaced,
+    )

@@ -1,0 +1,49 @@
+"""
+When failures are no longer those of single objects.
+
+One object that cannot be written never stops the others. But a server that cannot write at all
+lets each of them fail only after minutes of trying: then it is better to end the run, and to come
+again later.
+"""
+
+from espalier.engine.ports import ObjectKey
+from espalier.engine.rewriting.retries import Failed, Why
+from espalier.engine.status.conditions import Reason
+from espalier.engine.status.tally import Tally
+from espalier.engine.status.text import counted
+from espalier.errors import RunStoppedError
+
+MAX_OUTAGE = 10
+"""How many objects in a row may fail so, before none is tried any more."""
+
+
+def count_failure(tally: Tally, key: ObjectKey, failed: Failed) -> None:
+    """
+    Count an object that failed.
+
+    What is refused says nothing of the other objects. What nobody answered does, if no other
+    object succeeded while it was tried, and none between it and the ones before.
+
+    Raises:
+        RunStoppedError: It is not the objects' fault.
+    """
+    tally.fail(key, failed.cause, kind=failed.kind)
+    tally.forbidden += failed.is_forbidden
+    tally.conflicts += failed.why is Why.CONFLICT
+    if failed.why not in (Why.UNANSWERED, Why.UNREACHED):
+        return
+    tally.unanswered += 1
+    tally.outage = 0 if failed.is_alone else tally.outage + 1
+    if tally.outage < MAX_OUTAGE:
+        return
+    objects = f"{counted(tally.outage, 'object')} in a row could not be written"
+    if failed.why is Why.UNREACHED:
+        raise RunStoppedError(
+            Reason.WEBHOOK_UNAVAILABLE,
+            f"{objects}, since an admission webhook does not answer: {failed.cause}; nothing more"
+            " is written until it does",
+        )
+    raise RunStoppedError(
+        Reason.FAILED,
+        f"{objects}: {failed.cause}; storedVersions stays as it is; the run is tried again",
+    )

@@ -1,0 +1,148 @@
+"""
+What is looked at before a page's first write: that writing does no harm.
+
+The conversion webhook is asked for each page. What admission does is sampled by dry runs, for each
+page until one of them was answered: one that was denied, or met an object that is gone, tells
+nothing.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from espalier import crd
+from espalier.engine.conversion.webhook import ask_webhook, converts_by_webhook
+from espalier.engine.flowcontrol.pacer import Pacer
+from espalier.engine.policy.plan import Plan, ServerPruned
+from espalier.engine.ports import ObjectKey
+from espalier.engine.ports.records import size_of
+from espalier.engine.rewriting.dry_run import DryRun, spread
+from espalier.engine.rewriting.retries import Failed, Why, persist
+from espalier.engine.settings import Ports
+from espalier.engine.status.conditions import Reason
+from espalier.engine.status.tally import Tally, describe_failures
+from espalier.engine.status.text import enumerated
+from espalier.errors import ClusterError, ConversionError, RunStoppedError
+
+SAMPLES = 3
+
+MAX_TRIES = 9
+"""How many objects of a page are tried as long as no dry run is answered."""
+
+SILENCE = "too many objects in a row got no answer"
+"""What speaks against further writes once a server cannot write at all."""
+
+
+class Preflight:
+    """
+    Goes before the writes of one pass.
+    """
+
+    def __init__(self, planned: Plan, ports: Ports, pacer: Pacer) -> None:
+        self._definition = planned.definition
+        self._resource = planned.resource
+        self._structural = None
+        if isinstance(planned, ServerPruned):
+            self._structural = crd.structural_of(planned.definition.storage)
+        self._objects = ports.objects
+        self._clock = ports.clock
+        self._pacer = pacer
+        self._is_answered = False
+        self._hindrance = ""
+        self._refused_by: dict[str, None] = {}
+        self._failed = Tally()
+
+    async def look(self, keys: Sequence[ObjectKey]) -> None:
+        """
+        Look before some objects are written.
+
+        Args:
+            keys: Theirs; without any nothing is looked at.
+
+        Raises:
+            RunStoppedError: Admission changes objects, or no dry run is answered for long.
+            ConversionError: The conversion webhook does not answer as it must.
+        """
+        if not keys:
+            return
+        shown = None
+        if converts_by_webhook(self._definition):
+            shown = await ask_webhook(self._definition, self._objects, keys)
+        if not self._is_answered:
+            await self._sample(keys)
+        elif shown is not None:
+            self._measured(size_of(shown))
+        else:
+            await self._measure(keys[len(keys) // 2])
+
+    async def hindrance(self, keys: Sequence[ObjectKey]) -> str:
+        """
+        Look before writes that a run can do without, and tell what speaks against them.
+
+        Whatever it is, it speaks against all that would follow.
+
+        Raises:
+            ConversionError: The conversion webhook does not answer as it must.
+        """
+        if not self._hindrance:
+            try:
+                await self.look(keys)
+            except RunStoppedError as error:
+                self._hindrance = error.detail
+        return self._hindrance
+
+    def note(self) -> str:
+        """
+        Say what the dry runs have not told; empty if they have told all.
+        """
+        return ". ".join(self._notes())
+
+    async def _sample(self, keys: Sequence[ObjectKey]) -> None:
+        away = 0
+        was_refused = False
+        for number, key in enumerate(spread(keys, most=MAX_TRIES)):
+            if number >= SAMPLES and (self._is_answered or was_refused):
+                return
+            dry_run = DryRun(self._objects, self._resource, key, self._structural)
+            fate = await persist(dry_run, self._clock, self._pacer)
+            self._measured(dry_run.size_bytes)
+            self._is_answered = self._is_answered or dry_run.is_answered
+            if dry_run.refused_by:
+                was_refused = True
+                self._refused_by[dry_run.refused_by] = None
+            elif isinstance(fate, Failed):
+                self._failed.fail(key, fate.cause, kind=fate.kind)
+                away += fate.why in (Why.UNANSWERED, Why.UNREACHED)
+                # A single object may be to blame for such errors; not for those of several ones.
+                if away == SAMPLES and not self._is_answered:
+                    raise self._silence(fate)
+
+    def _silence(self, last: Failed) -> RunStoppedError:
+        is_webhook = last.why is Why.UNREACHED
+        return RunStoppedError(
+            Reason.WEBHOOK_UNAVAILABLE if is_webhook else Reason.FAILED,
+            f"no dry run of a rewrite was answered: {describe_failures(self._failed.failures)};"
+            " nothing is written until one is",
+        )
+
+    async def _measure(self, key: ObjectKey) -> None:
+        try:
+            self._measured(size_of(await self._objects.get_object(self._resource, key)))
+        except ConversionError:
+            raise
+        except ClusterError:
+            # What it is worth knowing for is a guess anyway.
+            return
+
+    def _measured(self, size_bytes: int | None) -> None:
+        if size_bytes is not None:
+            self._pacer.sampled([size_bytes])
+
+    def _notes(self) -> Iterator[str]:
+        if self._refused_by:
+            names = enumerated(f'admission webhook "{name}"' for name in self._refused_by)
+            verb = "does" if len(self._refused_by) == 1 else "do"
+            yield (
+                "Admission could not be sampled, so what it changes is not known:"
+                f" {names} {verb} not support dry runs"
+            )
+        if self._failed.failed:
+            yield f"Dry runs failed: {describe_failures(self._failed.failures)}"

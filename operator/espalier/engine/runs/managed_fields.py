@@ -1,0 +1,176 @@
+"""
+Takes entries out of managedFields whose version is gone, once nothing is stored at it any more.
+
+The API server cannot read such an entry, and drops it with some later write; until then it stands
+in the way of server-side apply. Best effort: what is refused is left, and told.
+"""
+
+from collections.abc import Awaitable, Callable
+from contextlib import aclosing
+
+from espalier.crd import Definition
+from espalier.engine.flowcontrol.pacer import work_through
+from espalier.engine.listing.lists import MetadataListing
+from espalier.engine.listing.pages import pages
+from espalier.engine.listing.undecodable import Skipper
+from espalier.engine.policy.field_managers import names_owner
+from espalier.engine.policy.plan import Plan
+from espalier.engine.ports import StoredMetadata
+from espalier.engine.ports.objects import Objects
+from espalier.engine.ports.records import metadata_of
+from espalier.engine.rewriting.passes import count
+from espalier.engine.rewriting.preflight import SILENCE, Preflight
+from espalier.engine.rewriting.retries import UNPROCESSABLE, Fate, Rewritten, Unchanged, persist
+from espalier.engine.settings import Ports, RunSettings, pacer_of
+from espalier.engine.status.tally import Tally, describe_failures
+from espalier.engine.status.text import counted
+from espalier.errors import ClusterError, ConflictError, RejectedError, RunStoppedError
+from espalier.paths import JSON
+
+
+async def clean_histories(
+    planned: Plan,
+    ports: Ports,
+    settings: RunSettings,
+    *,
+    check: Callable[[], Awaitable[object]],
+) -> str:
+    """
+    Clean all objects of a definition whose objects are proved to be current.
+
+    Args:
+        check: Raises if the definition is not the same any more.
+
+    Returns:
+        What was done, and what could not be, in a sentence; empty if nothing had to be done.
+
+    Raises:
+        ClusterError: They cannot be listed.
+        ConversionError: The conversion webhook does not answer as it must.
+    """
+    if planned.policy.keeps_managed_fields:
+        return ""
+    pacer = pacer_of(settings, ports.clock)
+    preflight = Preflight(planned, ports, pacer)
+    tally = Tally()
+    listing = MetadataListing(
+        objects=ports.objects, resource=planned.resource, page_size=settings.page_size
+    )
+
+    async def clean(metadata: StoredMetadata) -> None:
+        what = _Cleaning(planned, ports.objects, metadata)
+        count(tally, metadata.key, await persist(what, ports.clock, pacer))
+
+    skipper = Skipper(ports.objects, planned.definition)
+    async with aclosing(pages(listing, ports.clock, skipper=skipper)) as source:
+        async for page, _ in source:
+            wanted = [one for one in page.objects if left_of(planned, one) is not None]
+            if not wanted:
+                continue
+            await check()
+            hindrance = await preflight.hindrance([one.key for one in wanted])
+            if hindrance:
+                return _told(tally, hindrance)
+            try:
+                await work_through(wanted, clean, workers=pacer.max_in_flight)
+            except RunStoppedError:
+                return _told(tally, SILENCE)
+    return _told(tally, "")
+
+
+def _told(tally: Tally, hindrance: str) -> str:
+    of = "managedFields"
+    old = "of versions that are not served any more"
+    told = []
+    if tally.rewritten:
+        told.append(f"Cleaned the {of} of {counted(tally.rewritten, 'object')} {old}")
+    if tally.failed:
+        told.append(f"could not clean {describe_failures(tally.failures)}")
+    if hindrance:
+        told.append(f"{of} {old} stay: {hindrance}")
+    text = "; ".join(told)
+    return text[:1].upper() + text[1:] if tally.failed and not tally.rewritten else text
+
+
+class _Cleaning:
+    """
+    One object on its way.
+    """
+
+    def __init__(self, planned: Plan, objects: Objects, metadata: StoredMetadata) -> None:
+        self.key = metadata.key
+        self._planned = planned
+        self._objects = objects
+        self._metadata: StoredMetadata | None = metadata
+
+    async def attempt(self) -> Fate:
+        """
+        Clean, after deciding anew if the object was written meanwhile.
+
+        Raises:
+            ConflictError: It was written meanwhile.
+        """
+        if self._metadata is None:
+            obj = await self._objects.get_object(self._planned.resource, self.key)
+            self._metadata = metadata_of(obj)
+        left = left_of(self._planned, self._metadata)
+        if left is None:
+            return Unchanged()
+        try:
+            await self._objects.replace_managed_fields(
+                self._planned.resource,
+                self.key,
+                uid=self._metadata.uid,
+                resource_version=self._metadata.resource_version,
+                managed_fields=left,
+            )
+        except RejectedError as error:
+            # All that a server says of a patch one of whose tests failed.
+            if error.status == UNPROCESSABLE and not error.causes:
+                raise ConflictError(
+                    verb=error.verb,
+                    resource=error.resource,
+                    status=error.status,
+                    reason=error.reason,
+                    detail=error.detail,
+                ) from error
+            raise
+        return Rewritten()
+
+    def note(self, error: ClusterError, *, reads_again: bool) -> None:  # noqa: ARG002 - a protocol
+        """
+        Forget an object that is another by now.
+        """
+        if reads_again:
+            self._metadata = None
+
+
+def left_of(planned: Plan, metadata: StoredMetadata) -> tuple[JSON, ...] | None:
+    """
+    Tell what is to be left of an object's managedFields; None if the object is to be left alone.
+    """
+    there = metadata.managed_fields
+    left = living_entries(planned.definition, there)
+    if len(left) == len(there) or not (metadata.uid and metadata.resource_version):
+        return None
+    return None if planned.policy.skips_owned and names_owner(there) else left
+
+
+def living_entries(definition: Definition, managed_fields: tuple[JSON, ...]) -> tuple[JSON, ...]:
+    """
+    Leave out the entries of this group whose version is served no more.
+    """
+    served = {f"{definition.group}/{one.name}" for one in definition.versions if one.served}
+    return tuple(
+        entry
+        for entry in managed_fields
+        if not _is_of(entry, definition.group) or _api_version(entry) in served
+    )
+
+
+def _is_of(entry: JSON, group: str) -> bool:
+    return _api_version(entry).startswith(f"{group}/")
+
+
+def _api_version(entry: JSON) -> str:
+    return str(entry.get("apiVersion", "")) if isinstance(entry, dict) else ""

@@ -1,0 +1,101 @@
+"""
+Only looks: surveys the stored objects, and says in both conditions what was found.
+
+Neither objects nor stored versions are written, and no lease is taken: whoever does write is not
+hindered. Beyond conditions only Espalier's own record of the schemas that it has seen is kept up,
+without which a later run could not prove that nothing is lost.
+"""
+
+from espalier.crd import Condition, Definition
+from espalier.engine.coordination.checkpoint import read_progress
+from espalier.engine.coordination.definition_guard import Sentry
+from espalier.engine.flowcontrol.calls import accompanied, patiently
+from espalier.engine.policy.labels import Policy
+from espalier.engine.policy.plan import Stop
+from espalier.engine.policy.restrictions import within_words
+from espalier.engine.ports.records import resource_of
+from espalier.engine.ports.reporter import Reporter
+from espalier.engine.runs.permissions import check_reading
+from espalier.engine.settings import Ports, RunSettings
+from espalier.engine.status import conditions
+from espalier.engine.status.conditions import Reason
+from espalier.engine.surveys.report import Survey
+from espalier.engine.surveys.summary import describe
+from espalier.engine.surveys.survey import Scope, survey
+from espalier.engine.surveys.valid_condition import LEFT_OUT, validity_of
+
+OBSERVING = "nothing is written in mode observe"
+READ_ONLY = "the operator is read-only"
+
+
+class _Progress:
+    """
+    Says how far a survey came.
+    """
+
+    def __init__(self, definition: Definition, reporter: Reporter, what: str) -> None:
+        self._definition = definition
+        self._reporter = reporter
+        self._what = what
+
+    async def surveyed(self, objects: int, *, remaining: int | None) -> None:
+        total = "" if remaining is None else f" of {objects + remaining}"
+        words = conditions.not_current(
+            Reason.OBSERVED, f"{self._what}; surveying: {objects}{total} objects"
+        )
+        await self._reporter.report(self._definition, words)
+
+
+async def observe(  # noqa: PLR0913 - what a run has, and why it only looks
+    definition: Definition,
+    policy: Policy,
+    ports: Ports,
+    settings: RunSettings,
+    reporter: Reporter,
+    *,
+    why: str,
+    hindrance: Stop | None,
+) -> tuple[Condition, ...]:
+    """
+    Survey, and make both conditions.
+
+    Args:
+        why: Why nothing is written.
+        hindrance: What enforcing would stop at.
+
+    Raises:
+        DefinitionChangedError: Start over with the new definition.
+        RunStoppedError: A right is missing.
+        EspalierError: The objects cannot be read.
+    """
+    resource = resource_of(definition, definition.storage)
+    await check_reading(resource, policy.namespaces, ports)
+    document = await patiently(lambda: ports.checkpoints.load(definition), ports.clock)
+    progress = read_progress(document)
+    scope = Scope(
+        record=progress.record if progress is not None else None,
+        namespaces=policy.namespaces,
+        page_size=settings.page_size,
+    )
+    surveying = survey(
+        definition,
+        ports.objects,
+        ports.clock,
+        scope,
+        onlooker=_Progress(definition, reporter, why),
+    )
+    sentry = Sentry(ports.definitions, ports.clock, definition)
+    found = await accompanied(surveying, sentry.watch())
+    return _words(definition, policy, found, why=why, hindrance=hindrance)
+
+
+def _words(
+    definition: Definition, policy: Policy, found: Survey, *, why: str, hindrance: Stop | None
+) -> tuple[Condition, ...]:
+    within = within_words(policy.namespaces)
+    text = f"{why}{within}. {describe(found, definition)}"
+    if hindrance is not None:
+        text += f". Enforcing would stop with {hindrance.reason}: {hindrance.message}"
+    (current,) = conditions.not_current(Reason.OBSERVED, text)
+    valid = validity_of(found, within=within) if policy.does("validate") else LEFT_OUT
+    return current, valid

@@ -1,0 +1,349 @@
+"""
+A whole run: plan, hold the lease, migrate, and say how it ended.
+"""
+
+import logging
+from dataclasses import replace
+
+from espalier.crd import Condition, Definition
+from espalier.engine.coordination.definition_guard import Sentry
+from espalier.engine.coordination.lease import Holder
+from espalier.engine.coordination.ledger import Ledger, open_ledger, remember
+from espalier.engine.flowcontrol.calls import accompanied, patiently
+from espalier.engine.policy.labels import Mode, Policy, read_policy
+from espalier.engine.policy.plan import Legacy, Plan, ServerPruned, Stop, plan, run_key
+from espalier.engine.policy.restrictions import closing, outside_words, words_of
+from espalier.engine.policy.windows import time_of_day_seconds
+from espalier.engine.ports.reporter import Reporter
+from espalier.engine.runs.managed_fields import clean_histories
+from espalier.engine.runs.migration import Migration
+from espalier.engine.runs.observation import OBSERVING, READ_ONLY, observe
+from espalier.engine.runs.only_failed import failed_of, open_last_ledger
+from espalier.engine.runs.outcome import Outcome, end
+from espalier.engine.runs.permissions import check_rights
+from espalier.engine.settings import Ports, RunSettings
+from espalier.engine.status import conditions
+from espalier.engine.status.conditions import Reason
+from espalier.engine.status.stop_reasons import why_stopped
+from espalier.engine.status.tally import total
+from espalier.engine.surveys.validation import validate_all
+from espalier.errors import (
+    ClusterError,
+    DefinitionChangedError,
+    EspalierError,
+    LeaseLostError,
+    NotFoundError,
+    RunStoppedError,
+)
+
+logger = logging.getLogger(__name__)
+
+MAX_STARTS = 10
+"""How often a run starts over by itself when the definition changes under it."""
+
+# Before any of these it was proved that a rewrite loses nothing.
+_VALIDATED = frozenset({Reason.FAILED, Reason.UNDECODABLE})
+
+MAX_WINDOW_PAUSE_SECONDS = 600.0
+"""However long a window stays closed, the clock is looked at again after so long."""
+
+# Of what the planning stops for, only this ends without a change of the definition.
+_PASSING = frozenset({Reason.PENDING, Reason.OTHER_MIGRATION})
+
+# What enforcing would stop at, and looking need not.
+_OBSERVABLE = frozenset(
+    {
+        Reason.NO_SCHEMA,
+        Reason.NON_STRUCTURAL,
+        Reason.STORAGE_VERSION_NOT_SERVED,
+        Reason.OTHER_MIGRATION,
+    }
+)
+
+
+async def run(
+    definition: Definition, ports: Ports, settings: RunSettings, reporter: Reporter
+) -> Outcome:
+    """
+    Do what a definition asks for, once.
+
+    It is read anew first; if it changes meanwhile, the run starts over. May be cancelled at any
+    moment: what is done stays done, and the next run goes on from the checkpoint.
+
+    Args:
+        reporter: Is told everything, progress too; it decides what is written when.
+
+    Raises:
+        ClusterError: The definition cannot be read.
+    """
+    for _ in range(MAX_STARTS):
+        try:
+            fresh = await patiently(
+                lambda: ports.definitions.get_definition(definition.name), ports.clock
+            )
+        except NotFoundError as error:
+            if not error.is_object:
+                raise
+            return Outcome(definition=None)
+        if fresh.uid != definition.uid:
+            return Outcome(definition=None)
+        try:
+            return await _run_on(fresh, ports, settings, reporter)
+        except DefinitionChangedError as error:
+            logger.info("The run starts over.", extra={"crd": definition.name, "error": str(error)})
+    words = conditions.not_current(
+        Reason.PENDING, f"the definition changed {MAX_STARTS} times while the run went on"
+    )
+    return await end(definition, reporter, words, retries=True)
+
+
+async def _run_on(
+    definition: Definition, ports: Ports, settings: RunSettings, reporter: Reporter
+) -> Outcome:
+    policy = read_policy(definition)
+    if policy.mode is Mode.OFF:
+        return Outcome(definition=definition)
+    # Of one that is only looked at, too: what enforcing would stop at is worth telling.
+    planned = plan(definition, replace(policy, mode=Mode.ENFORCE))
+    looks_only = policy.mode is Mode.OBSERVE or settings.is_read_only
+    if isinstance(planned, Stop) or looks_only:
+        await _remember(definition, policy, ports)
+    try:
+        if isinstance(planned, Stop) and not (looks_only and planned.reason in _OBSERVABLE):
+            words = conditions.not_current(planned.reason, planned.message)
+            return await end(definition, reporter, words, retries=planned.reason in _PASSING)
+        if looks_only or isinstance(planned, Stop):
+            why = OBSERVING if policy.mode is Mode.OBSERVE else READ_ONLY
+            hindrance = planned if isinstance(planned, Stop) else None
+            words = await observe(
+                definition, policy, ports, settings, reporter, why=why, hindrance=hindrance
+            )
+            return await end(definition, reporter, words, again_seconds=settings.resurvey_seconds)
+        return await _run_in_window(planned, ports, settings, reporter)
+    except DefinitionChangedError:
+        raise
+    except EspalierError as error:
+        if isinstance(error, LeaseLostError):
+            logger.info(
+                "The run ended with its lease.",
+                extra={"crd": definition.name, "holder": error.holder, "error": str(error)},
+            )
+        words = conditions.not_current(*why_stopped(definition, error))
+        return await end(definition, reporter, words, retries=True)
+
+
+async def _run_in_window(
+    planned: Plan, ports: Ports, settings: RunSettings, reporter: Reporter
+) -> Outcome:
+    window = planned.policy.window
+    if window is None:
+        return await _run_with_lease(planned, ports, settings, reporter)
+    if not window.opens_in_seconds(time_of_day_seconds(ports.clock)):
+        try:
+            return await accompanied(
+                _run_with_lease(planned, ports, settings, reporter), closing(window, ports.clock)
+            )
+        except RunStoppedError as error:
+            if error.reason != Reason.OUTSIDE_WINDOW:
+                raise
+    await _remember(planned.definition, planned.policy, ports, creates=True)
+    opens_in_seconds = window.opens_in_seconds(time_of_day_seconds(ports.clock))
+    words = conditions.not_current(Reason.OUTSIDE_WINDOW, outside_words(window))
+    # The wall clock may be set meanwhile.
+    again_seconds = min(max(opens_in_seconds, 1.0), MAX_WINDOW_PAUSE_SECONDS)
+    return await end(planned.definition, reporter, words, again_seconds=again_seconds)
+
+
+async def _run_with_lease(
+    planned: Plan, ports: Ports, settings: RunSettings, reporter: Reporter
+) -> Outcome:
+    definition = planned.definition
+    try:
+        await check_rights(planned, ports, settings)
+    except RunStoppedError:
+        await _remember(definition, planned.policy, ports, creates=True)
+        raise
+    holder = Holder(ports.leases, ports.clock, definition)
+    await patiently(lambda: _take(holder, planned, settings, reporter), ports.clock)
+    try:
+        sentry = Sentry(ports.definitions, ports.clock, definition)
+        return await accompanied(
+            _run_alone(planned, ports, settings, reporter, sentry),
+            holder.renew(),
+            holder.expire(),
+            sentry.watch(),
+        )
+    finally:
+        await _release(definition, ports)
+
+
+async def _take(holder: Holder, planned: Plan, settings: RunSettings, reporter: Reporter) -> None:
+    async def tell(error: LeaseLostError) -> None:
+        words = f"waiting for the lease held by {error.holder or 'another process'}"
+        await reporter.report(planned.definition, conditions.not_current(Reason.PENDING, words))
+
+    if settings.waits_for_lease:
+        await holder.take_in_time(tell)
+    else:
+        await holder.take()
+
+
+async def _remember(
+    definition: Definition, policy: Policy, ports: Ports, *, creates: bool = False
+) -> None:
+    """
+    Add the schema to what is known of a definition, though nothing else is done with it.
+
+    Args:
+        creates: Whether to begin a record of one of which nothing is known yet. That is done in any
+            case for one that preserves unknown fields: should it stop doing so, only this tells
+            that objects may hold some.
+    """
+    try:
+        await remember(
+            ports.checkpoints,
+            definition,
+            key=run_key(definition, policy),
+            creates=creates or definition.preserve_unknown_fields,
+        )
+    except EspalierError as error:
+        logger.info(
+            "Could not take note of a schema.",
+            extra={"crd": definition.name, "error": str(error)},
+        )
+
+
+async def _release(definition: Definition, ports: Ports) -> None:
+    try:
+        await ports.leases.release(definition)
+    except ClusterError as error:
+        # It runs out by itself; how the run ended is not changed by that.
+        logger.warning(
+            "Could not release a lease.", extra={"crd": definition.name, "error": str(error)}
+        )
+
+
+async def _run_alone(
+    planned: Plan, ports: Ports, settings: RunSettings, reporter: Reporter, sentry: Sentry
+) -> Outcome:
+    ledger = await _open_ledger(planned, ports, settings)
+    try:
+        definition, words, is_proved = await _bring_into_form(
+            planned, ports, settings, reporter, ledger=ledger, sentry=sentry
+        )
+    except RunStoppedError as error:
+        words = conditions.not_current(Reason(error.reason), error.detail)
+        is_validated = error.reason in _VALIDATED
+        if is_validated:
+            # What could not be written may be what violates the schema.
+            await reporter.report(planned.definition, words)
+            words, _ = await _follow_up(planned, ports, settings, sentry, words)
+        return await end(
+            planned.definition,
+            reporter,
+            words,
+            tends=is_validated and _is_tended(planned),
+            retries=True,
+            totals=total(ledger.passes),
+        )
+    await reporter.report(definition, words)
+    words, is_whole = await _follow_up(planned, ports, settings, sentry, words, is_proved=is_proved)
+    return await end(
+        definition,
+        reporter,
+        words,
+        is_proved=is_proved,
+        tends=_is_tended(planned),
+        retries=not is_whole,
+        again_seconds=settings.resurvey_seconds if is_whole else None,
+        totals=total(ledger.passes),
+    )
+
+
+def _is_tended(planned: Plan) -> bool:
+    return isinstance(planned, Legacy) and planned.policy.does("prune")
+
+
+async def _follow_up(
+    planned: Plan,
+    ports: Ports,
+    settings: RunSettings,
+    sentry: Sentry,
+    words: tuple[Condition, ...],
+    *,
+    is_proved: bool = False,
+) -> tuple[tuple[Condition, ...], bool]:
+    """
+    Clean, and validate; what fails here takes nothing back of what was said before.
+
+    Returns:
+        All conditions, and whether nothing has failed.
+    """
+    try:
+        if is_proved:
+            cleaned = await clean_histories(planned, ports, settings, check=sentry.check)
+            words = conditions.noted(words, cleaned)
+        return (*words, await validate_all(planned, ports, settings, check=sentry.check)), True
+    except ClusterError as error:
+        _, cause = why_stopped(planned.definition, error)
+        return (*words, conditions.not_checked(cause)), False
+
+
+async def _open_ledger(planned: Plan, ports: Ports, settings: RunSettings) -> Ledger:
+    if not settings.only_failed:
+        return await open_ledger(
+            ports.checkpoints,
+            ports.clock,
+            planned.definition,
+            key=planned.key,
+            is_restricted=bool(planned.policy.namespaces),
+        )
+    ledger = await open_last_ledger(planned, ports)
+    if not _is_done(planned, ledger):
+        # Before anything is read or written for a run that has nothing to do.
+        failed_of(ledger.progress, planned.policy)
+    return ledger
+
+
+async def _bring_into_form(
+    planned: Plan,
+    ports: Ports,
+    settings: RunSettings,
+    reporter: Reporter,
+    *,
+    ledger: Ledger,
+    sentry: Sentry,
+) -> tuple[Definition, tuple[Condition, ...], bool]:
+    """
+    Rewrite, prove and trim, unless that is done already or not asked for.
+
+    Returns:
+        The definition as it is then, what is to be said of it, and whether it is proved.
+    """
+    definition = planned.definition
+    if _is_done(planned, ledger):
+        objects = ledger.progress.proved_objects
+        return definition, conditions.current(definition, objects=objects), True
+    if not planned.rewrites:
+        return definition, words_of(planned, definition, None), False
+    migration = Migration(planned, ports, settings, ledger=ledger, reporter=reporter, sentry=sentry)
+    migrated = await migration.migrate()
+    words = words_of(
+        planned,
+        migrated.definition,
+        migrated.tally,
+        note=migrated.note,
+        only_failed=settings.only_failed,
+    )
+    return migrated.definition, words, migrated.is_proved
+
+
+def _is_done(planned: Plan, ledger: Ledger) -> bool:
+    # A schema that came and went meanwhile has left another generation behind. Into a legacy
+    # definition's objects anybody may have written anything since.
+    definition = planned.definition
+    return (
+        isinstance(planned, ServerPruned)
+        and ledger.progress.proved_generation == definition.generation
+        and definition.stored_versions == (definition.storage.name,)
+    )

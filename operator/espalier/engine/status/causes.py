@@ -1,0 +1,110 @@
+"""
+Why a call failed, in the server's words.
+
+The words come without the values of objects: whoever speaks to the server has taken them out. They
+are bounded here, and grouped by kind, so that however many objects fail for however many single
+reasons, a few causes are told.
+"""
+
+import re
+
+from espalier.engine.status.text import enumerated
+from espalier.errors import ClusterError, RejectedError
+from espalier.findings import ErrorType
+
+MAX_WORDS_CHARACTERS = 200
+"""Of one text of the server's; that of a policy or a rule may have thousands."""
+
+MAX_CAUSE_CHARACTERS = 400
+
+_LEFT_OUT = "..."
+_NO_FIELD = "<nil>: "
+
+_KINDS = "|".join(re.escape(kind.value.strip()) for kind in ErrorType)
+_FIELD_ERROR = re.compile(rf"(?P<path>[^\s:\"]{{1,200}}): (?P<kind>{_KINDS})\b")
+# Positions in lists and keys of maps differ from object to object.
+_KEY = re.compile(r"\[[^\]]*\]")
+_DENIED = re.compile(
+    r"(?P<by>admission webhook \"[^\"\s]{1,253}\""
+    r"|ValidatingAdmissionPolicy '[^'\s]{1,253}'(?: with binding '[^'\s]{1,253}')?)"
+    r" denied (?:the )?request(?P<words>.*)"
+)
+_UNREACHED = re.compile(r"failed calling webhook (?P<name>\"[^\"\s]{1,253}\")(?P<words>.*)")
+
+
+def cause_of(error: ClusterError) -> str:
+    """
+    Tell an error's cause: its status, who is behind it if it is admission, and what was said.
+    """
+    status = _status(error)
+    denied = _DENIED.search(error.detail)
+    if denied is not None:
+        return _bounded(f"{status}, denied by {denied['by']}{_shortened(denied['words'])}")
+    webhook = unreached_webhook(error)
+    if webhook is not None:
+        return _bounded(f"{status}, {_shortened(webhook[0])}")
+    texts = _field_texts(error)
+    if texts:
+        said = enumerated(map(_shortened, texts), separator="; ")
+        return _bounded(f"{status}, {said}")
+    return f"{status}: {_shortened(error.detail)}" if error.detail else status
+
+
+def told(error: ClusterError) -> str:
+    """
+    Tell what was tried, on what, and why it failed.
+    """
+    return f"{error.verb} {error.resource}: {cause_of(error)}"
+
+
+def kind_of(error: ClusterError) -> str:
+    """
+    Tell what causes are grouped by: an error's cause without the words that differ.
+    """
+    status = _status(error)
+    denied = _DENIED.search(error.detail)
+    if denied is not None:
+        return f"{status}, denied by {denied['by']}"
+    webhook = unreached_webhook(error)
+    if webhook is not None:
+        return f"{status}, failed calling webhook {webhook['name']}"
+    found = {
+        f"{_KEY.sub('[*]', match['path'])}: {match['kind']}"
+        for text in _field_texts(error)
+        for match in _FIELD_ERROR.finditer(text)
+    }
+    return f"{status}, {enumerated(sorted(found))}" if found else status
+
+
+def unreached_webhook(error: ClusterError) -> re.Match[str] | None:
+    """
+    Find an admission webhook that could not be called: its quoted ``name``, and what was said.
+    """
+    return _UNREACHED.search(error.detail) if not isinstance(error, RejectedError) else None
+
+
+def _status(error: ClusterError) -> str:
+    status = f"{error.status} {error.reason}".strip() if error.status else error.reason
+    return status or type(error).__name__
+
+
+def _field_texts(error: ClusterError) -> list[str]:
+    if isinstance(error, RejectedError) and error.causes:
+        unique = list(dict.fromkeys(error.causes))
+        # The server's own remark that it has not looked for more.
+        texts = [text for text in unique if not text.startswith(_NO_FIELD)] or unique
+        return texts if any(_FIELD_ERROR.search(text) for text in texts) else []
+    first = _FIELD_ERROR.search(error.detail)
+    return [] if first is None else [error.detail[first.start() :]]
+
+
+def _shortened(text: str) -> str:
+    return _cut(text, MAX_WORDS_CHARACTERS)
+
+
+def _bounded(text: str) -> str:
+    return _cut(text, MAX_CAUSE_CHARACTERS)
+
+
+def _cut(text: str, length: int) -> str:
+    return text if len(text) <= length else f"{text[: length - len(_LEFT_OUT)]}{_LEFT_OUT}"

@@ -1,0 +1,95 @@
+"""
+Why a run ended: an error as a reason and a message for people.
+"""
+
+from http import HTTPStatus
+
+from espalier.crd import Definition
+from espalier.engine.ports import Resource
+from espalier.engine.ports.records import resource_of
+from espalier.engine.status.causes import told
+from espalier.engine.status.conditions import Reason, forbidden_message
+from espalier.errors import (
+    ArchiveFullError,
+    ClusterError,
+    ConversionError,
+    EspalierError,
+    ForbiddenError,
+    LeaseLostError,
+    NamespaceGoneError,
+    NotFoundError,
+    NothingServedError,
+    RunStoppedError,
+    SchemaParseError,
+)
+
+_ARCHIVE_ADVICE = (
+    "what cannot be archived is not pruned. Save old pages (espalier archive export) and remove"
+    " them (espalier archive expire), give the archive more room (--archive-max-bytes), or specify"
+    " in the schema what is to be kept"
+)
+_AGAIN = "the run is tried again"
+
+
+def why_stopped(definition: Definition, error: EspalierError) -> tuple[Reason, str]:
+    """
+    Turn what ended a run into a reason and a message, without any value of an object.
+    """
+    match error:
+        case RunStoppedError(reason=reason, detail=detail):
+            return Reason(reason), detail
+        case ArchiveFullError(detail=detail):
+            return Reason.ARCHIVE_FULL, f"{detail}; {_ARCHIVE_ADVICE}"
+        case LeaseLostError(detail=detail):
+            return Reason.PENDING, f"{error}; {_AGAIN if detail else 'this run waits for it'}"
+        case NothingServedError():
+            return Reason.STORAGE_VERSION_NOT_SERVED, str(error)
+        case SchemaParseError():
+            return Reason.NON_STRUCTURAL, f"{error}; nothing is done"
+        case ClusterError():
+            return _of_the_cluster(definition, error)
+        case _:
+            return Reason.FAILED, f"{error}; {_AGAIN}"
+
+
+def _of_the_cluster(definition: Definition, error: ClusterError) -> tuple[Reason, str]:
+    resource = resource_of(definition, definition.storage)
+    match error:
+        case ForbiddenError():
+            return Reason.FORBIDDEN, _forbidden(resource, error)
+        case NamespaceGoneError():
+            return Reason.FAILED, _without_namespace(error)
+        case NotFoundError() if _is_about(error, resource):
+            return Reason.PENDING, f"{resource} is not served yet, or not any more"
+        case ConversionError():
+            return Reason.WEBHOOK_UNAVAILABLE, (
+                f"the conversion webhook did not answer as it must ({told(error)});"
+                " nothing more is written until it does"
+            )
+        case _:
+            return Reason.FAILED, f"{told(error)}; {_AGAIN}"
+
+
+def _forbidden(resource: Resource, error: ForbiddenError) -> str:
+    if error.status == HTTPStatus.UNAUTHORIZED:
+        return (
+            f"the API server does not accept the credentials of this process ({told(error)});"
+            f" renew them, {_AGAIN}"
+        )
+    if _is_about(error, resource):
+        return forbidden_message(resource, (error.verb,))
+    return f"{told(error)}; {_AGAIN}"
+
+
+def _without_namespace(error: NamespaceGoneError) -> str:
+    where = f"namespace {error.namespace}, where Espalier keeps leases, checkpoints and archives,"
+    if error.is_terminating:
+        what = "is being deleted: create it anew when it is gone"
+    else:
+        what = "does not exist: create it"
+    return f"{where} {what}, or name another one by --operator-namespace; {_AGAIN}"
+
+
+def _is_about(error: ClusterError, resource: Resource) -> bool:
+    # Errors name an object behind its resource.
+    return error.resource.partition(" ")[0] == str(resource)

@@ -1,0 +1,190 @@
+"""
+What a pass counts, and which objects it names.
+
+Bounded: however many objects fail, a few causes with a few names each are kept.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from espalier.engine.ports import ObjectKey
+from espalier.engine.status.text import MAX_NAMED, counted, enumerated
+
+MAX_CAUSES = 20
+MAX_FAILED = 1000
+"""How many of the objects that failed are kept by name, so that they can be tried by themselves."""
+
+OTHER_CAUSES = "other causes"
+
+
+@dataclass(slots=True)
+class Offenders:
+    """
+    Some of the objects that share a kind of cause.
+
+    Attributes:
+        cause: What was said of the first one.
+        is_mixed: Something else was said of others.
+    """
+
+    count: int = 0
+    first: list[ObjectKey] = field(default_factory=list)
+    cause: str = ""
+    is_mixed: bool = False
+
+    def add(self, key: ObjectKey, cause: str = "") -> None:
+        """
+        Count an object, and keep its name if it is one of the first.
+        """
+        if not self.count:
+            self.cause = cause
+        self.is_mixed = self.is_mixed or cause != self.cause
+        self.count += 1
+        if len(self.first) < MAX_NAMED:
+            self.first.append(key)
+
+    def __str__(self) -> str:
+        return enumerated((str(key) for key in self.first), total=self.count)
+
+
+@dataclass(slots=True, kw_only=True)
+class Tally:
+    """
+    The counts of one pass.
+
+    Attributes:
+        seen: All objects that were worked on.
+        namespaces: Where they were found.
+        rewritten: Those whose stored bytes were not right before.
+        rewritten_first: The first ones of these.
+        pruned: Those from which Espalier removed something; they count as rewritten too.
+        unchanged: Those of which the server said that nothing had to be written.
+        gone: Those that were deleted meanwhile.
+        conflicts: How many of those that failed were written by others at each try.
+        unanswered: How many of those that failed got no answer but that the server cannot now.
+        outage: How many of those in a row, without any success while they were tried.
+        forbidden: How many of those that failed were refused by a 403.
+        failures: By kind of cause.
+        failed_causes: The first objects that failed, each with its cause.
+        mistyped: Objects with values of the wrong type, which own pruning leaves alone.
+        undecodable: Objects that the server itself cannot read, or where they are.
+        skipped: Objects that were left alone since a GitOps controller manages them.
+        admission: What could not be found out about admission before writing; may be empty.
+    """
+
+    seen: int = 0
+    namespaces: set[str] = field(default_factory=set)
+    rewritten: int = 0
+    rewritten_first: list[ObjectKey] = field(default_factory=list)
+    pruned: int = 0
+    unchanged: int = 0
+    gone: int = 0
+    conflicts: int = 0
+    unanswered: int = 0
+    outage: int = 0
+    forbidden: int = 0
+    failures: dict[str, Offenders] = field(default_factory=dict)
+    failed_causes: dict[ObjectKey, str] = field(default_factory=dict)
+    mistyped: Offenders = field(default_factory=Offenders)
+    skipped: Offenders = field(default_factory=Offenders)
+    undecodable: tuple[str, ...] = ()
+    admission: str = ""
+
+    @property
+    def failed(self) -> int:
+        """
+        How many objects failed.
+        """
+        return sum(offenders.count for offenders in self.failures.values())
+
+    @property
+    def failed_keys(self) -> list[ObjectKey]:
+        """
+        The first objects that failed.
+        """
+        return list(self.failed_causes)
+
+    def rewrite(self, key: ObjectKey, *, is_pruned: bool) -> None:
+        """
+        Count an object whose stored bytes were not right, and keep its name if it is a first one.
+        """
+        self.rewritten += 1
+        self.pruned += is_pruned
+        if len(self.rewritten_first) < MAX_NAMED:
+            self.rewritten_first.append(key)
+
+    def fail(self, key: ObjectKey, cause: str, *, kind: str = "") -> None:
+        """
+        Count an object that could not be brought into form.
+
+        Args:
+            kind: What causes are grouped by; the cause itself if empty.
+        """
+        if len(self.failed_causes) < MAX_FAILED:
+            self.failed_causes[key] = cause
+        kind = kind or cause
+        if kind not in self.failures and len(self.failures) >= MAX_CAUSES:
+            kind = cause = OTHER_CAUSES
+        self.failures.setdefault(kind, Offenders()).add(key, cause)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Totals:
+    """
+    What became of the objects in all passes of a run.
+
+    Attributes:
+        rewritten: Whose stored bytes were not right, in any pass.
+        unchanged: Whose stored bytes were right from the start.
+        gone: Deleted meanwhile.
+        conflict: Written by others at each try in the last pass.
+        rejected: Refused by the server in the last pass.
+        unanswered: For which the server was too busy, or unable, in the last pass.
+        skipped: Left alone since a GitOps controller manages them.
+        failed: The first objects that failed in the last pass, each with its cause.
+    """
+
+    rewritten: int = 0
+    unchanged: int = 0
+    gone: int = 0
+    conflict: int = 0
+    rejected: int = 0
+    unanswered: int = 0
+    skipped: int = 0
+    failed: tuple[tuple[ObjectKey, str], ...] = ()
+
+
+def total(passes: Sequence[Tally]) -> Totals | None:
+    """
+    Sum up the passes of a run, of which each went over the same objects; None if there were none.
+    """
+    if not passes:
+        return None
+    last = passes[-1]
+    rewritten = sum(tally.rewritten for tally in passes)
+    left = last.seen - last.gone - last.failed - last.skipped.count
+    return Totals(
+        rewritten=rewritten,
+        unchanged=max(left - rewritten, 0),
+        gone=sum(tally.gone for tally in passes),
+        conflict=last.conflicts,
+        rejected=last.failed - last.conflicts - last.unanswered,
+        unanswered=last.unanswered,
+        skipped=last.skipped.count,
+        failed=tuple(last.failed_causes.items()),
+    )
+
+
+def describe_failures(failures: Mapping[str, Offenders]) -> str:
+    """
+    Say how many objects failed, why, and the first ones by name.
+    """
+    worst = sorted(failures.items(), key=lambda item: -item[1].count)
+    return "; ".join(
+        f"{counted(offenders.count, 'object')}: {_said(offenders)} ({offenders})"
+        for _, offenders in worst[:MAX_NAMED]
+    )
+
+
+def _said(offenders: Offenders) -> str:
+    return f"{offenders.cause}, and the like" if offenders.is_mixed else offenders.cause

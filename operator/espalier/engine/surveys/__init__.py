@@ -1,0 +1,3 @@
+"""
+Reading all objects and reporting on them; validation and its annotations.
+"""

@@ -1,0 +1,196 @@
+"""
+Says on each object that violates the schema that it does, and takes that off where it is mended.
+
+Best effort: an object that is being deleted is left alone, one that the server would refuse is
+told, and none of that stops a run. A write of the annotation changes nothing else, and is guarded
+by uid and resourceVersion like any other.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from espalier.engine.flowcontrol.pacer import Pacer, work_through
+from espalier.engine.policy.labels import PREFIX
+from espalier.engine.policy.plan import Plan
+from espalier.engine.ports import ObjectKey, Resource
+from espalier.engine.ports.objects import Objects
+from espalier.engine.ports.records import Identity, identity_of
+from espalier.engine.rewriting.passes import count
+from espalier.engine.rewriting.preflight import SILENCE, Preflight
+from espalier.engine.rewriting.retries import Fate, Rewritten, Unchanged, persist
+from espalier.engine.settings import Ports
+from espalier.engine.status.tally import Tally, describe_failures
+from espalier.engine.surveys.report import Looked
+from espalier.errors import ClusterError, RunStoppedError
+from espalier.findings import FieldError
+from espalier.paths import JSON, render_path
+
+ANNOTATION = f"{PREFIX}schema-violations"
+
+MAX_ANNOTATION_BYTES = 4 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """
+    What an object's annotation is to be.
+
+    Attributes:
+        text: None if there is to be none.
+    """
+
+    key: ObjectKey
+    seen: Identity
+    text: str | None
+
+
+def note_for(obj: dict[str, JSON], looked: Looked) -> Note | None:
+    """
+    Decide on an object's annotation; None if it is right as it is, or must be left alone.
+
+    One that is there stays where nobody knows whether it is right.
+    """
+    metadata = obj.get("metadata")
+    if not isinstance(metadata, dict) or "deletionTimestamp" in metadata:
+        return None
+    seen = identity_of(obj)
+    if not seen.is_whole:
+        return None
+    annotations = metadata.get("annotations")
+    there = annotations.get(ANNOTATION) if isinstance(annotations, dict) else None
+    text = render_violations(looked.violations)
+    if text == there or (text is None and not looked.is_complete):
+        return None
+    return Note(looked.key, seen, text)
+
+
+def render_violations(violations: Iterable[FieldError]) -> str | None:
+    """
+    Write violations as compact JSON of at most 4 KiB, without values; None without any.
+
+    Returns:
+        ``{"violations":[{"path":..,"reason":..,"detail":..}],"more":3}``; ``more`` only if
+        something was cut off.
+    """
+    written: list[str] = []
+    more, size_bytes = 0, len('{"violations":[],"more":1000000000}')
+    for one in violations:
+        entry = {"path": render_path(one.path), "reason": one.type.value.strip()}
+        if one.detail:
+            entry["detail"] = one.detail
+        text = json.dumps(entry, separators=(",", ":"))
+        if more or size_bytes + len(text) + 1 > MAX_ANNOTATION_BYTES:
+            more += 1
+            continue
+        size_bytes += len(text) + 1
+        written.append(text)
+    if not written and not more:
+        return None
+    cut = f',"more":{more}' if more else ""
+    return f'{{"violations":[{",".join(written)}]{cut}}}'
+
+
+class Annotator:
+    """
+    Writes annotations, a page of notes at a time, as long as nothing speaks against writing.
+
+    Args:
+        decide: Makes the note of an object that was written meanwhile; None if it needs none.
+    """
+
+    def __init__(
+        self,
+        planned: Plan,
+        ports: Ports,
+        pacer: Pacer,
+        decide: Callable[[dict[str, JSON]], Note | None],
+    ) -> None:
+        self._resource = planned.resource
+        self._ports = ports
+        self._pacer = pacer
+        self._preflight = Preflight(planned, ports, pacer)
+        self._decide = decide
+        self._tally = Tally()
+        self._hindrance = ""
+
+    async def write(self, notes: Sequence[Note]) -> None:
+        """
+        Write what is noted.
+
+        Raises:
+            ConversionError: The conversion webhook does not answer as it must.
+        """
+        if not self._hindrance:
+            self._hindrance = await self._preflight.hindrance([note.key for note in notes])
+        if self._hindrance:
+            return
+        try:
+            await work_through(notes, self._write, workers=self._pacer.max_in_flight)
+        except RunStoppedError:
+            self._hindrance = SILENCE
+
+    def told(self) -> str:
+        """
+        Say what was not written, and why; empty if all was.
+        """
+        return ". ".join(self._sentences())
+
+    def _sentences(self) -> Iterator[str]:
+        if self._tally.failed:
+            failures = describe_failures(self._tally.failures)
+            yield f"Annotations could not be written: {failures}"
+        if self._hindrance:
+            more = "further " if self._tally.seen else ""
+            yield f"No {more}annotation is written: {self._hindrance}"
+        note = self._preflight.note()
+        if note:
+            yield note
+
+    async def _write(self, note: Note) -> None:
+        what = _Annotation(self._ports.objects, self._resource, note, self._decide)
+        count(self._tally, note.key, await persist(what, self._ports.clock, self._pacer))
+
+
+class _Annotation:
+    """
+    The annotation of one object on its way.
+    """
+
+    def __init__(
+        self,
+        objects: Objects,
+        resource: Resource,
+        note: Note,
+        decide: Callable[[dict[str, JSON]], Note | None],
+    ) -> None:
+        self.key = note.key
+        self._objects = objects
+        self._resource = resource
+        self._note: Note | None = note
+        self._decide = decide
+
+    async def attempt(self) -> Fate:
+        """
+        Write, after deciding anew if the object was written meanwhile.
+        """
+        if self._note is None:
+            self._note = self._decide(await self._objects.get_object(self._resource, self.key))
+        if self._note is None:
+            return Unchanged()
+        seen = self._note.seen
+        await self._objects.annotate(
+            self._resource,
+            self.key,
+            uid=seen.uid,
+            resource_version=seen.resource_version,
+            annotations={ANNOTATION: self._note.text},
+        )
+        return Rewritten()
+
+    def note(self, error: ClusterError, *, reads_again: bool) -> None:  # noqa: ARG002 - a protocol
+        """
+        Forget what was decided on an object that is another by now.
+        """
+        if reads_again:
+            self._note = None

@@ -1,0 +1,54 @@
+"""
+Does an object satisfy its schema, and can it still be updated? The one place where the engine asks.
+"""
+
+from collections.abc import Iterable
+
+from espalier import crd, schema
+from espalier.crd import Definition
+from espalier.engine.status.path_counts import general
+from espalier.findings import FieldError
+from espalier.paths import JSON
+from espalier.schema import RuleJudge, Verdict
+from espalier.schema.writing import Resource
+
+_VALID = Verdict()
+
+
+class Judge:
+    """
+    Judges the objects of a definition by its storage version's schema.
+
+    Args:
+        rules: Evaluates CEL rules.
+    """
+
+    def __init__(self, definition: Definition, *, rules: RuleJudge) -> None:
+        storage = definition.storage
+        structural = crd.structural_of(storage)
+        self._rules = rules
+        self._resource = Resource(
+            api_version=f"{definition.group}/{storage.name}",
+            kind=definition.kind,
+            structural=structural,
+            is_namespaced=definition.namespaced,
+            has_status=storage.has_status,
+        )
+
+    def judge(self, value: JSON) -> Verdict:
+        """
+        Find what the API server would hold against an object, sent anew or updated.
+
+        Args:
+            value: A whole object in its normal form; never changed.
+        """
+        if not isinstance(value, dict):
+            return _VALID
+        return schema.judge_stored(value, self._resource, rules=self._rules)
+
+
+def without_values(violations: Iterable[FieldError]) -> tuple[str, ...]:
+    """
+    Write violations by path and kind alone: what stands in an object must not get out.
+    """
+    return tuple(f"{general(one.path)}: {one.type.value.strip()}" for one in violations)

@@ -1,0 +1,91 @@
+"""
+The records that a survey returns.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from espalier.engine.conversion.comparison import ConversionLoss
+from espalier.engine.policy.loss import Loss
+from espalier.engine.ports import ObjectKey
+from espalier.engine.status.path_counts import Counts
+from espalier.findings import FieldError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Normalising:
+    """
+    What bringing objects into their normal form would change.
+
+    Attributes:
+        removed: Fields that the API server's pruning would remove. For a definition that it
+            prunes and without a candidate there are none: it shows nobody what it prunes.
+        dropped: Nulls that would be dropped.
+        filled: Defaults that would be filled in.
+        pruned: What Espalier's own careful pruning would remove; of legacy definitions only.
+        mistyped: Values of the wrong type, which own pruning leaves alone; likewise.
+        emptied: Objects whose ``spec`` or ``status`` own pruning would empty; likewise.
+        malformed: Objects that the API server could not decode if they were sent to it.
+    """
+
+    removed: Counts
+    dropped: Counts
+    filled: Counts
+    pruned: Counts
+    mistyped: Counts
+    emptied: Counts
+    malformed: Counts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Survey:
+    """
+    What a survey has found.
+
+    Attributes:
+        crd: The definition's name.
+        generation: Of the definition that was surveyed.
+        version: At which the objects were read: the storage version, or, where that is not
+            served, the first one that is.
+        candidate_version: Whose schema they were held to; the storage version of the candidate,
+            or of the definition.
+        is_legacy: Whether objects keep unknown fields under that definition.
+        objects: How many were read.
+        normalising: What bringing them into their normal form would change.
+        violations: Paths and kinds of violations of the schema.
+        unwritable: Objects that cannot be updated any more, whatever the update is about.
+        unchecked: Objects with rules of which it is not known whether they hold.
+        conversions: What each further stored version shows and the storage version does not.
+        unread_versions: Stored versions that are not served, so that nobody can read through them.
+        undecodable: Objects that the server itself cannot read; the others were surveyed.
+        history: What a rewrite would remove, as far as schemas and managedFields tell; None for
+            legacy definitions, whose objects are not pruned by a rewrite.
+    """
+
+    crd: str
+    generation: int
+    version: str
+    candidate_version: str
+    is_legacy: bool
+    objects: int
+    normalising: Normalising
+    violations: Counts
+    unwritable: Counts
+    unchecked: Counts
+    conversions: tuple[ConversionLoss, ...] = ()
+    unread_versions: tuple[str, ...] = ()
+    undecodable: tuple[str, ...] = ()
+    history: Loss | None = None
+
+
+class Looked(NamedTuple):
+    """
+    What one object was found to be.
+
+    Attributes:
+        is_complete: Nothing was left unchecked, so that no violations are none.
+    """
+
+    key: ObjectKey
+    violations: tuple[FieldError, ...]
+    is_complete: bool = True

@@ -1,0 +1,104 @@
+"""
+What is stored, and what would become of it? Read only, with one object in memory at a time.
+
+A survey tells what normalising would change, what a conversion loses, what violates the schema and
+what the history of the objects names that no schema specifies, by counts, paths and names.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from espalier.crd import Definition
+from espalier.engine.conversion.versions import VersionsReader
+from espalier.engine.listing.pages import pages
+from espalier.engine.listing.undecodable import Skipper
+from espalier.engine.policy.loss import Record
+from espalier.engine.ports.clock import Clock
+from espalier.engine.ports.objects import Objects
+from espalier.engine.surveys.report import Survey
+from espalier.engine.surveys.surveyor import Surveyor
+
+DEFAULT_PAGE_SIZE = 500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scope:
+    """
+    What a survey looks at, and by which rules.
+
+    Attributes:
+        candidate: What the definition may become: objects are held to this one's schema.
+        record: What is known since the last proved run; None without one.
+        namespaces: Restricts the survey; all if empty.
+        page_size: The most objects in a page.
+    """
+
+    candidate: Definition | None = None
+    record: Record | None = None
+    namespaces: Sequence[str] = ()
+    page_size: int = DEFAULT_PAGE_SIZE
+
+
+EVERYTHING = Scope()
+
+
+class Onlooker(Protocol):
+    """
+    Is told how far a survey came.
+    """
+
+    async def surveyed(self, objects: int, *, remaining: int | None) -> None:
+        """
+        Take note of a page.
+
+        Args:
+            objects: How many were looked at so far.
+            remaining: How many follow, if the server said so.
+
+        Raises:
+            EspalierError: The survey shall end.
+        """
+
+
+async def survey(
+    definition: Definition,
+    objects: Objects,
+    clock: Clock,
+    scope: Scope = EVERYTHING,
+    *,
+    onlooker: Onlooker | None = None,
+) -> Survey:
+    """
+    Read all stored objects of a definition, and write nothing.
+
+    Args:
+        definition: As it is in the cluster.
+
+    Raises:
+        NoStorageVersionError: Not exactly one version is marked.
+        NothingServedError: No version is served, so nothing can be read.
+        SchemaParseError: A schema cannot be read.
+        ClusterError: The objects could not be listed.
+    """
+    reader = VersionsReader(definition, objects, scope.page_size)
+    surveyor = Surveyor(definition, candidate=scope.candidate, clock=clock)
+    skipper = Skipper(objects, definition)
+    for namespace in dict.fromkeys(scope.namespaces) or ("",):
+        listing = reader.listing(namespace)
+        async for page, _ in pages(listing, clock, skipper=skipper):
+            for obj in page.first.objects:
+                surveyor.look_at(obj)
+                # Rules may take long, and leases have to be renewed meanwhile.
+                await asyncio.sleep(0)
+            await reader.compare(page)
+            if onlooker is not None:
+                await onlooker.surveyed(surveyor.objects, remaining=page.first.remaining)
+    return replace(
+        surveyor.survey(record=scope.record),
+        version=reader.resource.version,
+        conversions=tuple(comparison.loss() for comparison in reader.comparisons),
+        unread_versions=reader.unread_versions,
+        undecodable=skipper.names,
+    )

@@ -1,0 +1,82 @@
+"""
+What ``espalier.dev/StoredObjectsValid`` says.
+
+Paths, names and counts only: no field's value ever stands in a message.
+"""
+
+from collections.abc import Iterator
+
+from espalier.crd import Condition
+from espalier.engine.policy.labels import PREFIX
+from espalier.engine.status.conditions import STORED_OBJECTS_VALID
+from espalier.engine.status.path_counts import Counts
+from espalier.engine.status.text import bounded, counted, enumerated
+from espalier.engine.surveys.report import Survey
+
+VALID, INVALID, INCOMPLETE, NOT_ASKED = "Valid", "Invalid", "Incomplete", "NotAsked"
+
+LEFT_OUT = Condition(
+    type=STORED_OBJECTS_VALID,
+    status="Unknown",
+    reason=NOT_ASKED,
+    message=f"stored values are not validated: label {PREFIX}validate=false",
+)
+
+
+def validity_of(found: Survey, *, within: str = "", note: str = "") -> Condition:
+    """
+    Make the condition from what was found.
+
+    Args:
+        within: Says of which objects only this is told: `` in namespaces a, b``.
+        note: A sentence to add.
+    """
+    gaps = tuple(_gaps(found))
+    notes = (*gaps, note) if note else gaps
+    schema = f"the schema of version {found.candidate_version} (generation {found.generation})"
+    if found.violations.objects or found.normalising.malformed.objects:
+        return _condition("False", INVALID, *_faults(found, within, schema), *notes)
+    objects = counted(found.objects, "stored object")
+    told = f"none of {objects}{within} is seen to violate {schema}"
+    if gaps:
+        return _condition("Unknown", INCOMPLETE, told, *notes)
+    return _condition("True", VALID, told.replace("is seen to violate", "violates"), *notes)
+
+
+def _faults(found: Survey, within: str, schema: str) -> Iterator[str]:
+    invalid, malformed = found.violations, found.normalising.malformed
+    if invalid.objects:
+        yield (
+            f"{counted(invalid.objects, 'object')} of {found.objects}{within} violate {schema}:"
+            f" {invalid.describe()}"
+        )
+    if malformed.objects:
+        yield (
+            f"the metadata of {counted(malformed.objects, 'object')} is malformed:"
+            f" {_named(malformed)}"
+        )
+    if found.unwritable.objects:
+        yield (
+            f"{counted(found.unwritable.objects, 'object')} cannot be updated any more until that"
+            f" is mended: {_named(found.unwritable)}"
+        )
+
+
+def _gaps(found: Survey) -> Iterator[str]:
+    if found.undecodable:
+        yield f"the API server itself cannot read {enumerated(found.undecodable)}"
+    if found.unchecked.objects:
+        yield f"CEL rules were not evaluated in {counted(found.unchecked.objects, 'object')}"
+
+
+def _named(counts: Counts) -> str:
+    return enumerated((str(key) for key in counts.first), total=counts.objects)
+
+
+def _condition(status: str, reason: str, *sentences: str) -> Condition:
+    return Condition(
+        type=STORED_OBJECTS_VALID,
+        status=status,
+        reason=reason,
+        message=bounded(". ".join(sentences)),
+    )

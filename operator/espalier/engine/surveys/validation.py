@@ -1,0 +1,124 @@
+"""
+Which stored objects violate the schema? What follows a proof, and is repeated now and then.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from dataclasses import replace
+from functools import cache, partial
+
+from espalier.crd import Condition
+from espalier.engine.coordination.lease_bursts import Turns
+from espalier.engine.listing.lists import ObjectListing
+from espalier.engine.listing.pages import pages
+from espalier.engine.listing.undecodable import Skipper
+from espalier.engine.policy.field_managers import is_owned
+from espalier.engine.policy.plan import Legacy, Plan
+from espalier.engine.policy.restrictions import within_words
+from espalier.engine.ports import ObjectPage
+from espalier.engine.settings import Ports, RunSettings, pacer_of
+from espalier.engine.surveys.annotations import Annotator, Note, note_for
+from espalier.engine.surveys.surveyor import Surveyor
+from espalier.engine.surveys.valid_condition import LEFT_OUT, validity_of
+from espalier.paths import JSON
+
+
+async def validate_all(
+    planned: Plan,
+    ports: Ports,
+    settings: RunSettings,
+    *,
+    check: Callable[[], Awaitable[object]],
+    turns: Turns | None = None,
+) -> Condition:
+    """
+    Read all objects, annotate those that violate the schema, and make the condition.
+
+    An annotation is a write like any other: where the server prunes, it is done only if it is
+    known that a rewrite loses nothing.
+
+    Args:
+        check: Raises if the definition is not the same any more.
+        turns: By which the lease is had for each write; None if the caller holds it.
+
+    Raises:
+        ClusterError: They cannot be listed.
+    """
+    policy = planned.policy
+    if not policy.does("validate"):
+        return LEFT_OUT
+    surveyor = Surveyor(planned.definition, clock=ports.clock)
+    pacer = pacer_of(settings, ports.clock) if turns is None else turns.pacer
+    annotator = Annotator(planned, ports, pacer, _decider(planned, ports))
+    skipper = Skipper(ports.objects, planned.definition)
+    async for page in _pages(planned, ports, settings, skipper):
+        notes: list[Note] = []
+        for obj in page.objects:
+            looked = surveyor.look_at(obj)
+            # Rules may take long, and the lease has to be renewed meanwhile.
+            await asyncio.sleep(0)
+            if policy.skips_owned and is_owned(obj):
+                continue
+            note = note_for(obj, looked)
+            if note is not None:
+                notes.append(note)
+        if notes and may_annotate(planned):
+            await _write(notes, annotator, check, turns)
+    found = replace(surveyor.survey(), undecodable=skipper.names)
+    return validity_of(found, within=within_words(policy.namespaces), note=annotator.told())
+
+
+def _decider(planned: Plan, ports: Ports) -> Callable[[dict[str, JSON]], Note | None]:
+    """
+    Make what decides on objects that were written meanwhile; the survey has counted them before.
+    """
+    surveyor = cache(lambda: Surveyor(planned.definition, clock=ports.clock))
+
+    def decide(obj: dict[str, JSON]) -> Note | None:
+        if planned.policy.skips_owned and is_owned(obj):
+            return None
+        return note_for(obj, surveyor().look_at(obj))
+
+    return decide
+
+
+async def _write(
+    notes: Sequence[Note],
+    annotator: Annotator,
+    check: Callable[[], Awaitable[object]],
+    turns: Turns | None,
+) -> None:
+    async def write(some: Sequence[Note]) -> None:
+        # Whoever had the lease before may have been told to by another definition.
+        await check()
+        await annotator.write(some)
+
+    if turns is None:
+        await write(notes)
+        return
+    for some in turns.portions(notes):
+        await turns.spend(partial(write, some))
+
+
+def may_annotate(planned: Plan) -> bool:
+    """
+    Tell whether annotations are wanted, and lose nothing.
+
+    Whoever rewrites has proved before that nothing is lost; nobody else has.
+    """
+    is_harmless = planned.policy.does("migrate") or isinstance(planned, Legacy)
+    return planned.policy.does("annotate") and is_harmless
+
+
+async def _pages(
+    planned: Plan, ports: Ports, settings: RunSettings, skipper: Skipper
+) -> AsyncIterator[ObjectPage]:
+    for namespace in planned.policy.namespaces or ("",):
+        listing = ObjectListing(
+            objects=ports.objects,
+            resource=planned.resource,
+            page_size=settings.page_size,
+            namespace=namespace,
+        )
+        async for page, _ in pages(listing, ports.clock, skipper=skipper):
+            yield page
