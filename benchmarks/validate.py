@@ -21,7 +21,7 @@ from benchmarks.shapes import Node
 from benchmarks.validate_objects import KUBERNETES, Subject, deployment, subjects, unconstrained
 from espalier import schema
 from espalier.schema import Profile
-from espalier.schema.screening import Validation
+from espalier.schema.prefilter.prefilter import Validation
 
 Figures = dict[str, float]
 

@@ -5,7 +5,8 @@ Texts of field errors; the expectations were printed by apimachinery's own ``fie
 import orjson
 import pytest
 
-from espalier.findings import ErrorType, FieldError, aggregate, go_json, render_value
+from espalier.findings import ErrorType, FieldError
+from espalier.golang.printing import aggregate, go_json, render_value
 from espalier.paths import JSON, Key, render_path, render_pointer
 
 VALUES: list[tuple[JSON, str]] = [

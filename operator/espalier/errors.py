@@ -37,7 +37,8 @@ context manager, since its ``__traceback__`` cannot be set.
 from dataclasses import dataclass, field
 from http import HTTPStatus
 
-from espalier.findings import FieldError, aggregate
+from espalier.findings import FieldError
+from espalier.golang.printing import aggregate
 from espalier.paths import Path, render_path
 
 

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from espalier import crd
 from espalier.errors import MalformedDefinitionError
-from espalier.findings import ErrorType, FieldError, go_json
+from espalier.findings import ErrorType, FieldError
+from espalier.golang.printing import go_json
 from espalier.paths import JSON, render_path
 from espalier.schema import Structural
 from tests import cases

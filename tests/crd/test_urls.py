@@ -1,6 +1,6 @@
 import pytest
 
-from espalier.crd.urls import Url, UrlError, parse_request_uri, parse_url
+from espalier.golang.urls import Url, UrlError, parse_request_uri, parse_url
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,8 @@
 import pytest
 
 from espalier import crd, schema
+from espalier.golang.strfmt import FORMATS
 from espalier.paths import JSON, render_path
-from espalier.schema.formats import FORMATS
 from tests.crd.test_checking import manifest, property_of, version
 
 

@@ -11,7 +11,7 @@ from espalier import crd, schema
 from espalier.errors import MalformedValueError, SchemaParseError
 from espalier.paths import JSON, render_path
 from espalier.schema import Profile, Structural
-from espalier.schema.cel.judging import CelJudge
+from espalier.schema.rules.evaluation import CelJudge
 
 SERVER = Profile.APISERVER
 PATH = "spec"

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import orjson
 
-from espalier.findings import go_json
+from espalier.golang.printing import go_json
 from espalier.paths import JSON
 from tests.differential.answering import Answer, Group
 from tests.differential.oracle import Oracle

@@ -18,7 +18,7 @@ from unittest import mock
 import orjson
 
 from espalier.errors import MalformedDefinitionError
-from espalier.schema import recognizing
+from espalier.schema.normalization import fast_path as recognizing
 from tests.differential import coverage
 from tests.differential.answering import OPS, Group
 from tests.differential.comparing import compare

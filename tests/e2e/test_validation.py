@@ -13,9 +13,9 @@ import pytest
 from espalier import crd as crds
 from espalier import schema
 from espalier.findings import FieldError
+from espalier.golang.strfmt import FORMATS as KNOWN_FORMATS
 from espalier.paths import render_path
 from espalier.schema import Answer, Profile, Resource, Standing
-from espalier.schema.formats import FORMATS as KNOWN_FORMATS
 from tests.e2e.conftest import MakeCrd
 from tests.e2e.controlplane.api import JSON_TYPE
 from tests.e2e.controlplane.running import ControlPlane

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from espalier.schema import recognizing
+from espalier.schema.normalization import fast_path as recognizing
 
 
 @pytest.fixture(autouse=True, scope="package")

@@ -19,10 +19,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from espalier import schema
+from espalier.golang.strfmt import FORMATS
 from espalier.paths import JSON
-from espalier.schema import Profile, Resource, Structural, translating
-from espalier.schema.formats import FORMATS
-from espalier.schema.screening import Validation
+from espalier.schema import Profile, Resource, Structural
+from espalier.schema.prefilter import json_schema as translating
+from espalier.schema.prefilter.prefilter import Validation
 from tests.schema.test_validation import GOOD_AND_BAD
 
 VALUES_OF_A_SCHEMA = 100

@@ -10,7 +10,7 @@ import pytest
 from espalier import schema
 from espalier.paths import JSON
 from espalier.schema import Profile, Structural
-from espalier.schema.screening import Validation, compile_validation
+from espalier.schema.prefilter.prefilter import Validation, compile_validation
 from tests.properties.test_hostile import deep_list, deep_object
 
 LEVELS = 10_000

@@ -9,7 +9,7 @@ import pytest
 
 from espalier import crd, schema
 from espalier.errors import MalformedDefinitionError, MalformedValueError, SchemaParseError
-from espalier.findings import go_json
+from espalier.golang.printing import go_json
 from espalier.paths import JSON
 from espalier.schema import Profile, Structural
 

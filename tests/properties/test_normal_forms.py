@@ -116,7 +116,7 @@ def test_the_order_of_keys_does_not_matter(
 def test_recognition_changes_no_answer(pair: tuple[Structural, JSON], profile: Profile) -> None:
     structural, value = pair
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("espalier.schema.recognizing._FIRST_PAUSE", 1_000_000)
+        patch.setattr("espalier.schema.normalization.fast_path._FIRST_PAUSE", 1_000_000)
         walking = schema.compile_normalizer.__wrapped__(structural, profile=profile)
     recognising = schema.compile_normalizer.__wrapped__(structural, profile=profile)
 

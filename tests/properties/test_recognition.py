@@ -108,7 +108,7 @@ def normalizers(
     # Past the cache: of one schema, one that walks and one that recognises.
     make = schema.compile_normalizer.__wrapped__
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("espalier.schema.recognizing._FIRST_PAUSE", 1_000_000)
+        patch.setattr("espalier.schema.normalization.fast_path._FIRST_PAUSE", 1_000_000)
         walking = make(structural, profile=profile, nulls=nulls)
     return walking, make(structural, profile=profile, nulls=nulls)
 

@@ -9,8 +9,8 @@ from espalier import crd, schema
 from espalier.errors import MalformedValueError, SchemaParseError
 from espalier.paths import JSON, Path, Step
 from espalier.schema import Nulls, Profile, Structural
-from espalier.schema.embedding import EmbeddedResources
-from espalier.schema.fillings import pruned_defaults
+from espalier.schema.normalization.embedded_resources import EmbeddedResources
+from espalier.schema.normalization.pruned_defaults import pruned_defaults
 from tests.differential.strategies import loose, metadata, objects, roots, values
 from tests.properties import dense
 

@@ -2,7 +2,7 @@ import pytest
 
 from espalier import schema
 from espalier.paths import JSON
-from espalier.schema.canonical import is_canonical
+from espalier.schema.metadata.canonical import is_canonical
 
 TIME = "2026-01-02T03:04:05Z"
 OWNER: dict[str, JSON] = {"apiVersion": "v1", "kind": "", "name": "x", "uid": "u"}
@@ -54,7 +54,7 @@ def test_what_an_api_server_writes_comes_back_itself(metadata: dict[str, JSON]) 
 def test_decoding_field_by_field_would_leave_it_as_it_is(
     metadata: dict[str, JSON], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("espalier.schema.objectmeta.is_canonical", lambda _metadata: False)
+    monkeypatch.setattr("espalier.schema.metadata.decoding.is_canonical", lambda _metadata: False)
 
     decoded = schema.decode_metadata(metadata, drop_malformed=False)
 

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from espalier import schema
-from espalier.schema.cel.compiling import compile_rules
-from espalier.schema.cel.estimating import estimate
-from espalier.schema.cel.objects import declare
-from espalier.schema.cel.ranges import MAX_UINT64, Range, ceil_of_quotient, wrapped
+from espalier.cel.cost.estimator import estimate
+from espalier.cel.cost.ranges import MAX_UINT64, Range, ceil_of_quotient, wrapped
 from espalier.schema.model import Profile, Structural
+from espalier.schema.rules.compilation import compile_rules
+from espalier.schema.rules.types import declare
 
 _DATA: dict[str, Any] = json.loads(
     (Path(__file__).parents[1] / "data" / "cel-costs.json").read_text(encoding="utf-8")

@@ -3,8 +3,8 @@ import pytest
 from espalier import schema
 from espalier.paths import JSON, Path
 from espalier.schema import Nulls, Profile, Structural
-from espalier.schema.fillings import pruned_defaults
-from espalier.schema.pruning import Pruned
+from espalier.schema.normalization.pruned_defaults import pruned_defaults
+from espalier.schema.normalization.pruning import Pruned
 
 STRING: JSON = {"type": "string"}
 

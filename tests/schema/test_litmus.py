@@ -11,7 +11,7 @@ import pytest
 from espalier import schema
 from espalier.paths import JSON
 from espalier.schema import Profile, Structural
-from espalier.schema.publishing import API_VERSION_PATTERN
+from espalier.schema.publishing.openapi import API_VERSION_PATTERN
 
 
 class Litmus(NamedTuple):

@@ -3,7 +3,7 @@ import pytest
 from espalier import schema
 from espalier.paths import JSON
 from espalier.schema import Profile
-from espalier.schema.mistyping import Mistyped, mistyped_values
+from espalier.schema.normalization.type_mismatches import Mistyped, mistyped_values
 
 RAW: JSON = {
     "type": "object",

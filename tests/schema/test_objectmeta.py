@@ -2,9 +2,9 @@ import pytest
 
 from espalier import schema
 from espalier.errors import MalformedValueError
+from espalier.golang.rfc3339 import canonical_time
 from espalier.paths import JSON
 from espalier.schema import Profile
-from espalier.schema.times import canonical_time
 
 STRUCT = "json: cannot unmarshal {} into Go struct field {} of type {}"
 

@@ -1,6 +1,6 @@
 import pytest
 
-from espalier.schema.patterns import pattern_error
+from espalier.golang.regexps import pattern_error
 
 # What Go 1.26's regexp.Compile says, as it was run.
 TOLD_BY_GO = {

@@ -6,11 +6,11 @@ import pytest
 
 from espalier.paths import JSON, Path
 from espalier.schema import Profile, Structural
-from espalier.schema import planning as planning_module
-from espalier.schema.formats import format_of
-from espalier.schema.keywords import CHECKS, CHECKS_OF_NULL, SPEAKING, check_type
-from espalier.schema.planning import Plans
-from espalier.schema.violations import At, Check, Result
+from espalier.schema.validation import dispatch as planning_module
+from espalier.schema.validation.dispatch import Plans
+from espalier.schema.validation.formats import format_of
+from espalier.schema.validation.keywords import CHECKS, CHECKS_OF_NULL, SPEAKING, check_type
+from espalier.schema.validation.violations import At, Check, Result
 from tests.properties.test_fast_path import KEYWORDS, VALUES, nodes_with, parsed
 
 EVERY = 29

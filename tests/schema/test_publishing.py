@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from espalier import schema
 from espalier.errors import SchemaParseError
-from espalier.findings import go_json
+from espalier.golang.printing import go_json
 from espalier.paths import JSON
 from espalier.schema import Profile, Structural
 from tests.differential.strategies import roots

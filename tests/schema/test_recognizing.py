@@ -2,8 +2,9 @@ import pytest
 
 from espalier import schema
 from espalier.paths import JSON
-from espalier.schema import Nulls, Profile, recognizing
-from espalier.schema.changing import IDLE, PRUNING, Change, Done, Shape
+from espalier.schema import Nulls, Profile
+from espalier.schema.normalization import fast_path as recognizing
+from espalier.schema.normalization.closures import IDLE, PRUNING, Change, Done, Shape
 from tests.properties.test_recognition import NODES, VALUES, around, normalizers, put
 
 SHAPE = Shape({"a": IDLE}, PRUNING, frozenset(), IDLE)

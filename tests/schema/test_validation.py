@@ -9,9 +9,10 @@ import pytest
 from espalier import crd, schema
 from espalier.cli.reading import read_documents
 from espalier.findings import ErrorType
+from espalier.golang.strfmt import FORMATS
 from espalier.paths import JSON
 from espalier.schema import Profile
-from espalier.schema.formats import FORMATS, format_of
+from espalier.schema.validation.formats import format_of
 
 CASES = Path(__file__).parents[1] / "data" / "cases"
 NEED_MORE = {

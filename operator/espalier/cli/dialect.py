@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from decimal import Decimal
 from types import MappingProxyType
 
-from espalier.findings import render_value
+from espalier.golang.printing import render_value
 from espalier.paths import JSON
 
 _YAML_TAGS = "tag:yaml.org,2002:"

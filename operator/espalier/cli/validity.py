@@ -16,7 +16,7 @@ from espalier.errors import MalformedValueError, SchemaParseError
 from espalier.findings import FieldError
 from espalier.paths import JSON, Path, render_path
 from espalier.schema import Answer, Profile
-from espalier.schema.cel.judging import CelJudge
+from espalier.schema.rules.evaluation import CelJudge
 
 _RULES = CelJudge(monotonic_seconds=time.monotonic)
 

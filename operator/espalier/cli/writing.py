@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 import yaml
 
 from espalier.cli.dialect import resolve
-from espalier.findings import go_json
+from espalier.golang.printing import go_json
 from espalier.paths import JSON
 
 _EMITTER = getattr(yaml, "CSafeDumper", yaml.SafeDumper)

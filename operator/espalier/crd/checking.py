@@ -14,7 +14,6 @@ from espalier.crd.conversionchecking import conversion_errors
 from espalier.crd.internal import Internal, InternalVersion, Names, Shared, read_internal
 from espalier.crd.requirements import Requirements, has_defaults, requirements_for
 from espalier.crd.schemachecking import schema_errors
-from espalier.crd.urls import UrlError, parse_request_uri
 from espalier.crd.v1paths import v1_path
 from espalier.crd.versionchecking import (
     column_errors,
@@ -23,6 +22,7 @@ from espalier.crd.versionchecking import (
     warning_errors,
 )
 from espalier.findings import FieldError
+from espalier.golang.urls import UrlError, parse_request_uri
 from espalier.paths import JSON, Key, Path
 from espalier.schema import Judge, Profile
 

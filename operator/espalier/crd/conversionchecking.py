@@ -9,9 +9,9 @@ from espalier import schema
 from espalier.crd import faults
 from espalier.crd.internal import Conversion
 from espalier.crd.requirements import ACCEPTED_REVIEW_VERSIONS, Requirements
-from espalier.crd.urls import UrlError, parse_url
 from espalier.crd.webhooks import ClientConfig, Service, ca_bundle_problem
 from espalier.findings import FieldError
+from espalier.golang.urls import UrlError, parse_url
 from espalier.paths import Path
 
 _FORM = "; desired format: https://host[/path]"

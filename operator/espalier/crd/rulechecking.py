@@ -12,7 +12,7 @@ from espalier.errors import SchemaParseError
 from espalier.findings import FieldError
 from espalier.paths import Path
 from espalier.schema import Profile
-from espalier.schema.fieldpaths import resolve
+from espalier.schema.rules.field_paths import resolve
 
 _REASONS = (
     "FieldValueDuplicate",

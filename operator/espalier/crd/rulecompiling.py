@@ -5,17 +5,19 @@ The validation rules of a schema: do they compile, and what do they cost at most
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
+from espalier.cel.cost.estimator import estimate
+from espalier.cel.cost.ranges import MAX_UINT64
+from espalier.cel.declared_type import Declaration
 from espalier.crd import faults
 from espalier.crd.keywords import Keywords, child, children, nodes, text
 from espalier.crd.parsed import Validation
-from espalier.findings import ErrorType, FieldError, Printed, go_json
+from espalier.findings import ErrorType, FieldError
+from espalier.golang.printing import Printed, go_json
 from espalier.paths import JSON, Key, Path, render_path
 from espalier.schema import Profile, Structural
-from espalier.schema.cel.compiling import NO_DECLARATION, Expression, Rule, compile_validations
-from espalier.schema.cel.escaping import escape
-from espalier.schema.cel.estimating import estimate
-from espalier.schema.cel.objects import Declaration, NestingError, declare
-from espalier.schema.cel.ranges import MAX_UINT64
+from espalier.schema.rules.compilation import NO_DECLARATION, Expression, Rule, compile_validations
+from espalier.schema.rules.escaping import escape
+from espalier.schema.rules.types import NestingError, declare
 
 MAX_RULE_COST = 10_000_000
 """What one rule may cost at most, as often as it may have to be evaluated."""

@@ -5,7 +5,8 @@ Are the schemas of a definition structural? The server's ``NonStructuralSchema``
 from espalier import schema
 from espalier.crd.definition import Condition, Definition, Version
 from espalier.errors import SchemaParseError
-from espalier.findings import ErrorType, FieldError, aggregate
+from espalier.findings import ErrorType, FieldError
+from espalier.golang.printing import aggregate
 from espalier.schema import Profile, Structural
 
 NONSTRUCTURAL = "NonStructuralSchema"

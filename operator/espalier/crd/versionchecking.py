@@ -10,10 +10,11 @@ from espalier.crd.internal import Column, InternalVersion, Scale, Subresources
 from espalier.crd.parsed import Validation
 from espalier.crd.requirements import MAX_SELECTABLE_FIELDS
 from espalier.errors import SchemaParseError
-from espalier.findings import ErrorType, FieldError, Pointed
+from espalier.findings import ErrorType, FieldError
+from espalier.golang.printing import Pointed
 from espalier.paths import Key, Path, render_path
 from espalier.schema import Profile, Structural
-from espalier.schema.fieldpaths import resolve
+from espalier.schema.rules.field_paths import resolve
 
 _COLUMN_TYPES = ("boolean", "date", "integer", "number", "string")
 _COLUMN_FORMATS = (*("byte", "date", "date-time", "double", "float", "int32", "int64", "password"),)

@@ -10,7 +10,7 @@ from espalier.crd.internal import Internal, read_internal
 from espalier.crd.keywords import Keywords, child, placed_nodes, text
 from espalier.crd.knownfields import unknown_fields
 from espalier.errors import MalformedValueError
-from espalier.findings import quote
+from espalier.golang.printing import quote
 from espalier.paths import JSON, Path
 
 

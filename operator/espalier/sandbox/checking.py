@@ -5,7 +5,7 @@ What the API server holds against an object that is written, whatever its kind.
 import re
 from typing import Any
 
-from espalier.findings import quote
+from espalier.golang.printing import quote
 from espalier.sandbox.calls import Call, revision_of
 from espalier.sandbox.kinds import Kind
 from espalier.sandbox.store import Stored

@@ -13,7 +13,8 @@ from espalier import schema
 from espalier.crd import Definition, read_definition
 from espalier.crd.structure import structural_findings, structural_of
 from espalier.errors import MalformedDefinitionError, SchemaParseError
-from espalier.findings import ErrorType, render_value
+from espalier.findings import ErrorType
+from espalier.golang.printing import render_value
 from espalier.paths import JSON, Path
 from espalier.sandbox.kinds import CRD_GROUP
 from espalier.sandbox.wire import Cause, Object, Refusal, bad_request, invalid

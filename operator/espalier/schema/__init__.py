@@ -4,33 +4,43 @@ One structural schema and one JSON value: check, prune, drop nulls, default. Pur
 Call through the package: ``from espalier import schema``, then ``schema.parse(...)``.
 """
 
-from espalier.schema.careful import Carefully, prune_carefully
-from espalier.schema.cel.judging import CelJudge
-from espalier.schema.defaultchecking import Judge, accept_any_value, check_defaults
-from espalier.schema.defaulting import Defaulted, NullsDropped, default, drop_nulls
-from espalier.schema.defaultjudging import default_judge
-from espalier.schema.fillings import pruned_defaults
-from espalier.schema.formats import recognizes_format
-from espalier.schema.hinting import fix_hint
-from espalier.schema.metachecking import check_embedded, check_metadata
-from espalier.schema.mistyping import Mistyped, mistyped_values
+from espalier.golang.names import bytes_of, dns1035_label_errors, dns1123_subdomain_errors
+from espalier.golang.regexps import pattern_error
+from espalier.schema.metadata.decoding import Decoded, decode_metadata, drop_unknown_metadata
+from espalier.schema.metadata.validation import check_embedded, check_metadata
 from espalier.schema.model import Nulls, Profile, Structural, ValueValidation
-from espalier.schema.naming import bytes_of, dns1035_label_errors, dns1123_subdomain_errors
-from espalier.schema.normalizing import Normalized, Normalizer, compile_normalizer, normalize
-from espalier.schema.objectmeta import Decoded, decode_metadata, drop_unknown_metadata
+from espalier.schema.normalization.conservative_pruning import Carefully, prune_carefully
+from espalier.schema.normalization.defaulting import Defaulted, NullsDropped, default, drop_nulls
+from espalier.schema.normalization.normal_form import (
+    Normalized,
+    Normalizer,
+    compile_normalizer,
+    normalize,
+)
+from espalier.schema.normalization.pruned_defaults import pruned_defaults
+from espalier.schema.normalization.pruning import Pruned, prune
+from espalier.schema.normalization.type_mismatches import Mistyped, mistyped_values
 from espalier.schema.parsing import parse
-from espalier.schema.patterns import pattern_error
-from espalier.schema.pruning import Pruned, prune
-from espalier.schema.publishing import convert_to_v2, strip, strip_defaults, unfold
+from espalier.schema.prefilter.prefilter import Validation, compile_validation
+from espalier.schema.publishing.openapi import convert_to_v2, strip, strip_defaults, unfold
 from espalier.schema.rendering import render
-from espalier.schema.ruling import NO_JUDGE, Answer, Outcome, RuleJudge, Ruling, has_rules
-from espalier.schema.scaling import Scale
-from espalier.schema.screening import Validation, compile_validation
-from espalier.schema.standing import Standing, Verdict, judge_stored
-from espalier.schema.structural import check_structural, render_structural
-from espalier.schema.validation import RULES, check_value, render_validation, validate
+from espalier.schema.requests.requests import (
+    Resource,
+    check_creation,
+    check_status_update,
+    check_update,
+)
+from espalier.schema.requests.scale import Scale
+from espalier.schema.requests.stored_objects import Standing, Verdict, judge_stored
+from espalier.schema.rules.evaluation import CelJudge
+from espalier.schema.rules.port import NO_JUDGE, Answer, Outcome, RuleJudge, Ruling, has_rules
+from espalier.schema.structural.hints import fix_hint
+from espalier.schema.structural.invariants import check_structural, render_structural
+from espalier.schema.validation.default_values import default_judge
+from espalier.schema.validation.defaults import Judge, accept_any_value, check_defaults
+from espalier.schema.validation.formats import recognizes_format
+from espalier.schema.validation.walk import RULES, check_value, render_validation, validate
 from espalier.schema.values import copy_json, equal_json, is_of_type, type_of
-from espalier.schema.writing import Resource, check_creation, check_status_update, check_update
 
 __all__ = [
     "NO_JUDGE",

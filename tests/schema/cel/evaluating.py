@@ -6,22 +6,17 @@ import base64
 from collections.abc import Callable
 from typing import Any
 
-from espalier.findings import render_value
-from espalier.paths import JSON
-from espalier.schema import Profile
-from espalier.schema.cel.checking import check
-from espalier.schema.cel.clock import write_timestamp
-from espalier.schema.cel.declarations import Declarations
-from espalier.schema.cel.environment import NEW_FUNCTIONS, TYPES
-from espalier.schema.cel.frames import Frame
-from espalier.schema.cel.literals import literal_issues
-from espalier.schema.cel.objects import SelfTypes, declare
-from espalier.schema.cel.parsing import ParseError, UnreadableError, parse
-from espalier.schema.cel.planning import plan
-from espalier.schema.cel.schemavalues import to_cel, with_type_and_metadata
-from espalier.schema.cel.syntax import Source
-from espalier.schema.cel.types import CelType
-from espalier.schema.cel.values import (
+from espalier.cel.checker.check import check
+from espalier.cel.checker.declarations import Declarations
+from espalier.cel.environment import NEW_FUNCTIONS, TYPES
+from espalier.cel.expr import Source
+from espalier.cel.frames import Frame
+from espalier.cel.interpreter.planner import plan
+from espalier.cel.library.timestamps import write_timestamp
+from espalier.cel.literals import literal_issues
+from espalier.cel.parser.parse import ParseError, UnreadableError, parse
+from espalier.cel.types import CelType
+from espalier.cel.values import (
     CelError,
     CostLimitError,
     Duration,
@@ -36,7 +31,12 @@ from espalier.schema.cel.values import (
     is_map,
     type_of,
 )
+from espalier.golang.printing import render_value
+from espalier.paths import JSON
+from espalier.schema import Profile
 from espalier.schema.parsing import parse as parse_schema
+from espalier.schema.rules.types import SelfTypes, declare
+from espalier.schema.rules.values import to_cel, with_type_and_metadata
 
 NANOSECONDS = 1_000_000_000
 

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from espalier import crd
-from espalier.schema.validation import check_value
+from espalier.schema.validation.walk import check_value
 from tests.cases import DEFAULT_FOLDER, messages, only_document
 
 CASE = DEFAULT_FOLDER / "48-cel-rules"

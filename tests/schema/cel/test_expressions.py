@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from espalier.schema.cel.environment import FUNCTIONS
+from espalier.cel.environment import FUNCTIONS
 from tests.schema.cel.evaluating import Evaluator
 
 RECORDED: dict[str, Any] = json.loads(

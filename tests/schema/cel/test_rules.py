@@ -7,10 +7,10 @@ import pytest
 
 from espalier.paths import JSON
 from espalier.schema import Profile
-from espalier.schema.cel.judging import CelJudge
 from espalier.schema.parsing import parse
 from espalier.schema.ratcheting import Correlation, Tolerance
-from espalier.schema.ruling import Outcome, Ruling
+from espalier.schema.rules.evaluation import CelJudge
+from espalier.schema.rules.port import Outcome, Ruling
 
 DATA = Path(__file__).parents[2] / "data"
 SHARED: dict[str, Any] = json.loads((DATA / "cel.json").read_text())

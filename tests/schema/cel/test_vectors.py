@@ -1,10 +1,10 @@
 import pytest
 
 from espalier.schema import Profile
-from espalier.schema.cel.judging import CelJudge
 from espalier.schema.parsing import parse
-from espalier.schema.ruling import Outcome
-from espalier.schema.validation import validate
+from espalier.schema.rules.evaluation import CelJudge
+from espalier.schema.rules.port import Outcome
+from espalier.schema.validation.walk import validate
 from tests import vectors
 from tests.vectors import Vector
 

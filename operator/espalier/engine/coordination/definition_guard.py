@@ -10,10 +10,7 @@ from espalier.engine.policy.labels import read_policy
 from espalier.engine.policy.plan import is_migrated_by_others, run_key
 from espalier.engine.ports.clock import Clock
 from espalier.engine.ports.definitions import Definitions
-from espalier.errors import (
-    DefinitionChangedError,
-    NotFoundError,
-)
+from espalier.errors import DefinitionChangedError, NotFoundError
 
 CHECK_SECONDS = 0.5
 """

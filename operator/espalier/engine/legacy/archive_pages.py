@@ -6,12 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from espalier.engine.ports.archive import (
-    DAMAGES,
-    ArchiveCopies,
-    ArchivePage,
-    ArchivePages,
-)
+from espalier.engine.ports.archive import DAMAGES, ArchiveCopies, ArchivePage, ArchivePages
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,9 +10,7 @@ from espalier.engine.listing.lists import ObjectListing
 from espalier.engine.policy.field_managers import is_owned
 from espalier.engine.policy.plan import Legacy
 from espalier.engine.ports import ObjectKey, key_of
-from espalier.engine.rewriting.passes import (
-    count,
-)
+from espalier.engine.rewriting.passes import count
 from espalier.engine.rewriting.retries import persist
 from espalier.engine.rewriting.workload import Workload
 from espalier.engine.settings import Ports, RunSettings

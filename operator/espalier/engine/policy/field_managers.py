@@ -5,7 +5,7 @@ Who looks after an object? Tells those that GitOps controllers put back, and who
 from collections.abc import Iterable
 from itertools import islice
 
-from espalier.findings import quote
+from espalier.golang.printing import quote
 from espalier.paths import JSON, Path
 
 GITOPS_MANAGERS = frozenset(

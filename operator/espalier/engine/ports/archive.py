@@ -7,9 +7,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from espalier.crd import Definition
-from espalier.engine.ports.records import (
-    ObjectKey,
-)
+from espalier.engine.ports.records import ObjectKey
 from espalier.errors import NotFoundError, RejectedError, SourceError
 from espalier.paths import JSON
 

@@ -6,9 +6,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from espalier.crd import Condition, Definition
-from espalier.engine.ports.records import (
-    Resource,
-)
+from espalier.engine.ports.records import Resource
 
 
 class Definitions(Protocol):

@@ -10,7 +10,7 @@ from espalier.engine.status.path_counts import general
 from espalier.findings import FieldError
 from espalier.paths import JSON
 from espalier.schema import RuleJudge, Verdict
-from espalier.schema.writing import Resource
+from espalier.schema.requests.requests import Resource
 
 _VALID = Verdict()
 

@@ -1,0 +1,3 @@
+"""
+The type check of expressions: declarations, overloads, inference.
+"""

@@ -1,0 +1,3 @@
+"""
+What expressions cost: estimates before, and the actual cost while they run.
+"""

@@ -1,0 +1,94 @@
+"""
+Operands of calls, and what is told of the costs of a call.
+
+Source:
+    cel-go, ``checker/cost.go``.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from espalier.cel.cost.ranges import ANY, Range, exactly
+from espalier.cel.declared_type import Declaration
+from espalier.cel.expr import Literal, Node
+from espalier.cel.types import CelType
+
+ONE: Final = exactly(1)
+_PER_CHARACTER: Final = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """
+    What a call costs, and the size of its result where that can be told.
+    """
+
+    cost: Range
+    size: Range | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """
+    An argument, or what stands before the dot.
+
+    Attributes:
+        path: Where in the object it lies: a variable, then fields; empty if it is computed.
+        type: Its type.
+        node: The expression; None for the elements of a list.
+        size: Its size, where the expression tells it.
+        declared: Of what variables are.
+    """
+
+    path: tuple[str, ...]
+    type: CelType
+    node: Node | None
+    size: Range | None
+    declared: Declaration
+
+    @property
+    def known_size(self) -> Range:
+        """
+        The size as the expression tells it.
+        """
+        return self.size or ANY
+
+    @property
+    def any_size(self) -> Range:
+        """
+        The size as the expression or the schema tells it.
+        """
+        if self.size is not None:
+            return self.size
+        found = self.declared.at(self.path[1:]) if self.path else None
+        return ANY if found is None else Range(0, found.max_elements)
+
+    def element(self) -> "Operand | None":
+        """
+        Describe the elements of a list.
+        """
+        if not self.type.params:
+            return None
+        path = (*self.path, "@items") if self.path else ()
+        return Operand(path, self.type.params[0], None, None, self.declared)
+
+    def integer(self, otherwise: int) -> int:
+        """
+        Tell the value if it is written out as an integer, at least 0.
+        """
+        if isinstance(self.node, Literal) and type(self.node.value) is int:
+            return max(self.node.value, 0)
+        return otherwise
+
+
+Target = Operand | None
+Args = Sequence[Operand]
+CostRule = Callable[[str, Target, Args], Estimate | None]
+
+
+def traversal(size: Range, times: int = 1) -> Range:
+    """
+    Tell what it costs to go through a text.
+    """
+    return size.scaled(times * _PER_CHARACTER)

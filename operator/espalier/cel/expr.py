@@ -1,0 +1,235 @@
+"""
+Parsed CEL expressions, as trees of frozen records.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from espalier.cel.values import Uint
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Node:
+    """
+    Any expression.
+
+    Attributes:
+        id: Unique in its expression; types and references are looked up by it.
+        at: The offset into the source in code points, by which errors are placed.
+    """
+
+    id: int
+    at: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Literal(Node):
+    """
+    A constant.
+    """
+
+    value: "bool | int | Uint | float | str | bytes | None"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ident(Node):
+    """
+    A name.
+    """
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Select(Node):
+    """
+    ``operand.field``, or ``has(operand.field)``.
+    """
+
+    operand: Node
+    field: str
+    is_test: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Call(Node):
+    """
+    A call, of an operator too (``_+_``); ``target`` is what stands before the dot.
+    """
+
+    function: str
+    target: Node | None
+    args: tuple[Node, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ListLiteral(Node):
+    """
+    ``[a, ?b]``.
+    """
+
+    elements: tuple[Node, ...]
+    optional_indices: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """
+    An entry of a map or of a message; the key of a message's entry is the name of a field.
+    """
+
+    key: "Node | str"
+    value: Node
+    is_optional: bool
+    at: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MapLiteral(Node):
+    """
+    ``{key: value}``.
+    """
+
+    entries: tuple[Entry, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StructLiteral(Node):
+    """
+    ``Name{field: value}``.
+    """
+
+    name: str
+    entries: tuple[Entry, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Comprehension(Node):
+    """
+    A fold over a list's elements or a map's keys, to which macros expand.
+
+    ``variable2`` is empty where there is but one variable.
+    """
+
+    variable: str
+    variable2: str
+    iter_range: Node
+    accumulator: str
+    init: Node
+    condition: Node
+    step: Node
+    result: Node
+
+
+Expression: TypeAlias = (
+    Literal | Ident | Select | Call | ListLiteral | MapLiteral | StructLiteral | Comprehension
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Source:
+    """
+    The text of an expression, and its errors.
+
+    Source:
+        cel-go, ``common/error.go`` and ``common/errors.go``.
+    """
+
+    text: str
+    lines: tuple[str, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "lines", tuple(self.text.split("\n")))
+
+    def position(self, offset: int) -> tuple[int, int]:
+        """
+        Find the line, counted from 1, and the column, counted from 0.
+        """
+        for number, line in enumerate(self.lines, 1):
+            if offset <= len(line):
+                return number, offset
+            offset -= len(line) + 1
+        return len(self.lines), len(self.lines[-1])
+
+    def display(self, errors: "list[Issue]") -> str:
+        """
+        Write errors with the lines that they point into.
+        """
+        ordered = sorted(errors, key=lambda issue: self.position(issue.at))
+        shown = [self._display(issue) for issue in ordered[:_MAX_ERRORS]]
+        if len(errors) > _MAX_ERRORS:
+            shown.append(f"{len(errors) - _MAX_ERRORS} more errors were truncated")
+        return "\n".join(shown)
+
+    def _display(self, issue: "Issue") -> str:
+        line, column = self.position(issue.at)
+        head = f"ERROR: <input>:{line}:{column + 1}: {issue.text}"
+        snippet = self.lines[line - 1].replace("\t", " ")
+        # What the last line lacks, an empty one, is not shown.
+        if (line == len(self.lines) and not snippet) or len(snippet) > _MAX_SNIPPET:
+            return head
+        before = "".join("." if ord(char) < _ASCII else "\uff0e" for char in snippet[:column])
+        mark = "\uff3e" if snippet[column : column + 1] > "\x7f" else "^"
+        return f"{head}\n | {snippet}\n | {before}{mark}"
+
+
+_MAX_ERRORS = 100
+_MAX_SNIPPET = 16_384
+_ASCII = 128
+
+
+@dataclass(frozen=True, slots=True)
+class Issue:
+    """
+    What is wrong with an expression, and where.
+    """
+
+    at: int
+    text: str
+
+
+def children(node: Node) -> Iterator[Node]:
+    """
+    Yield what an expression consists of, in the order of evaluation.
+    """
+    match node:
+        case Select():
+            yield node.operand
+        case Call():
+            if node.target is not None:
+                yield node.target
+            yield from node.args
+        case ListLiteral():
+            yield from node.elements
+        case MapLiteral() | StructLiteral():
+            for entry in node.entries:
+                if isinstance(entry.key, Node):
+                    yield entry.key
+                yield entry.value
+        case Comprehension():
+            yield from (node.iter_range, node.init, node.condition, node.step, node.result)
+        case _:
+            return
+
+
+def walk(node: Node) -> Iterator[Node]:
+    """
+    Yield an expression and all that is in it, outermost first.
+    """
+    waiting = [node]
+    while waiting:
+        one = waiting.pop()
+        yield one
+        waiting += [*children(one)][::-1]
+
+
+def qualified_name(node: Node) -> str | None:
+    """
+    Read ``a.b.c`` as one name; None if the expression is more than names.
+    """
+    parts = []
+    while isinstance(node, Select) and not node.is_test:
+        parts.append(node.field)
+        node = node.operand
+    return ".".join((node.name, *reversed(parts))) if isinstance(node, Ident) else None

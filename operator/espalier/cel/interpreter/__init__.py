@@ -1,0 +1,3 @@
+"""
+Evaluates a checked expression: plans, attributes, calls, comprehensions.
+"""

@@ -1,0 +1,3 @@
+"""
+From the text of an expression to its tree: the parser, its messages, macros.
+"""

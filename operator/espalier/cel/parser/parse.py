@@ -1,0 +1,108 @@
+"""
+Expressions from their text, by Google's parser; then the macros that it does not know.
+"""
+
+import functools
+import re
+from typing import Final
+
+from cel_expr_python import cel
+from cel_expr_python.ext import ext_optional
+
+from espalier.cel.expr import Issue, Node, Source
+from espalier.cel.parser.macros import MacroError, expand
+from espalier.cel.parser.wire import decode_parsed
+
+MAX_CODE_POINTS: Final = 100_000
+"""The longest expression that either parser reads."""
+
+_HEAD = re.compile(r"^ERROR: <input>:(-?[0-9]+):(-?[0-9]+): (.*)$")
+# What is said of a macro's argument, and what API servers say.
+_WORDS: Final = {
+    "has() argument must be a field selection": "invalid argument to has() macro",
+    "all() variable name must be a simple identifier": "argument must be a simple name",
+    "exists() variable name must be a simple identifier": "argument must be a simple name",
+    "exists_one() variable name must be a simple identifier": "argument must be a simple name",
+    "map() variable name must be a simple identifier": "argument is not an identifier",
+    "filter() variable name must be a simple identifier": "argument is not an identifier",
+}
+_COPYING: Final = re.compile("optMap|optFlatMap")
+_MAX_COPYING: Final = 8
+_MAX_PARSED_BYTES: Final = 1024 * 1024
+_ACCUMULATOR_NAME: Final = "variable name cannot be __result__"
+_ESCAPED_MARK: Final = r"'\u003F'"
+_NO_TREE: Final = "<<nil>> parsetree"
+_TOO_DEEP: Final = "recursion"
+
+
+class ParseError(Exception):
+    """
+    An expression is none.
+
+    Attributes:
+        issues: What is wrong with it, as API servers say it.
+    """
+
+    def __init__(self, issues: list[Issue]) -> None:
+        super().__init__(f"{len(issues)} syntax errors")
+        self.issues = issues
+
+
+class UnreadableError(Exception):
+    """
+    The parser cannot read an expression that API servers may be able to read.
+    """
+
+
+@functools.cache
+def _environment() -> "cel.Env":
+    return cel.NewEnv(extensions=[ext_optional.ExtOptional()])
+
+
+def parse(source: Source) -> Node:
+    """
+    Parse an expression and expand its macros.
+
+    Raises:
+        ParseError: It is no expression.
+        UnreadableError: It nests deeper than the parser goes, or is too large.
+    """
+    if len(source.text) > MAX_CODE_POINTS:
+        detail = f"expression code point size exceeds limit: size: {len(source.text)}"
+        raise ParseError([Issue(0, f"{detail}, limit {MAX_CODE_POINTS}")])
+    # Each of these copies what it is called on: a chain of them grows exponentially.
+    if len(_COPYING.findall(source.text)) > _MAX_COPYING:
+        raise UnreadableError("it has too many macros of optionals")
+    try:
+        parsed = _environment().compile(source.text, disable_check=True).serialize()
+    except RuntimeError as error:
+        raise _translated(str(error), source) from None
+    if len(parsed) > _MAX_PARSED_BYTES:
+        raise UnreadableError("it is too large")
+    try:
+        return expand(decode_parsed(parsed))
+    except MacroError as error:
+        raise ParseError([Issue(error.at, error.text)]) from None
+
+
+def _translated(told: str, source: Source) -> Exception:
+    if _TOO_DEEP in told:
+        return UnreadableError("it nests too deep")
+    issues: list[Issue] = []
+    for line in told.removeprefix("INVALID_ARGUMENT: ").split("\n"):
+        match = _HEAD.match(line.removesuffix(" [INVALID_ARGUMENT]"))
+        if match:
+            at = _offset(source, int(match.group(1)), int(match.group(2)) - 1)
+            text = match.group(3).replace(_ESCAPED_MARK, "'?'")
+            if text == _NO_TREE and issues:
+                # The server stays silent where something else was wrong before.
+                continue
+            if text.endswith(_ACCUMULATOR_NAME):
+                text = "iteration variable overwrites accumulator variable"
+                at = source.text.find(_ACCUMULATOR_NAME.split()[-1])
+            issues.append(Issue(at, _WORDS.get(text, text)))
+    return ParseError(issues) if issues else UnreadableError(told.split("\n", maxsplit=1)[0])
+
+
+def _offset(source: Source, line: int, column: int) -> int:
+    return sum(len(each) + 1 for each in source.lines[: line - 1]) + column

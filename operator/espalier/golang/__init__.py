@@ -1,0 +1,5 @@
+"""
+What Go's standard library and the API machinery read and print, where API servers show it.
+
+Knows no schema.
+"""

@@ -1,0 +1,231 @@
+"""
+The formats of strings: which texts API servers take for an address, a date, a duration and so on.
+
+What the names promise matters less than what the servers' parsers do; oddities are theirs.
+"""
+
+import calendar
+import re
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from types import MappingProxyType
+
+import re2
+
+from espalier.golang.addresses import is_cidr, is_email, is_ipv4, is_ipv6, is_mac, is_uri
+from espalier.golang.names import bytes_of
+
+_INT64_LIMIT = 1 << 63
+_MAX_HOSTNAME_BYTES, _MAX_HOSTNAME_LABEL_BYTES = 255, 63
+_MAX_SHORT_NAME_BYTES, _MAX_LONG_NAME_BYTES = 63, 253
+_SHORTEST_DATE_TIME_BYTES = 4
+_LARGEST_DIGIT, _MANY_DIGITS = 9, 40
+_SSN_BYTES = 11
+_CYCLE_YEARS = 400
+
+
+def predicate_of(name: str) -> Callable[[str], bool] | None:
+    """
+    Find what tells whether a string is of a format; dashes in its name do not matter.
+    """
+    return FORMATS.get(name.replace("-", ""))
+
+
+def _matching(pattern: str, *, flags: int = 0) -> Callable[[str], bool]:
+    compiled = re.compile(pattern, flags)
+    return lambda text: compiled.fullmatch(text) is not None
+
+
+_DATE = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})")
+_CLOCK = re.compile(r"([0-9]{2}):([0-9]{2}):([0-9]{2})(?:.[0-9]+)?(?:z|[+-][0-9]{2}:[0-9]{2})")
+
+
+def _is_date(text: str) -> bool:
+    match = _DATE.fullmatch(text)
+    if match is None:
+        return False
+    year, month, day = map(int, match.groups())
+    # Go's calendar has a year 0, Python's has none; leap years repeat after 400 years.
+    return 1 <= month <= 12 and 1 <= day <= calendar.monthrange(year or _CYCLE_YEARS, month)[1]  # noqa: PLR2004 - months of a year
+
+
+def _is_date_time(text: str) -> bool:
+    # The server splits at every "t" and looks at the first two pieces only.
+    date, *rest = text.lower().split("t")
+    if bytes_of(text) < _SHORTEST_DATE_TIME_BYTES or not rest or not _is_date(date):
+        return False
+    match = _CLOCK.fullmatch(rest[0])
+    if match is None:
+        return False
+    hours, minutes, seconds = match.groups()
+    return hours <= "23" and minutes <= "59" and seconds <= "59"
+
+
+_GO_UNITS = MappingProxyType(
+    {
+        "ns": 1,
+        "us": 1_000,
+        "\u00b5s": 1_000,
+        "\u03bcs": 1_000,
+        "ms": 1_000_000,
+        "s": 1_000_000_000,
+        "m": 60_000_000_000,
+        "h": 3_600_000_000_000,
+    }
+)
+_AMOUNT = r"(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)"
+_UNIT = "(?:ns|us|\u00b5s|\u03bcs|ms|s|m|h)"
+_GO_DURATION = re.compile(f"[+-]?(?:0|(?:{_AMOUNT}{_UNIT})+)")
+_GO_AMOUNTS = re.compile(f"({_AMOUNT})({_UNIT})")
+_WORDED_AMOUNTS = re.compile(r"([0-9]+)[\t\n\f\r ]*([A-Za-z\u00b5]+)")
+_WORDS = ("ns", "us", "\u00b5s", "ms", "s", "m", "h", "hr", "d", "w", "wk")
+_WORD_BEGINNINGS = ("nano", "micro", "milli", "sec", "min", "hour", "day", "week")
+
+
+def _is_duration(text: str) -> bool:
+    return _is_go_duration(text) or _is_worded_duration(text)
+
+
+def _is_go_duration(text: str) -> bool:
+    if not _GO_DURATION.fullmatch(text):
+        return False
+    total = sum(_number_of(amount) * _GO_UNITS[unit] for amount, unit in _GO_AMOUNTS.findall(text))
+    return total <= _INT64_LIMIT - (not text.startswith("-"))
+
+
+def _number_of(amount: str) -> Fraction:
+    # Python reads no number of very many digits. So many are above every limit, and do not matter
+    # behind the point.
+    whole, _, fraction = amount.partition(".")
+    return Fraction(f"0{whole.lstrip('0')[:_MANY_DIGITS]}.{fraction[:_MANY_DIGITS]}0")
+
+
+def _is_worded_duration(text: str) -> bool:
+    # A number with a unit anywhere is enough, as long as no such number is too large.
+    found = _WORDED_AMOUNTS.findall(text)
+    if any(_number_of(amount) >= _INT64_LIMIT for amount, _ in found):
+        return False
+    units = [unit.lower() for _, unit in found]
+    return any(unit in _WORDS or unit.startswith(_WORD_BEGINNINGS) for unit in units)
+
+
+_DIGITS_OF_CARDS = re.compile(
+    r"4[0-9]{12}(?:[0-9]{3})?|5[1-5][0-9]{14}|6(?:011|5[0-9]{2})[0-9]{12}|3[47][0-9]{13}"
+    r"|3(?:0[0-5]|[68][0-9])[0-9]{11}|(?:2131|1800|35[0-9]{3})[0-9]{11}"
+)
+
+
+def _is_credit_card(text: str) -> bool:
+    digits = re.sub("[^0-9]+", "", text)
+    if not _DIGITS_OF_CARDS.fullmatch(digits):
+        return False
+    doubled = [int(digit) * (1 + at % 2) for at, digit in enumerate(reversed(digits))]
+    return sum(n - _LARGEST_DIGIT if n > _LARGEST_DIGIT else n for n in doubled) % 10 == 0
+
+
+def _without_separators(text: str) -> str:
+    return re.sub(r"[\t\n\f\r -]+", "", text)
+
+
+def _is_isbn10(text: str) -> bool:
+    digits = _without_separators(text)
+    if not re.fullmatch("[0-9]{9}[0-9X]", digits):
+        return False
+    numbers = [10 if digit == "X" else int(digit) for digit in digits]
+    return sum(at * number for at, number in enumerate(numbers, 1)) % 11 == 0
+
+
+def _is_isbn13(text: str) -> bool:
+    digits = _without_separators(text)
+    if not re.fullmatch("[0-9]{13}", digits):
+        return False
+    return sum(int(digit) * (1 + 2 * (at % 2)) for at, digit in enumerate(digits)) % 10 == 0
+
+
+def _is_ssn(text: str) -> bool:
+    matches = re.fullmatch("[0-9]{3}[- ]?[0-9]{2}[- ]?[0-9]{4}", text) is not None
+    return matches and len(text) == _SSN_BYTES
+
+
+_NAME_CHAR = r"[a-zA-Z0-9\p{S}\p{L}]"
+_INNER_CHAR = r"[-a-zA-Z0-9\p{S}\p{L}]"
+_ONE_LABEL = rf"{_NAME_CHAR}(?:-?{_NAME_CHAR}*)?"
+_DOTTED_LABEL = rf"{_NAME_CHAR}(?:{_INNER_CHAR}*{_NAME_CHAR})?\."
+# Counts of characters are left to the limit of a label's bytes: they would make it large.
+_HOSTNAME = re2.compile(rf"(?:{_ONE_LABEL}|(?:{_DOTTED_LABEL})+[a-zA-Z\p{{L}}]{{2,}})")
+
+
+def _is_hostname(text: str) -> bool:
+    if bytes_of(text) > _MAX_HOSTNAME_BYTES or _has_surrogates(text):
+        return False
+    if any(bytes_of(label) > _MAX_HOSTNAME_LABEL_BYTES for label in text.split(".")):
+        return False
+    return _HOSTNAME.fullmatch(text) is not None
+
+
+def _has_surrogates(text: str) -> bool:
+    return any("\ud800" <= char <= "\udfff" for char in text)
+
+
+_SHORT_NAME = "[a-z0-9](?:[-a-z0-9]*[a-z0-9])?"
+
+
+def _is_short_name(text: str) -> bool:
+    return len(text) <= _MAX_SHORT_NAME_BYTES and re.fullmatch(_SHORT_NAME, text) is not None
+
+
+def _is_long_name(text: str) -> bool:
+    matches = re.fullmatch(rf"{_SHORT_NAME}(?:\.{_SHORT_NAME})*", text) is not None
+    return matches and len(text) <= _MAX_LONG_NAME_BYTES
+
+
+def _uuid(third: str, fourth: str) -> Callable[[str], bool]:
+    digit = "[0-9a-f]"
+    groups = (f"{digit}{{8}}", f"{digit}{{4}}", third, fourth, f"{digit}{{12}}")
+    return _matching("-?".join(groups), flags=re.IGNORECASE | re.ASCII)
+
+
+_HEX4, _HEX3 = "[0-9a-f]{4}", "[0-9a-f]{3}"
+_BYTE_OF_COLOR = "(?:0|[1-9][0-9]?|1[0-9]{2}|2[0-4][0-9]|25[0-5])"
+_COLOR_PART = rf"[\t\n\f\r ]*{_BYTE_OF_COLOR}[\t\n\f\r ]*"
+_BASE64 = "[A-Za-z0-9+/]"
+
+FORMATS: Mapping[str, Callable[[str], bool]] = MappingProxyType(
+    {
+        "bsonobjectid": _matching("[0-9a-fA-F]{24}"),
+        "uri": is_uri,
+        "email": is_email,
+        "hostname": _is_hostname,
+        "ipv4": is_ipv4,
+        "ipv6": is_ipv6,
+        "cidr": is_cidr,
+        "mac": is_mac,
+        "uuid": _uuid(_HEX4, _HEX4),
+        "uuid3": _uuid(f"3{_HEX3}", _HEX4),
+        "uuid4": _uuid(f"4{_HEX3}", f"[89ab]{_HEX3}"),
+        "uuid5": _uuid(f"5{_HEX3}", f"[89ab]{_HEX3}"),
+        "isbn": lambda text: _is_isbn10(text) or _is_isbn13(text),
+        "isbn10": _is_isbn10,
+        "isbn13": _is_isbn13,
+        "creditcard": _is_credit_card,
+        "ssn": _is_ssn,
+        "hexcolor": _matching("#?(?:[0-9a-fA-F]{3}|[0-9a-fA-F]{6})"),
+        "rgbcolor": _matching(rf"rgb\({_COLOR_PART},{_COLOR_PART},{_COLOR_PART}\)"),
+        "byte": _matching(
+            f"(?:{_BASE64}{{4}})*(?:{_BASE64}{{2}}==|{_BASE64}{{3}}=|{_BASE64}{{4}})"
+        ),
+        "password": lambda _: True,
+        "date": _is_date,
+        "duration": _is_duration,
+        "datetime": _is_date_time,
+        "k8sshortname": _is_short_name,
+        "k8slongname": _is_long_name,
+    }
+)
+"""
+Which strings are of a format, by its name without dashes.
+
+Source:
+    kube-openapi, ``pkg/validation/strfmt``; apiextensions-apiserver,
+    ``pkg/apiserver/validation/formats.go``.
+"""

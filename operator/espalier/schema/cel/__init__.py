@@ -1,3 +1,0 @@
-"""
-Rules of schemas in the Common Expression Language: ``x-kubernetes-validations``.
-"""

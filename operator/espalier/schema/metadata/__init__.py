@@ -1,0 +1,3 @@
+"""
+``metadata`` of objects: decoding, canonical form, validation.
+"""

@@ -1,0 +1,246 @@
+"""
+A schema, compiled into closures that change values.
+
+Each node of the schema becomes a ``Change``: what to do with an object, a list or a null that
+stands there. Where there is nothing to do there is no closure, and a walk does not descend. Plain
+scalars are never touched: a scalar is pruned or kept by the object that holds it. A walk is as deep
+as the schema, never as deep as the value.
+"""
+
+import dataclasses
+import enum
+import functools
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from espalier.paths import JSON
+from espalier.schema.model import Profile, Structural
+from espalier.schema.normalization.closures import (
+    EMPTYING,
+    EMPTYING_ITEMS,
+    IDLE,
+    PRUNING,
+    Change,
+    OnValue,
+    Shape,
+    drop_null,
+    list_closure,
+    metadata_filter,
+    null_filler,
+    object_closure,
+)
+from espalier.schema.normalization.fast_path import recognizing
+
+OWN_FIELDS = ("apiVersion", "kind", "metadata")
+"""The fields that every resource has, whatever its schema says."""
+
+
+class Pruning(enum.Enum):
+    """
+    What becomes of the fields that a node does not specify.
+    """
+
+    OFF = enum.auto()
+    PRUNE = enum.auto()
+    KEEP = enum.auto()
+    """They stay, but the specified ones are pruned by their own schemas."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Steps:
+    """
+    What a compiled schema is to do.
+
+    Attributes:
+        drop_nulls: Remove fields that are null, not nullable and without a default.
+        fill: Fill in the defaults of absent fields.
+        fill_nulls: Let a null that is not nullable count as absent.
+        nulls_within_defaults: Drop nulls also from the defaults filled in.
+    """
+
+    profile: Profile
+    prune: bool = False
+    drop_nulls: bool = False
+    fill: bool = False
+    fill_nulls: bool = False
+    nulls_within_defaults: bool = False
+
+    def but(self, *, prune: bool, drop_nulls: bool | None = None) -> "Steps":
+        """
+        Choose other ones; None leaves a choice as it is.
+        """
+        drops = self.drop_nulls if drop_nulls is None else drop_nulls
+        return dataclasses.replace(self, prune=prune, drop_nulls=drops)
+
+
+_FREE = Structural(preserve_unknown_fields=True, nullable=True)
+
+
+@functools.lru_cache(maxsize=256)
+def compiled(structural: Structural | None, steps: Steps, *, is_resource: bool) -> Change:
+    """
+    Compile a schema with its own defaults; one that was compiled lately is kept.
+    """
+    return Compiler(steps, {}).root(structural, is_resource=is_resource)
+
+
+class Compiler:
+    """
+    Compiles the nodes of one schema, each once per pruning mode.
+
+    Args:
+        defaults: Replaces the defaults of nodes; a node that is missing keeps its own.
+        for_many: Whether so many objects will be changed that it pays to recognise those that need
+            no change.
+    """
+
+    def __init__(
+        self, steps: Steps, defaults: Mapping[Structural, JSON], *, for_many: bool = True
+    ) -> None:
+        self._steps = steps
+        self._for_many = for_many
+        self._defaults = defaults
+        self._changes: dict[tuple[Structural, Pruning], Change] = {}
+        self._fillings: Compiler | None = None
+
+    def root(
+        self, structural: Structural | None, *, is_resource: bool, leaves_own_fields: bool = False
+    ) -> Change:
+        """
+        Compile from the root.
+
+        Args:
+            structural: None prunes everything but the resource's own fields.
+            is_resource: Whether apiVersion, kind and metadata are implied.
+            leaves_own_fields: Whether those three stay as they are, whatever the schema says.
+        """
+        node = Structural() if structural is None else structural
+        if leaves_own_fields:
+            own = dict.fromkeys(OWN_FIELDS, _FREE)
+            node = dataclasses.replace(node, properties={**node.properties, **own})
+        pruning = Pruning.PRUNE if self._steps.prune else Pruning.OFF
+        change = self._within(node, pruning, is_resource=is_resource or node.embedded_resource)
+        return recognizing(change) if self._for_many else change
+
+    def filling_of(self, node: Structural) -> JSON:
+        """
+        Take a node's default with the defaults below it already filled in; None for none.
+        """
+        default = self._default(node)
+        if not isinstance(default, (dict, list)):
+            return default
+        steps = Steps(
+            profile=self._steps.profile,
+            drop_nulls=self._steps.nulls_within_defaults,
+            nulls_within_defaults=self._steps.nulls_within_defaults,
+            fill=True,
+            fill_nulls=self._steps.fill_nulls,
+        )
+        if self._fillings is None:
+            once = Compiler(steps, self._defaults, for_many=False)
+            self._fillings = self if steps == self._steps else once
+        change = self._fillings._within(  # noqa: SLF001 - a compiler of the same schema
+            node, Pruning.OFF, is_resource=False
+        )
+        return change.within(default)[0]
+
+    def _node(self, node: Structural, pruning: Pruning) -> Change:
+        key = (node, pruning)
+        found = self._changes.get(key)
+        if found is None:
+            found = self._within(node, pruning, is_resource=node.embedded_resource)
+            on_null = self._on_null(node)
+            if on_null is not None:
+                found = Change(found.on_object, found.on_list, on_null, found.shape)
+            if self._for_many and not all(map(_is_leaf, node.properties.values())):
+                found = recognizing(found)
+            self._changes[key] = found
+        return found
+
+    def _default(self, node: Structural) -> JSON:
+        return self._defaults.get(node, node.default)
+
+    def _on_null(self, node: Structural) -> OnValue | None:
+        if node.nullable:
+            return None
+        if self._default(node) is not None:
+            return null_filler(self.filling_of(node)) if self._steps.fill_nulls else None
+        return drop_null if self._steps.drop_nulls else None
+
+    def _within(self, node: Structural, pruning: Pruning, *, is_resource: bool) -> Change:
+        here, below, of_items = self._modes(node, pruning)
+        if not is_resource and _is_bare(node):
+            return EMPTYING_ITEMS if here is Pruning.PRUNE else IDLE
+        children = {name: self._node(child, below) for name, child in node.properties.items()}
+        additional = node.additional_properties
+        if isinstance(additional, Structural):
+            rest = self._node(additional, below)
+        elif additional is not None:
+            rest = _of_unspecified(below)
+        else:
+            rest = PRUNING if here is Pruning.PRUNE else IDLE
+        if is_resource and pruning is not Pruning.OFF:
+            children |= self._resource_fields(node)
+        fillings = {
+            name: self.filling_of(child)
+            for name, child in node.properties.items()
+            if self._steps.fill and self._default(child) is not None
+        }
+        item = IDLE
+        if node.items is not None:
+            item = self._node(node.items, of_items)
+        elif of_items is Pruning.PRUNE:
+            item = EMPTYING
+        return Change(
+            on_object=object_closure(children, rest, fillings),
+            on_list=list_closure(item),
+            shape=Shape(children, rest, frozenset(fillings), item),
+        )
+
+    def _modes(self, node: Structural, pruning: Pruning) -> tuple[Pruning, Pruning, Pruning]:
+        # The modes of the node's own fields, of what its fields hold, and of items.
+        if pruning is Pruning.OFF:
+            return (Pruning.OFF,) * 3
+        if self._steps.profile is Profile.APISERVER:
+            # Preservation ends at the first specified field, but lists hand it on to their items.
+            keeps = pruning is Pruning.KEEP or node.preserve_unknown_fields
+            here = Pruning.KEEP if keeps else Pruning.PRUNE
+            return here, Pruning.PRUNE, here
+        # Preservation goes on until a schema that specifies properties itself.
+        if node.preserve_unknown_fields:
+            here = Pruning.KEEP
+        elif node.properties:
+            here = Pruning.PRUNE
+        else:
+            here = pruning
+        return here, here, here
+
+    def _resource_fields(self, node: Structural) -> Iterator[tuple[str, Change]]:
+        for name in OWN_FIELDS:
+            child = node.child(name)
+            change = IDLE if child is None else self._node(child, Pruning.OFF)
+            if name == "metadata" and self._steps.profile is Profile.KEP:
+                # The shape knows nothing of the filter.
+                filtered = metadata_filter(change.on_object)
+                change = change._replace(on_object=filtered, shape=None)
+            yield name, change
+
+
+def _is_bare(node: Structural) -> bool:
+    # So are most nodes: they say of scalars what they are.
+    return not node.properties and node.items is None and node.additional_properties is None
+
+
+def _of_unspecified(pruning: Pruning) -> Change:
+    return EMPTYING if pruning is Pruning.PRUNE else IDLE
+
+
+def _is_leaf(node: Structural) -> bool:
+    # What holds nothing but such is walked as fast as it is recognised.
+    if _is_bare(node):
+        return True
+    if node.items is not None:
+        return _is_bare(node.items)
+    if isinstance(node.additional_properties, Structural):
+        return _is_bare(node.additional_properties)
+    return all(map(_is_bare, node.properties.values()))

@@ -1,0 +1,161 @@
+"""
+Embedded resources: their apiVersion and kind must be strings, their metadata is decoded.
+
+The walk is as deep as the schema and enters only what leads to an embedded resource.
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from espalier.errors import MalformedValueError
+from espalier.findings import ErrorType, FieldError
+from espalier.paths import JSON, Key, Path, render_path
+from espalier.schema.metadata.decoding import decode_metadata
+from espalier.schema.model import Structural
+from espalier.schema.values import equal_json
+
+
+class Coerced(NamedTuple):
+    """
+    A value whose embedded resources are in canonical form; the value itself if they were.
+
+    Attributes:
+        unknown: The unknown fields of metadata that were dropped, sorted.
+    """
+
+    value: JSON
+    unknown: tuple[Path, ...]
+
+
+class EmbeddedResources:
+    """
+    Coerces the embedded resources in values of one schema.
+
+    Args:
+        is_resource: Whether the root is one of them, whatever its schema says.
+    """
+
+    def __init__(self, structural: Structural | None, *, is_resource: bool = False) -> None:
+        self._root = Structural() if structural is None else structural
+        self._is_resource = is_resource
+        self._leading: set[Structural] = set()
+        self._collect(self._root)
+
+    def exist(self) -> bool:
+        """
+        Tell whether there is anything to coerce.
+        """
+        return self._is_resource or self._root in self._leading
+
+    def coerce(self, value: JSON, *, drop_malformed: bool) -> Coerced:
+        """
+        Coerce a value; it is never changed itself.
+
+        Args:
+            drop_malformed: Leave malformed fields out instead of raising.
+
+        Raises:
+            MalformedValueError: The first malformed field.
+
+        Source:
+            apiextensions-apiserver, ``pkg/apiserver/schema/objectmeta/algorithm.go``,
+            ``CoerceWithOptions``.
+        """
+        walk = _Walk(self._leading, drop_malformed=drop_malformed)
+        is_resource = self._is_resource or self._root.embedded_resource
+        coerced = walk.coerce(value, self._root, (), is_resource=is_resource)
+        return Coerced(coerced, tuple(sorted(walk.unknown, key=render_path)))
+
+    def _collect(self, node: Structural) -> bool:
+        # All children, not just until the first: each of them enters itself.
+        below = [self._collect(child) for child in _children(node)]
+        leads = node.embedded_resource or any(below)
+        if leads:
+            self._leading.add(node)
+        return leads
+
+
+def _children(node: Structural) -> Iterator[Structural]:
+    yield from node.properties.values()
+    if node.items is not None:
+        yield node.items
+    if isinstance(node.additional_properties, Structural):
+        yield node.additional_properties
+
+
+class _Walk:
+    def __init__(self, leading: set[Structural], *, drop_malformed: bool) -> None:
+        self._leading = leading
+        self._drop_malformed = drop_malformed
+        self.unknown: list[Path] = []
+
+    def coerce(
+        self, value: JSON, node: Structural, path: Path, *, is_resource: bool = False
+    ) -> JSON:
+        if node not in self._leading and not is_resource:
+            return value
+        if isinstance(value, list):
+            return self._list(value, node, path)
+        if not isinstance(value, dict):
+            return value
+        owns = is_resource or node.embedded_resource
+        fields = self._own_fields(value, path) if owns else value
+        changed = fields
+        for name, old in fields.items():
+            child = node.child(name)
+            if child is None:
+                continue
+            # The server writes a map's keys in brackets here, other than in pruning.
+            step = name if name in node.properties else Key(name)
+            # Below metadata it goes on with what stood there before: only its errors remain.
+            is_detached = owns and name == "metadata" and isinstance(old, dict)
+            new = self.coerce(value[name] if is_detached else old, child, (*path, step))
+            if new is not old and not is_detached:
+                changed = fields.copy() if changed is fields else changed
+                changed[name] = new
+        return changed
+
+    def _list(self, items: list[JSON], node: Structural, path: Path) -> JSON:
+        if node.items is None:
+            return items
+        coerced = [
+            self.coerce(item, node.items, (*path, index)) for index, item in enumerate(items)
+        ]
+        same = all(new is old for new, old in zip(coerced, items, strict=True))
+        return items if same else coerced
+
+    def _own_fields(self, fields: dict[str, JSON], path: Path) -> dict[str, JSON]:
+        changed = fields
+        for name in ("apiVersion", "kind"):
+            if name not in fields or isinstance(fields[name], str):
+                continue
+            if not self._drop_malformed:
+                raise _malformed((*path, name), fields[name], "must be a string")
+            changed = fields.copy() if changed is fields else changed
+            del changed[name]
+        if "metadata" not in fields:
+            return changed
+        old = fields["metadata"]
+        new = self._metadata(old, (*path, "metadata"))
+        if not equal_json(new, old):
+            changed = fields.copy() if changed is fields else changed
+            changed["metadata"] = new
+        return changed
+
+    def _metadata(self, metadata: JSON, path: Path) -> JSON:
+        try:
+            decoded = decode_metadata(metadata, drop_malformed=self._drop_malformed)
+        except MalformedValueError as error:
+            if self._drop_malformed:
+                # Not an object at all: the server leaves it as it is.
+                return metadata
+            raise _malformed(path, metadata, str(error)) from error
+        self.unknown += ((*path, *below) for below in decoded.unknown)
+        return decoded.value
+
+
+def _malformed(path: Path, value: JSON, detail: str) -> MalformedValueError:
+    error = FieldError(
+        type=ErrorType.INVALID, path=path, value=value, detail=detail, origin="embedded"
+    )
+    return MalformedValueError(str(error), error)

@@ -1,0 +1,63 @@
+"""
+Remove what a schema does not specify.
+"""
+
+from typing import NamedTuple
+
+from espalier.errors import MalformedValueError
+from espalier.paths import JSON, Path, render_path
+from espalier.schema.model import Profile, Structural
+from espalier.schema.normalization.closures import Act, paths_of
+from espalier.schema.normalization.compiler import OWN_FIELDS, Steps, compiled
+from espalier.schema.normalization.type_mismatches import mistyped_values
+
+
+class Pruned(NamedTuple):
+    """
+    What is left of a value, and the paths that were removed, in document order.
+    """
+
+    value: JSON
+    removed: tuple[Path, ...]
+
+    def unknown(self) -> tuple[str, ...]:
+        """
+        Write the removed paths as the API server reports unknown fields.
+
+        They are sorted, and a resource's own fields at the root are never among them.
+        """
+        paths = (path for path in self.removed if len(path) > 1 or path[0] not in OWN_FIELDS)
+        return tuple(sorted(render_path(path) for path in paths))
+
+
+def prune(
+    value: JSON,
+    structural: Structural | None,
+    *,
+    profile: Profile,
+    is_resource: bool = True,
+    strict_types: bool = False,
+) -> Pruned:
+    """
+    Remove the fields that a schema does not specify.
+
+    Args:
+        value: Decoded JSON of any shape; never changed, and the same one comes back where nothing
+            is removed.
+        structural: None specifies nothing.
+        is_resource: Whether the value's own apiVersion, kind and metadata stay.
+        strict_types: Refuse values of a wrong JSON type, as the proposals have it.
+
+    Raises:
+        MalformedValueError: Only with ``strict_types``: the first value of a wrong type.
+
+    Source:
+        KEP-1101; apiextensions-apiserver, ``pkg/apiserver/schema/pruning/algorithm.go``.
+    """
+    if strict_types:
+        for wrong in mistyped_values(value, structural)[:1]:
+            detail = f"must be of type {wrong.expected}, found {wrong.found}"
+            raise MalformedValueError(f".{render_path(wrong.path)}: {detail}")
+    change = compiled(structural, Steps(profile=profile, prune=True), is_resource=is_resource)
+    pruned, note = change.within(value)
+    return Pruned(pruned, paths_of(note)[Act.PRUNED])

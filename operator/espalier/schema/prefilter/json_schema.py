@@ -1,0 +1,314 @@
+"""
+Structural schemas as JSON Schemas that are at least as strict.
+
+What both languages say alike is translated keyword by keyword. All else becomes a judge: a
+predicate that a validator calls with the value at hand, and which asks the exact engine at the
+worst. Two things make the whole sound. The checks of a node do not depend on each other, hence
+they may be made in different places. And nothing stands in a negation but what both languages
+understand in exactly the same way, hence a stricter part makes the whole stricter.
+"""
+
+import dataclasses
+import functools
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
+from typing import NamedTuple, TypeAlias
+
+from espalier.golang.strfmt import predicate_of
+from espalier.paths import JSON
+from espalier.schema.model import NO_VALIDATION, Profile, Structural, ValueValidation
+from espalier.schema.prefilter.predicates import Judge, exactly, matching, of_text, with_list_type
+from espalier.schema.validation.formats import format_of
+
+Node: TypeAlias = dict[str, JSON]
+
+JUDGE = "judge"
+"""The keyword whose value is the index of a judge."""
+
+_MOST_LEVELS = 30
+"""So deep is translated: a level makes up to 4 of the document, and validators take 255."""
+
+_TYPES = frozenset({"object", "array", "string", "integer", "number", "boolean"})
+_ANY: Node = {
+    "anyOf": [{"type": "number"}, {"type": ["array", "boolean", "null", "object", "string"]}]
+}
+"""
+What each value satisfies, but infinities, what is no number, and integers of thousands of digits:
+for the validator these are no numbers either, and no bound stops them. That holds for the one type
+by itself only.
+"""
+
+_LARGEST_LIMIT = 1 << 31
+_EXACT_FLOATS = 1 << 53
+_INT32_LIMIT, _INT64_LIMIT = 1 << 31, 1 << 63
+
+_EXCLUSIVES = frozenset({"exclusive_minimum", "exclusive_maximum"})
+"""They say nothing by themselves."""
+
+
+class Translation(NamedTuple):
+    """
+    A JSON Schema (draft 4), and the judges that it names.
+    """
+
+    document: Node
+    judges: tuple[Judge, ...]
+
+
+def translate(structural: Structural, *, profile: Profile) -> Translation:
+    """
+    Translate a schema. A value that satisfies the translation has no violations.
+    """
+    translator = _Translator(profile)
+    document = translator.node(structural, 0)
+    return Translation(document, tuple(translator.judges))
+
+
+class _Translator:
+    """
+    Translates the nodes of one schema, and gathers their judges.
+    """
+
+    def __init__(self, profile: Profile) -> None:
+        self._profile = profile
+        self.judges: list[Judge] = []
+
+    def node(self, node: Structural, level: int) -> Node:
+        if level >= _MOST_LEVELS or not self._is_translatable(node):
+            return self._judged([exactly(node, self._profile)])
+        made = _type(node)
+        settled: set[str] = set()
+        judges: list[Judge] = []
+        for name in _set_in(node.value_validation):
+            said = self._keyword(name, node, level)
+            if isinstance(said, dict):
+                made = _both(made, said)
+            elif said is not None:
+                judges.append(said)
+            if said is not None:
+                settled.add(name)
+        judges += self._left(node, settled)
+        made |= self._structure(node, level)
+        return _or_null(node, self._with_judges(made, judges))
+
+    def _is_translatable(self, node: Structural) -> bool:
+        if node.type and node.type not in _TYPES:
+            return False
+        has_both = node.properties and isinstance(node.additional_properties, Structural)
+        if has_both and self._profile is Profile.APISERVER:
+            # The types of lists in declared fields are then looked at by both schemas.
+            return False
+        return _are_encodable((*node.properties, *node.value_validation.required))
+
+    def _keyword(self, name: str, node: Structural, level: int) -> "Node | Judge | None":
+        if name in KEYWORDS:
+            return KEYWORDS[name](node)
+        members = getattr(node.value_validation, name)
+        if name in ("all_of", "any_of"):
+            keyword = "allOf" if name == "all_of" else "anyOf"
+            return {keyword: [self.node(member, level + 1) for member in members]}
+        return None
+
+    def _left(self, node: Structural, settled: set[str]) -> list[Judge]:
+        # What a node says about itself and nothing has settled.
+        of_server = self._profile is Profile.APISERVER
+        is_resource = node.embedded_resource and of_server
+        judges: list[Judge] = []
+        if is_resource or not settled | _EXCLUSIVES >= {*_set_in(node.value_validation)}:
+            # Formats and exclusive bounds stay, for they alter what other keywords say.
+            unset = {
+                name: getattr(NO_VALIDATION, name) for name in settled - _EXCLUSIVES - {"format"}
+            }
+            alone = Structural(
+                type=node.type,
+                nullable=node.nullable,
+                int_or_string=node.int_or_string,
+                embedded_resource=is_resource,
+                value_validation=dataclasses.replace(node.value_validation, **unset),
+            )
+            judges.append(exactly(alone, self._profile))
+        if of_server and node.list_type in ("set", "map"):
+            judges.append(with_list_type(node, self._profile))
+        return judges
+
+    def _structure(self, node: Structural, level: int) -> Node:
+        made: Node = {}
+        additional = node.additional_properties
+        children: Node = {
+            name: self.node(child, level + 1) for name, child in node.properties.items()
+        }
+        if additional is None or additional is True:
+            children = {name: child for name, child in children.items() if child}
+        else:
+            made["additionalProperties"] = (
+                self.node(additional, level + 1) if isinstance(additional, Structural) else False
+            )
+        if children:
+            made["properties"] = children
+        if node.items is not None:
+            made["items"] = self.node(node.items, level + 1)
+        return made
+
+    def _with_judges(self, made: Node, judges: list[Judge]) -> Node:
+        if not judges:
+            return made
+        judged = self._judged(judges)
+        if made.keys().isdisjoint(_WITH_MEMBERS):
+            return made | judged
+        # A validator shows the judge the whole schema around it, so that had better be small.
+        return _both(made, {"allOf": [judged]})
+
+    def _judged(self, judges: list[Judge]) -> Node:
+        [first, *others] = judges
+        self.judges.append(first if not others else lambda value: all(ask(value) for ask in judges))
+        return {JUDGE: len(self.judges) - 1}
+
+
+_WITH_MEMBERS = ("properties", "additionalProperties", "items", "allOf", "anyOf", "oneOf")
+
+
+def _type(node: Structural) -> Node:
+    types: list[JSON] = [node.type] if node.type else []
+    if node.int_or_string:
+        types = ["integer", "string"]
+    if not types:
+        return {}
+    if node.nullable:
+        made: Node = {"type": [*types, "null"]}
+    else:
+        made = {"type": types[0] if len(types) == 1 else types}
+    if types == ["integer"]:
+        limit = _limit_of_integers(node)
+        made |= {"minimum": -limit, "maximum": limit - 1, "allOf": [{"type": "number"}]}
+    return made
+
+
+def _both(one: Node, other: Node) -> Node:
+    # Bounds of the type give way to narrower ones; members are added.
+    both = one | other
+    members, others = one.get("allOf"), other.get("allOf")
+    if isinstance(members, list) and isinstance(others, list):
+        both["allOf"] = [*members, *others]
+    return both
+
+
+def _limit_of_integers(node: Structural) -> int:
+    return _INT32_LIMIT if format_of(node) == "int32" else _INT64_LIMIT
+
+
+def _or_null(node: Structural, made: Node) -> Node:
+    # Servers do not ask the members of junctors about a null, JSON Schema does.
+    may_be_null = node.nullable or not (node.type or node.int_or_string)
+    asks_members = any(keyword in made for keyword in ("allOf", "anyOf", "oneOf", "not"))
+    if may_be_null and asks_members and not node.value_validation.enum:
+        return {"anyOf": [{"type": "null"}, made]}
+    return made
+
+
+def _set_in(validation: ValueValidation) -> list[str]:
+    values = {name: getattr(validation, name) for name in validation.__slots__}
+    return [
+        name
+        for name, value in values.items()
+        if value is not None and value is not False and value not in ("", ())
+    ]
+
+
+def _are_encodable(texts: Iterable[str]) -> bool:
+    # A lone surrogate is nothing that a validator could be told of.
+    return all(text.encode("utf-8", "replace").decode() == text for text in texts)
+
+
+def _count(node: Structural, *, name: str, keyword: str) -> "Node | Judge | None":
+    limit = getattr(node.value_validation, name)
+    return {keyword: limit} if 0 <= limit < _LARGEST_LIMIT else None
+
+
+def _bound(node: Structural, *, name: str, keyword: str) -> "Node | Judge | None":
+    bound = getattr(node.value_validation, name)
+    exclusive = getattr(node.value_validation, f"exclusive_{name}")
+    of_integers = node.type == "integer" and not node.int_or_string
+    limit = min(_limit_of_integers(node) if of_integers else _EXACT_FLOATS, _EXACT_FLOATS)
+    # Servers cut the fraction off a bound to compare it with an integer. That lets more pass,
+    # unless the bound itself is excluded; and bounds of integers must not have one.
+    may_be_fraction = not exclusive and not of_integers
+    if -limit < bound < limit and (may_be_fraction or float(bound).is_integer()):
+        said: Node = {keyword: bound, f"exclusive{keyword.capitalize()}": exclusive}
+        return said if of_integers else said | {"allOf": [_ANY]}
+    return None
+
+
+def _format(node: Structural) -> "Node | Judge | None":
+    name = format_of(node)
+    if name in ("", "int32", "int64", "double"):
+        return {}
+    is_of_format = predicate_of(name)
+    # Without a type, or with two, a format takes part in what the type is.
+    is_of_texts = node.type == "string" and not node.int_or_string
+    return of_text(is_of_format) if is_of_format is not None and is_of_texts else None
+
+
+def _pattern(node: Structural) -> "Node | Judge | None":
+    return matching(node.value_validation.pattern)
+
+
+def _enum(node: Structural) -> "Node | Judge | None":
+    entries = node.value_validation.enum
+    texts = {entry for entry in entries if isinstance(entry, str)}
+    if len(texts) == len(entries) and _are_encodable(texts):
+        return {"enum": [*sorted(texts)]}
+    return None
+
+
+def _required(node: Structural) -> "Node | Judge | None":
+    return {"required": [*sorted({*node.value_validation.required})]}
+
+
+def _one_of(node: Structural) -> "Node | Judge | None":
+    members = [_mirrored(member) for member in node.value_validation.one_of]
+    return None if None in members else {"oneOf": [*members]}
+
+
+def _not(node: Structural) -> "Node | Judge | None":
+    negated = node.value_validation.not_
+    member = None if negated is None else _mirrored(negated)
+    return None if member is None else {"not": member}
+
+
+def _mirrored(node: Structural, level: int = 0) -> Node | None:
+    # In a negation only what is neither stricter nor laxer will do: which fields there are.
+    required = node.value_validation.required
+    if level >= _MOST_LEVELS or not node.differs_only_in("properties", "value_validation"):
+        return None
+    if {*_set_in(node.value_validation)} - {"required"}:
+        return None
+    if not _are_encodable((*node.properties, *required)):
+        return None
+    members = {name: _mirrored(child, level + 1) for name, child in node.properties.items()}
+    if None in members.values():
+        return None
+    made: Node = {"properties": {**members}} if members else {}
+    return made | ({"required": [*sorted({*required})]} if required else {})
+
+
+KEYWORDS: Mapping[str, Callable[[Structural], "Node | Judge | None"]] = MappingProxyType(
+    {
+        "format": _format,
+        "maximum": functools.partial(_bound, name="maximum", keyword="maximum"),
+        "minimum": functools.partial(_bound, name="minimum", keyword="minimum"),
+        "max_length": functools.partial(_count, name="max_length", keyword="maxLength"),
+        "min_length": functools.partial(_count, name="min_length", keyword="minLength"),
+        "pattern": _pattern,
+        "max_items": functools.partial(_count, name="max_items", keyword="maxItems"),
+        "min_items": functools.partial(_count, name="min_items", keyword="minItems"),
+        "enum": _enum,
+        "max_properties": functools.partial(_count, name="max_properties", keyword="maxProperties"),
+        "min_properties": functools.partial(_count, name="min_properties", keyword="minProperties"),
+        "required": _required,
+        "one_of": _one_of,
+        "not_": _not,
+    }
+)
+"""
+How keywords are translated: into JSON Schema, or into a judge; None leaves one to the exact engine.
+"""

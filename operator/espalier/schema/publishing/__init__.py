@@ -1,0 +1,3 @@
+"""
+How schemas are published as OpenAPI, unions included.
+"""

@@ -1,0 +1,248 @@
+"""
+Would an API server take an object that is created or updated? All that it checks, in its order.
+
+Requests are not modelled here: objects come decoded, pruned and defaulted, as ``normalize`` gives
+them.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias
+
+from espalier.errors import MalformedValueError
+from espalier.findings import ErrorType, FieldError
+from espalier.paths import JSON, Path
+from espalier.schema.metadata.decoding import decode_metadata
+from espalier.schema.metadata.root_validation import check_own_metadata, check_updated_metadata
+from espalier.schema.metadata.validation import check_embedded
+from espalier.schema.model import Profile, Structural
+from espalier.schema.prefilter.prefilter import compile_validation
+from espalier.schema.ratcheting import Correlation, Tolerance
+from espalier.schema.requests.scale import Scale, check_scale
+from espalier.schema.rules.port import Answer, RuleJudge, answer_with_rules
+from espalier.schema.validation.list_types import check_list_types, new_list_errors
+from espalier.schema.validation.walk import RULES, check_keywords, distinct
+
+Object: TypeAlias = dict[str, JSON]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resource:
+    """
+    One version of a custom resource, as far as writes of its objects depend on it.
+
+    Attributes:
+        api_version: Group and version: ``example.com/v1``.
+        structural: Parsed in the server's profile; None where there is no schema.
+        has_status: Whether the ``status`` subresource is on.
+        scale: Of the ``scale`` subresource; None where that is off.
+    """
+
+    api_version: str
+    kind: str
+    structural: Structural | None
+    is_namespaced: bool = True
+    has_status: bool = False
+    scale: Scale | None = None
+
+
+def check_creation(obj: Object, resource: Resource, *, rules: RuleJudge = RULES) -> Answer:
+    """
+    Find what an API server has against a new object, its status left as it stands.
+
+    Args:
+        obj: In normal form, with a name and, if it has one, a namespace; never changed. To ask
+            what the creation itself would say, leave out ``status`` where that is a subresource.
+
+    Source:
+        apiextensions-apiserver, ``pkg/registry/customresource/strategy.go``, ``Validate``.
+    """
+    change = _Change(obj, None, None)
+    structural = _to_be_walked(obj, resource)
+    errors = [*_type_meta(obj, resource)]
+    if not errors:
+        own = _own_metadata(obj, is_namespaced=resource.is_namespaced, is_common=False)
+        errors = [*distinct(own), *_keywords(change, structural)]
+        errors += check_scale(obj, resource.scale, of_status=False)
+        errors += check_scale(obj, resource.scale, of_status=True)
+    errors += check_embedded(obj, structural)
+    errors += check_list_types(obj, structural)
+    return _with_rules(errors, change, resource, rules)
+
+
+def check_update(
+    obj: Object, old: Object, resource: Resource, *, rules: RuleJudge = RULES
+) -> Answer:
+    """
+    Find what an API server has against an update of an object; what was wrong may stay.
+
+    Args:
+        obj: In normal form; never changed. What an update cannot change is taken from the old
+            object: the status where that is a subresource, times, generation and uid.
+        old: As the server reads it: in normal form, too.
+
+    Returns:
+        The answer. Errors of metadata are in it twice, as they are in the server's.
+
+    Source:
+        apiserver, ``pkg/registry/rest/update.go``, ``BeforeUpdate``; apiextensions-apiserver,
+        ``pkg/registry/customresource/strategy.go``, ``ValidateUpdate``.
+    """
+    new = _with_kept_metadata(obj, old)
+    if resource.has_status:
+        new.pop("status", None)
+        if "status" in old:
+            new["status"] = old["status"]
+    change = _Change.of(new, old, resource)
+    structural = _to_be_walked(new, resource)
+    errors = [*_common(change, resource)]
+    type_meta = [*_type_meta(new, resource)]
+    errors += type_meta
+    if not type_meta:
+        errors += distinct(_updated_metadata(change))
+        errors += _keywords(change, structural)
+        errors += check_scale(new, resource.scale, of_status=False)
+        errors += check_scale(new, resource.scale, of_status=True)
+    errors += check_embedded(new, structural)
+    errors += new_list_errors(new, old, structural)
+    return _with_rules(errors, change, resource, rules)
+
+
+def check_status_update(
+    obj: Object, old: Object, resource: Resource, *, rules: RuleJudge = RULES
+) -> Answer:
+    """
+    Find what an API server has against an update through the ``status`` subresource.
+
+    Args:
+        obj: In normal form; never changed. Only its status counts.
+        old: As the server reads it: in normal form, too.
+
+    Source:
+        apiextensions-apiserver, ``pkg/registry/customresource/status_strategy.go``,
+        ``ValidateUpdate``.
+    """
+    new = {name: member for name, member in old.items() if name != "status"}
+    if "status" in obj:
+        new["status"] = obj["status"]
+    change = _Change.of(new, old, resource)
+    structural = _to_be_walked(new, resource)
+    errors = [*_common(change, resource)]
+    type_meta = [*_type_meta(new, resource)]
+    errors += type_meta
+    if not type_meta:
+        errors += distinct(_updated_metadata(change))
+        errors += _status_keywords(change, structural)
+        errors += check_scale(new, resource.scale, of_status=True)
+    errors += new_list_errors(new, old, structural)
+    return _with_rules(errors, change, resource, rules)
+
+
+class _Change(NamedTuple):
+    """
+    An object, the one that it replaces, and what is forgiven because of that.
+    """
+
+    new: Object
+    old: Object | None
+    correlation: Correlation | None
+
+    @classmethod
+    def of(cls, new: Object, old: Object, resource: Resource) -> "_Change":
+        structural = resource.structural
+        return cls(new, old, None if structural is None else Correlation(new, old, structural))
+
+
+def _with_kept_metadata(obj: Object, old: Object) -> Object:
+    metadata, before = _metadata(obj), _metadata(old)
+    kept = dict(metadata)
+    for name in ("generation", "creationTimestamp", "deletionTimestamp"):
+        if name in before:
+            kept[name] = before[name]
+    for name in ("uid", "deletionGracePeriodSeconds"):
+        if name in before:
+            kept.setdefault(name, before[name])
+    return {**obj, "metadata": kept} if kept or "metadata" in obj else dict(obj)
+
+
+def _metadata(obj: Object) -> Object:
+    found = obj.get("metadata")
+    return found if isinstance(found, dict) else {}
+
+
+def _type_meta(obj: Object, resource: Resource) -> Iterator[FieldError]:
+    for name, wanted in (("kind", resource.kind), ("apiVersion", resource.api_version)):
+        found = obj.get(name)
+        text = found if isinstance(found, str) else ""
+        if text != wanted:
+            yield _invalid((name,), text, f"must be {wanted}")
+
+
+def _own_metadata(obj: Object, *, is_namespaced: bool, is_common: bool) -> Iterator[FieldError]:
+    decoded = _decoded(obj)
+    if isinstance(decoded, FieldError):
+        yield decoded
+    else:
+        yield from check_own_metadata(decoded, is_namespaced=is_namespaced, is_name_free=is_common)
+
+
+def _common(change: _Change, resource: Resource) -> Iterator[FieldError]:
+    # What the server checks of all updates, whatever they are of.
+    yield from _own_metadata(change.new, is_namespaced=resource.is_namespaced, is_common=True)
+    yield from _updated_metadata(change)
+
+
+def _updated_metadata(change: _Change) -> Iterator[FieldError]:
+    new, old = _decoded(change.new), _decoded(change.old or {})
+    for one in (new, old):
+        if isinstance(one, FieldError):
+            yield one
+            return
+    if isinstance(new, dict) and isinstance(old, dict):
+        yield from check_updated_metadata(new, old)
+
+
+def _decoded(obj: Object) -> "Object | FieldError":
+    raw = obj.get("metadata")
+    try:
+        decoded = decode_metadata(raw, drop_malformed=False).value
+    except MalformedValueError as error:
+        return _invalid(("metadata",), raw, str(error))
+    return decoded if isinstance(decoded, dict) else {}
+
+
+def _to_be_walked(obj: Object, resource: Resource) -> Structural | None:
+    # None if the schema has surely nothing against the object. Then nothing is to be forgiven.
+    validation = compile_validation(resource.structural, Profile.APISERVER)
+    return None if validation.is_surely_valid(obj) else resource.structural
+
+
+def _keywords(change: _Change, structural: Structural | None) -> tuple[FieldError, ...]:
+    if structural is None:
+        return ()
+    return check_keywords(change.new, structural, before=change.correlation)
+
+
+def _status_keywords(change: _Change, structural: Structural | None) -> tuple[FieldError, ...]:
+    # Without a schema of its own a status is not looked at, nor is one that is taken away.
+    node = None if structural is None else structural.properties.get("status")
+    if node is None or "status" not in change.new or change.correlation is None:
+        return ()
+    status, before = change.new["status"], change.correlation.key("status")
+    if before is None:
+        before = Correlation(status, None, node)
+    return check_keywords(status, node, path=("status",), before=before)
+
+
+def _with_rules(
+    errors: list[FieldError], change: _Change, resource: Resource, rules: RuleJudge
+) -> Answer:
+    return answer_with_rules(
+        errors, change.new, resource.structural, rules, Tolerance(change.correlation)
+    )
+
+
+def _invalid(path: Path, value: JSON, detail: str) -> FieldError:
+    return FieldError(
+        type=ErrorType.INVALID, path=path, value=value, detail=detail, origin="resource"
+    )

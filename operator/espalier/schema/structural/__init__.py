@@ -1,0 +1,3 @@
+"""
+Whether a schema is structural, by which rule not, and what would make it so.
+"""

@@ -1,0 +1,86 @@
+"""
+Does a default satisfy the value validations and the rules of its own node?
+
+The API server asks an engine that knows less than the one for objects: it takes any type for an
+int-or-string, heeds every format, and no ``additionalProperties`` of junctors.
+"""
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from espalier.findings import FieldError
+from espalier.paths import JSON, Path
+from espalier.schema.model import Profile, Structural, ValueValidation
+from espalier.schema.rules.port import Outcome, RuleJudge
+from espalier.schema.validation.defaults import Judge
+from espalier.schema.validation.walk import RULES, check_keywords, validate
+
+
+def default_judge(*, profile: Profile, rules: RuleJudge = RULES) -> Judge:
+    """
+    Make the judge of the values of defaults.
+
+    Args:
+        rules: Judges the rules of a node on its default, in the server's profile. Those that
+            cannot be checked count as kept.
+
+    Source:
+        apiextensions-apiserver, ``pkg/apiserver/schema/defaulting/validation.go``, ``validate``,
+        and ``pkg/apiserver/schema/kubeopenapi.go``, ``ToKubeOpenAPI``.
+    """
+
+    def judge_as_proposed(value: JSON, structural: Structural, path: Path) -> Iterable[FieldError]:
+        found = validate(value, structural, profile=Profile.KEP, path=path, root="default")
+        return (replace(one, path=path) for one in found)
+
+    def judge(value: JSON, structural: Structural, path: Path) -> Iterable[FieldError]:
+        found = check_keywords(value, _as_seen(structural), path=path, format_of=_format_as_written)
+        return found or _broken_rules(value, structural, path, rules)
+
+    return judge_as_proposed if profile is Profile.KEP else judge
+
+
+def _broken_rules(
+    value: JSON, structural: Structural, path: Path, rules: RuleJudge
+) -> tuple[FieldError, ...]:
+    is_resource = structural.embedded_resource
+    if not rules.governs(structural, is_resource=is_resource):
+        return ()
+    # A default comes into new objects, and into those that had it before.
+    for old in (value, None):
+        rulings = rules.judge(structural, value, old=old, path=path, is_resource=is_resource)
+        broken = tuple(ruling.error for ruling in rulings if ruling.outcome is Outcome.VIOLATED)
+        if broken:
+            return broken
+    return ()
+
+
+def _format_as_written(node: Structural) -> str:
+    return node.value_validation.format
+
+
+def _as_seen(node: Structural, *, in_junctor: bool = False) -> Structural:
+    additional = None if in_junctor else node.additional_properties
+    if isinstance(additional, Structural):
+        additional = _as_seen(additional)
+    return replace(
+        node,
+        int_or_string=False,
+        items=None if node.items is None else _as_seen(node.items, in_junctor=in_junctor),
+        properties={
+            name: _as_seen(child, in_junctor=in_junctor) for name, child in node.properties.items()
+        },
+        additional_properties=additional,
+        value_validation=_junctors_as_seen(node.value_validation),
+    )
+
+
+def _junctors_as_seen(validation: ValueValidation) -> ValueValidation:
+    negated = validation.not_
+    return replace(
+        validation,
+        all_of=tuple(_as_seen(member, in_junctor=True) for member in validation.all_of),
+        any_of=tuple(_as_seen(member, in_junctor=True) for member in validation.any_of),
+        one_of=tuple(_as_seen(member, in_junctor=True) for member in validation.one_of),
+        not_=None if negated is None else _as_seen(negated, in_junctor=True),
+    )

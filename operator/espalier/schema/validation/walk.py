@@ -1,0 +1,207 @@
+"""
+Does a value satisfy the value validations of a schema? The API server's findings, in its words.
+
+Validation rules are for a judge that is handed in.
+"""
+
+import functools
+from collections.abc import Callable, Iterable
+from typing import Final
+
+from espalier.findings import FieldError
+from espalier.paths import JSON, Path
+from espalier.schema.metadata.validation import check_embedded
+from espalier.schema.model import Profile, Structural
+from espalier.schema.ratcheting import TYPE_FIELDS, Correlation, Tolerance
+from espalier.schema.rules.evaluation import CelJudge
+from espalier.schema.rules.port import Answer, RuleJudge, answer_with_rules
+from espalier.schema.validation.dispatch import plans_of
+from espalier.schema.validation.formats import format_of
+from espalier.schema.validation.keywords import CHECKS_OF_NULL, JUNCTOR_TEXTS
+from espalier.schema.validation.list_types import new_list_errors
+from espalier.schema.validation.violations import At, Result, Violation
+
+RULES: Final[RuleJudge] = CelJudge()
+"""Evaluates rules within the server's budget of costs; whoever has a clock limits time, too."""
+
+
+def validate(
+    value: JSON,
+    structural: Structural | None,
+    *,
+    profile: Profile,
+    path: Path = (),
+    root: str = "",
+) -> tuple[FieldError, ...]:
+    """
+    Find what is wrong with a value; rules and what was there before are not looked at.
+
+    Args:
+        value: Decoded JSON of any shape, pruned and defaulted before; never changed.
+        structural: None where there is no schema: then every value is valid.
+        profile: The server's also looks at embedded resources and at the types of lists. In the
+            proposals' the details are the proposals' texts.
+        path: Where the value stands; it begins the paths of the findings.
+        root: How the proposals' texts call the value: ``data.foo in body is required``.
+
+    Returns:
+        The findings: those of the keywords, then those of embedded resources, then those of
+        lists. Where the order is up to the server's maps it is that of the schema.
+
+    Source:
+        apiextensions-apiserver, ``pkg/apiserver/validation/validation.go``; kube-openapi,
+        ``pkg/validation/validate``; KEP-2337 (validation), "Error messages".
+    """
+    if structural is None:
+        return ()
+    if profile is Profile.APISERVER:
+        return _errors(value, structural, None, path)
+    found = _Walk(structural, root).node(value, structural, ()).violations.values()
+    return tuple(
+        _as_proposed(violation, (*path, *((root,) if root else ()))) for violation in found
+    )
+
+
+def check_value(
+    value: JSON,
+    structural: Structural | None,
+    *,
+    old: JSON = None,
+    path: Path = (),
+    rules: RuleJudge = RULES,
+) -> Answer:
+    """
+    Find what a server has against a value, if it takes the place of another one, too.
+
+    Args:
+        value: As for ``validate``; a whole object whose own metadata is not looked at.
+        old: What was there before: where the new value is equal to it, errors are forgiven.
+            None if there was nothing.
+        rules: Judges the validation rules of the schema; ``NO_JUDGE`` leaves them unchecked.
+
+    Source:
+        apiextensions-apiserver, ``pkg/registry/customresource/strategy.go``.
+    """
+    if structural is None:
+        return Answer()
+    before = None if old is None else Correlation(value, old, structural)
+    errors = _errors(value, structural, before, path)
+    return answer_with_rules(errors, value, structural, rules, Tolerance(before), path=path)
+
+
+def _errors(
+    value: JSON, structural: Structural, before: Correlation | None, path: Path
+) -> tuple[FieldError, ...]:
+    old = None if before is None else before.old
+    return (
+        *check_keywords(value, structural, path=path, before=before),
+        *distinct(check_embedded(value, structural, path=path)),
+        *new_list_errors(value, old, structural, path=path),
+    )
+
+
+def check_keywords(
+    value: JSON,
+    structural: Structural,
+    *,
+    path: Path = (),
+    before: Correlation | None = None,
+    format_of: Callable[[Structural], str] = format_of,
+) -> tuple[FieldError, ...]:
+    """
+    Find what the keywords of a schema have against a value, in the server's words.
+
+    Args:
+        path: Where the value stands; it begins the paths of the findings.
+        before: Of the value with the one that it replaces, which is forgiven what it has.
+        format_of: Names the format that is heeded at a node.
+
+    Source:
+        apiextensions-apiserver, ``pkg/apiserver/validation/validation.go``,
+        ``ValidateCustomResource``, and ``ratcheting.go``.
+    """
+    walk = _Walk(structural, format_of=format_of)
+    found = walk.node(value, structural, (), before).violations
+    return tuple(_as_field_error(violation, path) for violation in found.values())
+
+
+def distinct(findings: Iterable[FieldError]) -> tuple[FieldError, ...]:
+    """
+    Keep the first of the findings that read alike, as the server does with metadata's.
+    """
+    return tuple({str(one): one for one in findings}.values())
+
+
+def render_validation(finding: FieldError, *, profile: Profile) -> str:
+    """
+    Write a finding of ``validate`` as the profile does.
+    """
+    return finding.detail if profile is Profile.KEP else str(finding)
+
+
+class _Walk:
+    """
+    Goes down a value; holds what is the same for all of its nodes.
+    """
+
+    def __init__(
+        self,
+        structural: Structural,
+        root: str = "",
+        format_of: Callable[[Structural], str] = format_of,
+    ) -> None:
+        self._root = root
+        self._format_of = format_of
+        self._plans = plans_of(structural, format_of)
+
+    def node(
+        self, value: JSON, node: Structural, path: Path, before: Correlation | None = None
+    ) -> Result:
+        result = Result()
+        checks = CHECKS_OF_NULL
+        if value is not None:
+            result.matches, checks = self._plans.of(node, value.__class__)
+        if not checks:
+            return result
+        # Members of junctors know nothing of old values.
+        member = self.node if before is None else functools.partial(self._member, before)
+        at = At(path, self._root, self.node, member, self._format_of)
+        for check in checks:
+            check(value, node, at, result)
+        if result.violations and before is not None and before.is_unchanged():
+            result.violations.clear()
+        return result
+
+    def _member(self, around: Correlation, value: JSON, node: Structural, path: Path) -> Result:
+        step = path[-1]
+        if isinstance(step, int):
+            return self.node(value, node, path, around.index(step))
+        is_own = len(path) == 1 and step in TYPE_FIELDS
+        return self.node(value, node, path, None if is_own else around.key(step))
+
+
+def _as_field_error(violation: Violation, base: Path) -> FieldError:
+    return FieldError(
+        type=violation.type,
+        path=base if violation.path is None else _joined(base, violation.path),
+        value=violation.value,
+        detail=violation.text if violation.detail is None else violation.detail,
+        origin=violation.keyword,
+    )
+
+
+def _joined(base: Path, path: Path) -> Path:
+    # The server joins the name of an item to the path as it would that of a field.
+    if base and path and isinstance(path[0], int):
+        return (*base, f"[{path[0]}]", *path[1:])
+    return (*base, *path)
+
+
+def _as_proposed(violation: Violation, base: Path) -> FieldError:
+    return FieldError(
+        type=violation.type,
+        path=(*base, *(violation.path or ())),
+        value=violation.value,
+        detail=JUNCTOR_TEXTS.get(violation.keyword, violation.text),
+        origin=violation.keyword,
+    )
