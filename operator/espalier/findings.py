@@ -9,9 +9,7 @@ import enum
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from espalier.golang.printing import (
-    render_value,
-)
+from espalier.golang.printing import render_value
 from espalier.paths import JSON, Path, render_path
 
 

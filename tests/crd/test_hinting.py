@@ -4,8 +4,8 @@ import orjson
 import pytest
 
 from espalier import crd
-from espalier.crd.hinting import _BY_RULE
-from espalier.crd.linting import RULES
+from espalier.crd.advice.hints import _BY_RULE
+from espalier.crd.advice.lint import RULES
 from espalier.paths import JSON
 from tests.crd.test_checking import manifest, property_of, version
 

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 
 from espalier import crd
-from espalier.crd.linting import RULES
+from espalier.crd.advice.lint import RULES
 from espalier.errors import MalformedDefinitionError
 from espalier.paths import JSON, render_path
 from tests.differential.definitions import definitions

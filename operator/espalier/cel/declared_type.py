@@ -6,10 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from espalier.cel.types import (
-    STRING,
-    CelType,
-)
+from espalier.cel.types import STRING, CelType
 
 MAX_REQUEST_BYTES: Final = 3 * 1024 * 1024
 

@@ -20,7 +20,7 @@ from espalier.cluster import Cluster
 from espalier.cluster.places import FIELD_MANAGER, definition_path
 from espalier.cluster.requests import MERGE_PATCH_TYPE, Call
 from espalier.crd import Definition
-from espalier.crd.structure import NONSTRUCTURAL
+from espalier.crd.structural import NONSTRUCTURAL
 from espalier.engine import STORED_OBJECTS_CURRENT, STORED_OBJECTS_VALID
 from espalier.engine.listing.lists import ObjectListing
 from espalier.engine.listing.pages import pages

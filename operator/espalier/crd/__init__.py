@@ -2,15 +2,11 @@
 One CustomResourceDefinition: its versions, what is stored, and what its schemas amount to. Pure.
 """
 
-from espalier.crd.checking import Rejection, check_definition, rejections
+from espalier.crd.advice.hints import hint_for
+from espalier.crd.advice.lint import Lint, lint
+from espalier.crd.advice.warnings import Warned, server_warnings, warnings_of
 from espalier.crd.definition import Condition, Definition, Version, read_definition
-from espalier.crd.hinting import hint_for
-from espalier.crd.internal import Internal, read_internal
-from espalier.crd.linting import Lint, lint
-from espalier.crd.parsed import ParsedSchema
-from espalier.crd.publishing import OpenAPI, publish, published_versions
-from espalier.crd.resources import resource_of
-from espalier.crd.specifying import (
+from espalier.crd.field_sets import (
     Named,
     is_atomic,
     may_lie_in,
@@ -19,9 +15,13 @@ from espalier.crd.specifying import (
     specifies,
     unspecified,
 )
-from espalier.crd.structure import nonstructural_condition, structural_findings, structural_of
-from espalier.crd.v1paths import path_in_manifest
-from espalier.crd.warning import Warned, server_warnings, warnings_of
+from espalier.crd.internal.definition import Internal, read_internal
+from espalier.crd.internal.parsed_schema import ParsedSchema
+from espalier.crd.manifest_paths import path_in_manifest
+from espalier.crd.openapi import OpenAPI, publish, published_versions
+from espalier.crd.resources import resource_of
+from espalier.crd.structural import nonstructural_condition, structural_findings, structural_of
+from espalier.crd.validation.definition import Rejection, check_definition, rejections
 
 __all__ = [
     "Condition",

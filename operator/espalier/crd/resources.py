@@ -3,7 +3,7 @@ The resource that a version of a definition serves, as writes of its objects dep
 """
 
 from espalier.crd.definition import Definition, Version
-from espalier.crd.structure import structural_of
+from espalier.crd.structural import structural_of
 from espalier.schema import Resource
 
 

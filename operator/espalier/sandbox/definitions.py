@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from espalier import schema
 from espalier.crd import Definition, read_definition
-from espalier.crd.structure import structural_findings, structural_of
+from espalier.crd.structural import structural_findings, structural_of
 from espalier.errors import MalformedDefinitionError, SchemaParseError
 from espalier.findings import ErrorType
 from espalier.golang.printing import render_value

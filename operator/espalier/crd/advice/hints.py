@@ -8,9 +8,9 @@ import re
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from espalier.crd.checking import Rejection
-from espalier.crd.linting import Lint
-from espalier.crd.warning import Warned
+from espalier.crd.advice.lint import Lint
+from espalier.crd.advice.warnings import Warned
+from espalier.crd.validation.definition import Rejection
 from espalier.findings import ErrorType, FieldError
 from espalier.paths import JSON, Key, Path
 from espalier.schema import fix_hint

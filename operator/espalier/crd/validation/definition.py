@@ -9,13 +9,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from espalier import schema
-from espalier.crd import faults
-from espalier.crd.conversionchecking import conversion_errors
-from espalier.crd.internal import Internal, InternalVersion, Names, Shared, read_internal
-from espalier.crd.requirements import Requirements, has_defaults, requirements_for
-from espalier.crd.schemachecking import schema_errors
-from espalier.crd.v1paths import v1_path
-from espalier.crd.versionchecking import (
+from espalier.crd.internal.definition import Internal, InternalVersion, Names, Shared, read_internal
+from espalier.crd.manifest_paths import v1_path
+from espalier.crd.validation import errors as faults
+from espalier.crd.validation.conversion import conversion_errors
+from espalier.crd.validation.requirements import Requirements, has_defaults, requirements_for
+from espalier.crd.validation.schemas import schema_errors
+from espalier.crd.validation.versions import (
     column_errors,
     selectable_errors,
     subresource_errors,

@@ -5,10 +5,10 @@ What a version has besides its schema: subresources, printer columns, selectable
 from collections.abc import Iterator
 
 from espalier import schema
-from espalier.crd import faults
-from espalier.crd.internal import Column, InternalVersion, Scale, Subresources
-from espalier.crd.parsed import Validation
-from espalier.crd.requirements import MAX_SELECTABLE_FIELDS
+from espalier.crd.internal.definition import Column, InternalVersion, Scale, Subresources
+from espalier.crd.internal.parsed_schema import Validation
+from espalier.crd.validation import errors as faults
+from espalier.crd.validation.requirements import MAX_SELECTABLE_FIELDS
 from espalier.errors import SchemaParseError
 from espalier.findings import ErrorType, FieldError
 from espalier.golang.printing import Pointed

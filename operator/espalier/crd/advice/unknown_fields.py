@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from espalier.crd.keywords import KEYWORDS
+from espalier.crd.internal.json_schema_props import KEYWORDS
 from espalier.paths import JSON, Key, Path
 
 

@@ -10,10 +10,10 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from espalier import schema
-from espalier.crd.fields import Fields
-from espalier.crd.keywords import decode_schema, keywords_set
-from espalier.crd.parsed import Validation
-from espalier.crd.webhooks import ClientConfig, read_client_config
+from espalier.crd.internal.client_config import ClientConfig, read_client_config
+from espalier.crd.internal.fields import Fields
+from espalier.crd.internal.json_schema_props import decode_schema, keywords_set
+from espalier.crd.internal.parsed_schema import Validation
 from espalier.errors import MalformedDefinitionError, MalformedValueError
 from espalier.paths import JSON, Path
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from espalier import schema
-from espalier.crd.internal import Internal, read_internal
-from espalier.crd.keywords import Keywords, child, placed_nodes, text
-from espalier.crd.knownfields import unknown_fields
+from espalier.crd.advice.unknown_fields import unknown_fields
+from espalier.crd.internal.definition import Internal, read_internal
+from espalier.crd.internal.json_schema_props import Keywords, child, placed_nodes, text
 from espalier.errors import MalformedValueError
 from espalier.golang.printing import quote
 from espalier.paths import JSON, Path

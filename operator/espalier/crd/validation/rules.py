@@ -5,9 +5,9 @@ The validation rules of a schema, as far as they can be judged without compiling
 import re
 from collections.abc import Iterator
 
-from espalier.crd import faults
-from espalier.crd.keywords import Keywords, text
-from espalier.crd.parsed import ParsedSchema
+from espalier.crd.internal.json_schema_props import Keywords, text
+from espalier.crd.internal.parsed_schema import ParsedSchema
+from espalier.crd.validation import errors as faults
 from espalier.errors import SchemaParseError
 from espalier.findings import FieldError
 from espalier.paths import Path

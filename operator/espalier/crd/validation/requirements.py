@@ -10,12 +10,12 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 from espalier import schema
-from espalier.crd.internal import Internal, Shared
-from espalier.crd.keywords import Keywords, child, nodes, text
-from espalier.crd.listchecking import is_set_of_non_atomic, item_errors
-from espalier.crd.parsed import Validation
-from espalier.crd.rulecompiling import NOTHING_KNOWN, Known, known_expressions
-from espalier.crd.webhooks import ca_bundle_problem
+from espalier.crd.internal.client_config import ca_bundle_problem
+from espalier.crd.internal.definition import Internal, Shared
+from espalier.crd.internal.json_schema_props import Keywords, child, nodes, text
+from espalier.crd.internal.parsed_schema import Validation
+from espalier.crd.validation.list_types import is_set_of_non_atomic, item_errors
+from espalier.crd.validation.rule_compilation import NOTHING_KNOWN, Known, known_expressions
 from espalier.errors import EspalierError, SchemaParseError
 from espalier.schema import Profile
 

@@ -8,13 +8,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from espalier import schema
-from espalier.crd import faults
-from espalier.crd.keywords import Keywords, child, children, members, text
-from espalier.crd.listchecking import item_errors, list_errors
-from espalier.crd.parsed import Validation
-from espalier.crd.requirements import TYPES, Requirements
-from espalier.crd.rulechecking import rule_errors
-from espalier.crd.rulecompiling import compilation_errors
+from espalier.crd.internal.json_schema_props import Keywords, child, children, members, text
+from espalier.crd.internal.parsed_schema import Validation
+from espalier.crd.validation import errors as faults
+from espalier.crd.validation.list_types import item_errors, list_errors
+from espalier.crd.validation.requirements import TYPES, Requirements
+from espalier.crd.validation.rule_compilation import compilation_errors
+from espalier.crd.validation.rules import rule_errors
 from espalier.errors import SchemaParseError
 from espalier.findings import FieldError
 from espalier.paths import Key, Path

@@ -10,9 +10,9 @@ from collections.abc import Iterator, Mapping
 
 from espalier import schema
 from espalier.crd.definition import Definition, read_definition
-from espalier.crd.internal import Internal, read_internal
-from espalier.crd.keywords import nodes, text
-from espalier.crd.requirements import TYPES
+from espalier.crd.internal.definition import Internal, read_internal
+from espalier.crd.internal.json_schema_props import nodes, text
+from espalier.crd.validation.requirements import TYPES
 from espalier.errors import SchemaParseError
 from espalier.paths import JSON
 from espalier.schema import Profile, Structural

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from espalier import schema
+from espalier.crd.advice.unknown_fields import unknown_keywords
 from espalier.crd.definition import Definition
-from espalier.crd.knownfields import unknown_keywords
-from espalier.crd.parsed import ParsedSchema
+from espalier.crd.internal.parsed_schema import ParsedSchema
 from espalier.errors import SchemaParseError
 from espalier.paths import JSON, Key, Path, render_path
 from espalier.schema import Profile, Structural, ValueValidation

@@ -7,7 +7,7 @@ import ssl
 from binascii import a2b_base64
 from typing import NamedTuple
 
-from espalier.crd.fields import Fields
+from espalier.crd.internal.fields import Fields
 
 _DEFAULT_PORT = 443
 

@@ -4,8 +4,8 @@ The rules for list types, list map keys and map types.
 
 from collections.abc import Iterator
 
-from espalier.crd import faults
-from espalier.crd.keywords import Keywords, child, children, text, texts
+from espalier.crd.internal.json_schema_props import Keywords, child, children, text, texts
+from espalier.crd.validation import errors as faults
 from espalier.findings import FieldError
 from espalier.paths import JSON, Key, Path
 

@@ -6,10 +6,10 @@ from binascii import b2a_base64
 from collections.abc import Iterator
 
 from espalier import schema
-from espalier.crd import faults
-from espalier.crd.internal import Conversion
-from espalier.crd.requirements import ACCEPTED_REVIEW_VERSIONS, Requirements
-from espalier.crd.webhooks import ClientConfig, Service, ca_bundle_problem
+from espalier.crd.internal.client_config import ClientConfig, Service, ca_bundle_problem
+from espalier.crd.internal.definition import Conversion
+from espalier.crd.validation import errors as faults
+from espalier.crd.validation.requirements import ACCEPTED_REVIEW_VERSIONS, Requirements
 from espalier.findings import FieldError
 from espalier.golang.urls import UrlError, parse_url
 from espalier.paths import Path

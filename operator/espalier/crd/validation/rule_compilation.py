@@ -8,9 +8,9 @@ from dataclasses import dataclass, field, replace
 from espalier.cel.cost.estimator import estimate
 from espalier.cel.cost.ranges import MAX_UINT64
 from espalier.cel.declared_type import Declaration
-from espalier.crd import faults
-from espalier.crd.keywords import Keywords, child, children, nodes, text
-from espalier.crd.parsed import Validation
+from espalier.crd.internal.json_schema_props import Keywords, child, children, nodes, text
+from espalier.crd.internal.parsed_schema import Validation
+from espalier.crd.validation import errors as faults
 from espalier.findings import ErrorType, FieldError
 from espalier.golang.printing import Printed, go_json
 from espalier.paths import JSON, Key, Path, render_path

@@ -1,0 +1,3 @@
+"""
+A definition as the API server's internal types hold it after decoding.
+"""

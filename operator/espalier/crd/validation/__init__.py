@@ -1,0 +1,3 @@
+"""
+What an API server refuses in a definition, and with which messages.
+"""
