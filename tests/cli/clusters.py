@@ -15,7 +15,7 @@ from espalier import cluster
 from espalier.cli import main
 from espalier.cli.demo.staging import CRDS, Stage
 from espalier.cluster import Cluster
-from espalier.cluster.requests import Call
+from espalier.cluster.transport.client import Call
 from espalier.crd import Definition
 from espalier.sandbox import Sandbox
 from tests.cli.stages import SandboxStore, sandbox_and_kubeconfig

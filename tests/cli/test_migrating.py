@@ -17,7 +17,7 @@ import yaml
 from espalier.cli.exits import Exit
 from espalier.cli.formats import ALL
 from espalier.cli.relabelling import MODE
-from espalier.cluster.places import name_of
+from espalier.cluster.transport.paths import name_of
 from espalier.engine.coordination.lease import Holder
 from espalier.engine.flowcontrol.calls import accompanied
 from espalier.sandbox import Fault

@@ -7,7 +7,7 @@ from contextlib import nullcontext
 import pytest
 
 from espalier.cli.exits import Exit
-from espalier.cluster.requests import Call
+from espalier.cluster.transport.client import Call
 from espalier.errors import LeaseLostError
 from tests.cli.clusters import NAME, Site, site, widget
 from tests.cli.test_migrating import QUICK, definition, stored_version, versions

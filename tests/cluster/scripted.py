@@ -15,7 +15,7 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 
 from espalier.cluster import Cluster, Connection, connect_to
-from espalier.cluster.credentials import FixedSource, TokenSource
+from espalier.cluster.auth.credentials import FixedSource, TokenSource
 from espalier.crd import Definition, read_definition
 from espalier.engine.ports import ObjectKey, Resource
 from espalier.engine.ports.archive import ArchiveEntry

@@ -3,7 +3,7 @@ from datetime import UTC, datetime
 import orjson
 import pytest
 
-from espalier.cluster.answers import Attempt, error_of, retry_after_seconds_of
+from espalier.cluster.transport.responses import Attempt, error_of, retry_after_seconds_of
 from espalier.errors import (
     ClusterError,
     ConflictError,

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from espalier.cluster import Cluster, FolderArchive
-from espalier.cluster.archives import SecretArchive
-from espalier.cluster.packing import pack
+from espalier.cluster.archives.compression import pack
+from espalier.cluster.archives.secrets import SecretArchive
 from espalier.engine.legacy.archive_pages import (
     export_archive,
     old_pages,

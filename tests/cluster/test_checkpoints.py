@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from espalier.cluster.packing import pack, unpack
+from espalier.cluster.archives.compression import pack, unpack
 from espalier.errors import ConflictError, RejectedError, TransientError
 from tests.cluster.scripted import Shelf, connected, definition
 

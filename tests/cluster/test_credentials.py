@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from espalier.cluster import Cluster, connect_to
-from espalier.cluster.connecting import Connection
-from espalier.cluster.credentials import Credential, FileSource, FixedSource, PluginSource
+from espalier.cluster.auth.connection import Connection
+from espalier.cluster.auth.credentials import Credential, FileSource, FixedSource, PluginSource
 from espalier.engine.ports import ObjectKey
 from espalier.errors import ConfigurationError, ForbiddenError, TransientError
 from tests.cluster.scripted import WIDGETS, ManualClock, Reply, Script, connected, serving

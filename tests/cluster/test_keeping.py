@@ -9,8 +9,15 @@ from pathlib import Path
 import pytest
 
 from espalier.cluster import FolderArchive
-from espalier.cluster.archives import SecretArchive
-from espalier.cluster.kept import MAX_ENTRIES, Fingerprint, Kept, is_recent, read_text, text_of
+from espalier.cluster.archives.fingerprints import (
+    MAX_ENTRIES,
+    Fingerprint,
+    Kept,
+    is_recent,
+    read_text,
+    text_of,
+)
+from espalier.cluster.archives.secrets import SecretArchive
 from espalier.engine.flowcontrol.calls import patiently
 from espalier.engine.legacy.archive_pages import export_archive
 from espalier.engine.ports.archive import ArchiveEntry

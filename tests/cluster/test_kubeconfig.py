@@ -6,9 +6,9 @@ import pytest
 import yaml
 
 from espalier.cluster import connect
-from espalier.cluster.connecting import is_in_cluster, read_service_account
-from espalier.cluster.credentials import FileSource
-from espalier.cluster.kubeconfig import read_kubeconfig
+from espalier.cluster.auth.connection import is_in_cluster, read_service_account
+from espalier.cluster.auth.credentials import FileSource
+from espalier.cluster.auth.kubeconfig import read_kubeconfig
 from espalier.errors import ConfigurationError
 from tests.cluster.kubeconfigs import Authority, kubeconfig
 from tests.cluster.scripted import ManualClock

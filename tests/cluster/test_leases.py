@@ -3,7 +3,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from espalier.cluster.leases import HttpLeases, own_identity
+from espalier.cluster.resources.leases import HttpLeases, own_identity
 from espalier.errors import ClusterError, LeaseLostError
 from tests.cluster.scripted import ManualClock, Reply, Shelf, connected, definition, status_of
 

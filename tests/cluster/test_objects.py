@@ -6,10 +6,10 @@ import sys
 import pytest
 
 from espalier.cluster import Cluster
-from espalier.cluster.objects import HttpObjects
-from espalier.cluster.places import name_of
-from espalier.cluster.requests import Client, TooLargeError
-from espalier.cluster.session import open_session
+from espalier.cluster.resources.objects import HttpObjects
+from espalier.cluster.transport.client import Client, TooLargeError
+from espalier.cluster.transport.paths import name_of
+from espalier.cluster.transport.session import open_session
 from espalier.engine.ports import ObjectKey, Resource, StoredMetadata
 from espalier.errors import (
     ClusterError,

@@ -10,7 +10,7 @@ from uuid import uuid4
 import pytest
 
 from espalier.cluster import Cluster, connect
-from espalier.cluster.kept import MAX_ENTRIES
+from espalier.cluster.archives.fingerprints import MAX_ENTRIES
 from espalier.crd import Condition, Definition
 from espalier.engine import Ports, RunSettings, Stop, plan, read_policy
 from espalier.engine.legacy.archive_pages import remove_pages

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from espalier.cluster import Cluster, connect
-from espalier.cluster.requests import MERGE_PATCH_TYPE, Call
+from espalier.cluster.transport.client import MERGE_PATCH_TYPE, Call
 from espalier.engine.status.causes import cause_of
 from espalier.errors import ClusterError, NamespaceGoneError, RejectedError, TransientError
 from tests.e2e.controlplane.api import ApiError

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from espalier.cluster.answers import Attempt, error_of
-from espalier.cluster.refusing import MAX_WORDS_CHARACTERS, refusal_in
+from espalier.cluster.transport.conversion_refusals import MAX_WORDS_CHARACTERS, refusal_in
+from espalier.cluster.transport.responses import Attempt, error_of
 from espalier.errors import ConversionError, ConversionRefusedError
 
 ATTEMPT = Attempt(verb="list", resource="widgets.example.com")

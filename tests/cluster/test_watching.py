@@ -4,9 +4,9 @@ from typing import Any
 import pytest
 
 from espalier.cluster import Cluster
-from espalier.cluster.requests import Call, Client
-from espalier.cluster.session import open_session
-from espalier.cluster.watching import watch
+from espalier.cluster.resources.watch import watch
+from espalier.cluster.transport.client import Call, Client
+from espalier.cluster.transport.session import open_session
 from espalier.engine.ports import WatchEvent
 from espalier.errors import (
     ClusterError,

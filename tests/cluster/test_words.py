@@ -8,8 +8,8 @@ import orjson
 import pytest
 
 from espalier import schema
-from espalier.cluster.answers import Attempt, error_of
-from espalier.cluster.redacting import without_values
+from espalier.cluster.transport.redaction import without_values
+from espalier.cluster.transport.responses import Attempt, error_of
 from espalier.crd import Version, structural_of
 from espalier.engine.status.causes import cause_of
 from espalier.errors import (

@@ -10,7 +10,7 @@ from types import MappingProxyType
 import pytest
 from aiohttp import web
 
-from espalier.cluster.requests import PARTIAL_LIST_TYPE
+from espalier.cluster.transport.client import PARTIAL_LIST_TYPE
 from espalier.crd import Definition, Version
 from espalier.engine import Outcome, Reason, RunSettings, Scope, Survey, run, survey
 from espalier.paths import JSON

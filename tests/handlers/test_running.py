@@ -16,9 +16,9 @@ import aiohttp
 import pytest
 
 from espalier.cluster import connect_to
+from espalier.cluster.auth.connection import Connection
+from espalier.cluster.auth.credentials import FixedSource
 from espalier.cluster.clock import SystemClock
-from espalier.cluster.connecting import Connection
-from espalier.cluster.credentials import FixedSource
 from espalier.errors import TransientError
 from espalier.handlers.running import run_operator
 from espalier.handlers.settings import Settings

@@ -17,8 +17,8 @@ from espalier.cli.options import Target, reporting, targeting
 from espalier.cli.results import Column, Problem, Result, Table, counted
 from espalier.cli.terminal import Advance, Terminal
 from espalier.cluster import Cluster
-from espalier.cluster.places import FIELD_MANAGER, definition_path
-from espalier.cluster.requests import MERGE_PATCH_TYPE, Call
+from espalier.cluster.transport.client import MERGE_PATCH_TYPE, Call
+from espalier.cluster.transport.paths import FIELD_MANAGER, definition_path
 from espalier.crd import Definition
 from espalier.crd.structural import NONSTRUCTURAL
 from espalier.engine import STORED_OBJECTS_CURRENT, STORED_OBJECTS_VALID

@@ -13,9 +13,9 @@ from espalier.cli.reading import Document
 from espalier.cli.terminal import Advance
 from espalier.cli.verdicts import judge
 from espalier.cluster import Cluster
-from espalier.cluster.numbers import decode_json
-from espalier.cluster.places import definition_path
-from espalier.cluster.requests import Call
+from espalier.cluster.transport.client import Call
+from espalier.cluster.transport.json_codec import decode_json
+from espalier.cluster.transport.paths import definition_path
 from espalier.errors import NotFoundError, SourceError
 from espalier.paths import JSON
 from espalier.schema import Profile

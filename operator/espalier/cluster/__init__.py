@@ -15,20 +15,20 @@ from ssl import SSLContext
 
 import aiohttp
 
-from espalier.cluster.archives import MAX_TOTAL_BYTES, SecretArchive
-from espalier.cluster.checkpoints import ConfigMapCheckpoints
+from espalier.cluster.archives.folders import FolderArchive
+from espalier.cluster.archives.secrets import MAX_TOTAL_BYTES, SecretArchive
+from espalier.cluster.auth.connection import Connection, is_in_cluster, read_service_account
+from espalier.cluster.auth.kubeconfig import read_kubeconfig
 from espalier.cluster.clock import SystemClock
-from espalier.cluster.connecting import Connection, is_in_cluster, read_service_account
-from espalier.cluster.definitions import HttpDefinitions, MalformedDefinition
-from espalier.cluster.events import HttpEvents
-from espalier.cluster.folders import FolderArchive
-from espalier.cluster.kubeconfig import read_kubeconfig
-from espalier.cluster.leases import DURATION_SECONDS, HttpLeases, own_identity
-from espalier.cluster.neighbouring import NeighbourlyLeases
-from espalier.cluster.objects import HttpObjects
-from espalier.cluster.requests import Client
-from espalier.cluster.rights import HttpRights
-from espalier.cluster.session import open_session
+from espalier.cluster.resources.access_reviews import HttpRights
+from espalier.cluster.resources.checkpoints import ConfigMapCheckpoints
+from espalier.cluster.resources.definitions import HttpDefinitions, MalformedDefinition
+from espalier.cluster.resources.events import HttpEvents
+from espalier.cluster.resources.foreign_leases import NeighbourlyLeases
+from espalier.cluster.resources.leases import DURATION_SECONDS, HttpLeases, own_identity
+from espalier.cluster.resources.objects import HttpObjects
+from espalier.cluster.transport.client import Client
+from espalier.cluster.transport.session import open_session
 from espalier.engine.ports.clock import Clock
 
 __all__ = [

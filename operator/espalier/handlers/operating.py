@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack
 from typing import Protocol
 
-from espalier.cluster.definitions import MalformedDefinition
+from espalier.cluster.resources.definitions import MalformedDefinition
 from espalier.crd import Definition
 from espalier.engine.ports.clock import Clock
 from espalier.engine.ports.definitions import Definitions

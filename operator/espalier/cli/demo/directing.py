@@ -16,8 +16,8 @@ from espalier.cli.demo.showing import Ending, Screen
 from espalier.cli.demo.staging import EtcdGateway, Stage, Store
 from espalier.cli.demo.story import GROUP, STORY, name_of
 from espalier.cli.exits import IncompleteError
-from espalier.cluster.connecting import Connection
-from espalier.cluster.credentials import FixedSource
+from espalier.cluster.auth.connection import Connection
+from espalier.cluster.auth.credentials import FixedSource
 from espalier.handlers.settings import Settings
 from espalier.sandbox import Sandbox
 

@@ -8,7 +8,7 @@ from typing import Protocol
 
 import orjson
 
-from espalier.cluster.requests import Call, Client
+from espalier.cluster.transport.client import Call, Client
 from espalier.crd import Definition, read_definition
 from espalier.engine.ports.archive import Archive, ArchiveEntry
 from espalier.errors import ConflictError, NotFoundError

@@ -12,7 +12,7 @@ Source:
 
 import re
 
-from espalier.cluster.redacting import on_one_line, shortened, without_values
+from espalier.cluster.transport.redaction import on_one_line, shortened, without_values
 
 MAX_WORDS_CHARACTERS = 200
 

@@ -21,21 +21,21 @@ import yaml
 from kubernetes.config import ConfigException
 from kubernetes.config.kube_config import ConfigNode, KubeConfigMerger
 
-from espalier.cluster.connecting import (
+from espalier.cluster.auth.connection import (
     Connection,
     install_certificate,
     read_bytes,
     server_of,
     tls_of,
 )
-from espalier.cluster.credentials import (
+from espalier.cluster.auth.credentials import (
     Credential,
     FileSource,
     FixedSource,
     PluginSource,
     TokenSource,
 )
-from espalier.cluster.plugins import Plugin, PluginConfig
+from espalier.cluster.auth.exec_plugins import Plugin, PluginConfig
 from espalier.engine.ports.clock import Clock
 from espalier.errors import ConfigurationError
 from espalier.paths import JSON

@@ -20,7 +20,7 @@ from typing import NoReturn
 
 import msgspec
 
-from espalier.cluster.credentials import Credential, read_time
+from espalier.cluster.auth.credentials import Credential, read_time
 from espalier.errors import ConfigurationError
 from espalier.paths import JSON
 

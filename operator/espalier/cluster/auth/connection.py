@@ -13,7 +13,7 @@ from pathlib import Path
 
 from yarl import URL
 
-from espalier.cluster.credentials import Credential, FileSource, TokenSource
+from espalier.cluster.auth.credentials import Credential, FileSource, TokenSource
 from espalier.engine.ports.clock import Clock
 from espalier.errors import ConfigurationError
 

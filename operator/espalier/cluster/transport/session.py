@@ -7,7 +7,7 @@ from importlib.metadata import version
 import aiohttp
 from yarl import URL
 
-from espalier.cluster.connecting import Connection
+from espalier.cluster.auth.connection import Connection
 from espalier.errors import ConfigurationError
 
 USER_AGENT = f"espalier/{version('espalier')}"

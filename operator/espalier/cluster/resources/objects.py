@@ -9,7 +9,7 @@ from typing import TypeVar
 
 import msgspec
 
-from espalier.cluster.pages import (
+from espalier.cluster.resources.object_pages import (
     NAMELESS,
     LazyObjects,
     PartialList,
@@ -19,16 +19,8 @@ from espalier.cluster.pages import (
     read_object,
     stored_metadata,
 )
-from espalier.cluster.places import (
-    FIELD_MANAGER,
-    NAMESPACES_PATH,
-    collection_path,
-    object_path,
-    place_of_token,
-    segment,
-    token_from,
-)
-from espalier.cluster.requests import (
+from espalier.cluster.resources.watch import watch
+from espalier.cluster.transport.client import (
     JSON_PATCH_TYPE,
     JSON_TYPE,
     MERGE_PATCH_TYPE,
@@ -38,7 +30,15 @@ from espalier.cluster.requests import (
     Client,
     TooLargeError,
 )
-from espalier.cluster.watching import watch
+from espalier.cluster.transport.paths import (
+    FIELD_MANAGER,
+    NAMESPACES_PATH,
+    collection_path,
+    object_path,
+    place_of_token,
+    segment,
+    token_from,
+)
 from espalier.engine.ports import MetadataPage, ObjectKey, ObjectPage, Resource, WatchEvent
 from espalier.paths import JSON
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from espalier.cluster.requests import Call, Client
+from espalier.cluster.transport.client import Call, Client
 from espalier.engine.ports import Resource
 from espalier.paths import JSON
 

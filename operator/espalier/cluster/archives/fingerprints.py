@@ -15,7 +15,7 @@ from datetime import datetime
 from itertools import islice
 from typing import Generic, NamedTuple, TypeVar
 
-from espalier.cluster.numbers import encode_json
+from espalier.cluster.transport.json_codec import encode_json
 from espalier.engine.ports.archive import ArchiveEntry
 
 MAX_REMEMBERED = 65_536

@@ -5,8 +5,8 @@ Kubernetes Events on a CustomResourceDefinition.
 import logging
 import socket
 
-from espalier.cluster.places import MANAGED_BY
-from espalier.cluster.requests import Call, Client
+from espalier.cluster.transport.client import Call, Client
+from espalier.cluster.transport.paths import MANAGED_BY
 from espalier.crd import Definition
 from espalier.errors import ClusterError
 

@@ -15,8 +15,8 @@ from typing import TypedDict
 
 import msgspec
 
-from espalier.cluster.redacting import on_one_line, shortened, without_values
-from espalier.cluster.refusing import refusal_in
+from espalier.cluster.transport.conversion_refusals import refusal_in
+from espalier.cluster.transport.redaction import on_one_line, shortened, without_values
 from espalier.errors import (
     ClusterError,
     ConflictError,

@@ -20,12 +20,12 @@ import aiohttp
 import msgspec
 from yarl import URL
 
-from espalier.cluster import answers
-from espalier.cluster.connecting import Connection
-from espalier.cluster.credentials import read_time
-from espalier.cluster.nesting import with_room_if_needed
-from espalier.cluster.numbers import encode_json
-from espalier.cluster.session import TOTAL_SECONDS
+from espalier.cluster.auth.connection import Connection
+from espalier.cluster.auth.credentials import read_time
+from espalier.cluster.transport import responses as answers
+from espalier.cluster.transport.deep_nesting import with_room_if_needed
+from espalier.cluster.transport.json_codec import encode_json
+from espalier.cluster.transport.session import TOTAL_SECONDS
 from espalier.engine.ports.clock import Clock
 from espalier.errors import RejectedError, TransientError
 from espalier.paths import JSON

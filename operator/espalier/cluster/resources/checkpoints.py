@@ -10,10 +10,10 @@ from dataclasses import replace
 import msgspec
 import orjson
 
-from espalier.cluster import answers
-from espalier.cluster.packing import pack, unpack
-from espalier.cluster.places import FIELD_MANAGER, MANAGED_BY, hash_of, name_of, segment
-from espalier.cluster.requests import Call, Client
+from espalier.cluster.archives.compression import pack, unpack
+from espalier.cluster.transport import responses as answers
+from espalier.cluster.transport.client import Call, Client
+from espalier.cluster.transport.paths import FIELD_MANAGER, MANAGED_BY, hash_of, name_of, segment
 from espalier.crd import Definition
 from espalier.errors import ConflictError, NotFoundError, RejectedError
 from espalier.paths import JSON

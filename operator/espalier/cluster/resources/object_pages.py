@@ -7,9 +7,9 @@ from typing import Any, overload
 
 import msgspec
 
-from espalier.cluster import answers
-from espalier.cluster.nesting import with_room_if_needed
-from espalier.cluster.numbers import decode_json
+from espalier.cluster.transport import responses as answers
+from espalier.cluster.transport.deep_nesting import with_room_if_needed
+from espalier.cluster.transport.json_codec import decode_json
 from espalier.engine.ports import ObjectKey, Resource, StoredMetadata
 from espalier.errors import RejectedError
 from espalier.paths import JSON

@@ -16,8 +16,8 @@ from dataclasses import dataclass, replace
 
 import msgspec
 
-from espalier.cluster.places import FIELD_MANAGER, MANAGED_BY, hash_of, name_of, segment
-from espalier.cluster.requests import MERGE_PATCH_TYPE, Call, Client
+from espalier.cluster.transport.client import MERGE_PATCH_TYPE, Call, Client
+from espalier.cluster.transport.paths import FIELD_MANAGER, MANAGED_BY, hash_of, name_of, segment
 from espalier.crd import Definition
 from espalier.errors import ClusterError, ConflictError, LeaseLostError, NotFoundError
 from espalier.paths import JSON

@@ -16,8 +16,9 @@ from dataclasses import dataclass, replace
 
 import msgspec
 
-from espalier.cluster import answers, parts
-from espalier.cluster.kept import (
+from espalier.cluster.archives import secret_parts as parts
+from espalier.cluster.archives.compression import pack_entries, unpack_entries
+from espalier.cluster.archives.fingerprints import (
     MAX_ENTRIES,
     Fingerprint,
     Kept,
@@ -26,10 +27,10 @@ from espalier.cluster.kept import (
     read_text,
     text_of,
 )
-from espalier.cluster.packing import pack_entries, unpack_entries
-from espalier.cluster.parts import LABELS, MAX_PART_BYTES, Part, Partial, Parts
-from espalier.cluster.places import FIELD_MANAGER, hash_of, name_of
-from espalier.cluster.requests import Client
+from espalier.cluster.archives.secret_parts import LABELS, MAX_PART_BYTES, Part, Partial, Parts
+from espalier.cluster.transport import responses as answers
+from espalier.cluster.transport.client import Client
+from espalier.cluster.transport.paths import FIELD_MANAGER, hash_of, name_of
 from espalier.crd import Definition
 from espalier.engine.ports.archive import DAMAGES, ArchiveEntry, ArchivePage, UnreadablePage
 from espalier.errors import (

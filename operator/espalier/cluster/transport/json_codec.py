@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 import orjson
 
-from espalier.cluster.nesting import with_room_if_needed
+from espalier.cluster.transport.deep_nesting import with_room_if_needed
 from espalier.paths import JSON
 
 _INT64_MIN, _INT64_MAX = -(2**63), 2**63 - 1

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 
 import msgspec
 
-from espalier.cluster.places import MANAGED_BY, segment
-from espalier.cluster.requests import PARTIAL_LIST_TYPE, PARTIAL_TYPE, Call, Client
+from espalier.cluster.transport.client import PARTIAL_LIST_TYPE, PARTIAL_TYPE, Call, Client
+from espalier.cluster.transport.paths import MANAGED_BY, segment
 from espalier.engine.ports.archive import ArchivePage
 from espalier.errors import ExpiredTokenError, NotFoundError
 

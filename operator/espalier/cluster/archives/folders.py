@@ -12,9 +12,14 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from espalier.cluster.kept import MAX_AGE_SECONDS, Fingerprint, Kept, fingerprints_of
-from espalier.cluster.packing import pack_entries, unpack_entries
-from espalier.cluster.places import name_of
+from espalier.cluster.archives.compression import pack_entries, unpack_entries
+from espalier.cluster.archives.fingerprints import (
+    MAX_AGE_SECONDS,
+    Fingerprint,
+    Kept,
+    fingerprints_of,
+)
+from espalier.cluster.transport.paths import name_of
 from espalier.crd import Definition
 from espalier.engine.ports.archive import ArchiveEntry, ArchivePage, UnreadablePage
 from espalier.errors import ArchiveFullError, SourceError

@@ -6,11 +6,11 @@ from collections.abc import AsyncIterator
 
 import msgspec
 
-from espalier.cluster import answers
-from espalier.cluster.numbers import decode_json
-from espalier.cluster.places import collection_path
-from espalier.cluster.requests import Call, Client, decode
-from espalier.cluster.session import WATCH_SILENCE_SECONDS
+from espalier.cluster.transport import responses as answers
+from espalier.cluster.transport.client import Call, Client, decode
+from espalier.cluster.transport.json_codec import decode_json
+from espalier.cluster.transport.paths import collection_path
+from espalier.cluster.transport.session import WATCH_SILENCE_SECONDS
 from espalier.engine.ports import Resource, WatchEvent
 from espalier.errors import ClusterError, RejectedError, TransientError
 from espalier.paths import JSON

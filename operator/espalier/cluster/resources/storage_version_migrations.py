@@ -9,8 +9,8 @@ from collections.abc import Iterator
 
 import msgspec
 
-from espalier.cluster.places import segment
-from espalier.cluster.requests import Call, Client
+from espalier.cluster.transport.client import Call, Client
+from espalier.cluster.transport.paths import segment
 from espalier.crd import Definition
 from espalier.errors import NotFoundError
 

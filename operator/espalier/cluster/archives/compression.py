@@ -9,8 +9,8 @@ from typing import Any
 
 import msgspec
 
-from espalier.cluster.nesting import with_room_if_needed
-from espalier.cluster.numbers import encode_json
+from espalier.cluster.transport.deep_nesting import with_room_if_needed
+from espalier.cluster.transport.json_codec import encode_json
 from espalier.engine.ports import ObjectKey
 from espalier.engine.ports.archive import ArchiveEntry
 from espalier.paths import JSON

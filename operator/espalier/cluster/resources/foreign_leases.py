@@ -11,9 +11,9 @@ from datetime import datetime
 
 import msgspec
 
-from espalier.cluster.leases import DURATION_SECONDS, HttpLeases
-from espalier.cluster.places import hash_of
-from espalier.cluster.requests import Call, Client
+from espalier.cluster.resources.leases import DURATION_SECONDS, HttpLeases
+from espalier.cluster.transport.client import Call, Client
+from espalier.cluster.transport.paths import hash_of
 from espalier.crd import Definition
 from espalier.errors import ForbiddenError, LeaseLostError
 

@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 import msgspec
 
-from espalier.cluster.numbers import encode_json
+from espalier.cluster.transport.json_codec import encode_json
 from espalier.engine.ports import ObjectKey, Resource
 
 DEFINITIONS_PATH = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"

@@ -8,11 +8,9 @@ from typing import TypeVar
 
 import msgspec
 
-from espalier.cluster import answers
-from espalier.cluster.migrations import other_migrations
-from espalier.cluster.numbers import decode_json
-from espalier.cluster.places import DEFINITIONS_PATH, FIELD_MANAGER, definition_path
-from espalier.cluster.requests import (
+from espalier.cluster.resources.storage_version_migrations import other_migrations
+from espalier.cluster.transport import responses as answers
+from espalier.cluster.transport.client import (
     APPLY_PATCH_TYPE,
     JSON_TYPE,
     MERGE_PATCH_TYPE,
@@ -21,6 +19,8 @@ from espalier.cluster.requests import (
     Call,
     Client,
 )
+from espalier.cluster.transport.json_codec import decode_json
+from espalier.cluster.transport.paths import DEFINITIONS_PATH, FIELD_MANAGER, definition_path
 from espalier.crd import Condition, Definition, read_definition
 from espalier.errors import ExpiredTokenError, MalformedDefinitionError
 from espalier.paths import JSON

@@ -1,0 +1,3 @@
+"""
+HTTP: the client, its session, requests and responses, JSON, redaction.
+"""
