@@ -15,7 +15,7 @@ import orjson
 
 from benchmarks.migrate_memory import peak_mib
 from espalier import cluster, engine
-from espalier.cli.looping import run
+from espalier.cli.event_loop import run
 from espalier.crd import Condition, Definition
 from espalier.engine import Ports, RunSettings
 from espalier.engine.ports.progress import PassProgress

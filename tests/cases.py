@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from espalier import crd, schema
-from espalier.cli.reading import read_documents
+from espalier.cli.input.files import read_documents
 from espalier.crd import Definition
 from espalier.errors import EspalierError, MalformedValueError
 from espalier.paths import JSON, render_path

@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 
 from espalier import cluster
 from espalier.cli import main
-from espalier.cli.demo.staging import CRDS, Stage
+from espalier.cli.demo.stage import CRDS, Stage
 from espalier.cluster import Cluster
 from espalier.cluster.transport.client import Call
 from espalier.crd import Definition

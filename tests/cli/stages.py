@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from espalier import cluster
-from espalier.cli.demo.staging import Stage
+from espalier.cli.demo.stage import Stage
 from espalier.sandbox import Sandbox
 
 

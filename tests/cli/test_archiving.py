@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from espalier.cli.exits import Exit
-from espalier.cli.formats import TABULAR
+from espalier.cli.output.exit_codes import Exit
+from espalier.cli.output.formats import TABULAR
 from espalier.engine.ports import ObjectKey
 from espalier.engine.ports.archive import ArchiveEntry
 from tests.cli.clusters import NAME, NAMESPACE, Site, site

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from espalier.cli.exits import Exit
+from espalier.cli.output.exit_codes import Exit
 from tests.cli.clusters import NAME, NAMESPACE, Site, site
 from tests.cli.manifests import WIDGETS
 

@@ -8,8 +8,9 @@ import pytest
 import yaml
 from click.testing import CliRunner, Result
 
-from espalier.cli import judging, main
-from espalier.cli.exits import Exit
+from espalier.cli import main
+from espalier.cli.checks import batch as judging
+from espalier.cli.output.exit_codes import Exit
 from espalier.sandbox import Fault
 from tests.cli.clusters import NAME, site
 from tests.cli.manifests import NOT_STRUCTURAL, STRUCTURAL, WIDGETS, document_in, items_in

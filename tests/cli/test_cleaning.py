@@ -4,7 +4,7 @@
 
 import yaml
 
-from espalier.cli.exits import Exit
+from espalier.cli.output.exit_codes import Exit
 from espalier.crd import Condition
 from espalier.engine.surveys.annotations import ANNOTATION
 from tests.cli.clusters import NAME, Site, site, widget

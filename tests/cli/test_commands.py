@@ -13,8 +13,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from espalier.cli import main
-from espalier.cli.exits import Exit, IncompleteError, exit_of
-from espalier.cli.operating import operator
+from espalier.cli.commands.operator import operator
+from espalier.cli.output.exit_codes import Exit, IncompleteError, exit_of
 from espalier.errors import (
     ArchiveFullError,
     ConfigurationError,

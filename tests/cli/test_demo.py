@@ -4,9 +4,9 @@
 
 import pytest
 
-from espalier.cli.demo.playing import Player
-from espalier.cli.demo.showing import Screen, readable
-from espalier.cli.demo.staging import CRDS, Stage
+from espalier.cli.demo.player import Player
+from espalier.cli.demo.screen import Screen, readable
+from espalier.cli.demo.stage import CRDS, Stage
 from espalier.cli.demo.steps import (
     Await,
     Change,
@@ -18,7 +18,7 @@ from espalier.cli.demo.steps import (
     Versions,
 )
 from espalier.cli.demo.story import STORY
-from espalier.cli.exits import IncompleteError
+from espalier.cli.output.exit_codes import IncompleteError
 from tests.cli.stages import empty_stage
 
 DEFINITION = STORY[0].steps[2]

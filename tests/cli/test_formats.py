@@ -15,11 +15,11 @@ from pydantic_sarif.model import StaticAnalysisResultsFormatSarifVersion210JsonS
 
 from espalier import cli
 from espalier.cli import main
-from espalier.cli.exits import Exit
-from espalier.cli.formats import ALL, Options, render
-from espalier.cli.results import Column, Finding, Level, Problem, Subject, Table
-from espalier.cli.results import Result as Told
-from espalier.cli.terminal import exit_of_result
+from espalier.cli.output.exit_codes import Exit
+from espalier.cli.output.formats import ALL, Options, render
+from espalier.cli.output.terminal import exit_of_result
+from espalier.cli.result import Column, Finding, Level, Problem, Subject, Table
+from espalier.cli.result import Result as Told
 from tests.cli.golden import check_golden
 from tests.cli.manifests import DOUBTFUL, NOT_STRUCTURAL, STRUCTURAL, document_in
 

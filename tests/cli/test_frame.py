@@ -13,9 +13,9 @@ from click.testing import CliRunner, Result
 
 from espalier import cli
 from espalier.cli import main
-from espalier.cli.exits import Exit
 from espalier.cli.options import reporting
-from espalier.cli.terminal import Terminal
+from espalier.cli.output.exit_codes import Exit
+from espalier.cli.output.terminal import Terminal
 from espalier.errors import SourceError
 from tests.cli.golden import check_golden
 from tests.cli.manifests import document_in

@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 import yaml
 
-from espalier.cli.exits import Exit
-from espalier.cli.formats import ALL
-from espalier.cli.relabelling import MODE
+from espalier.cli.label_overlay import MODE
+from espalier.cli.output.exit_codes import Exit
+from espalier.cli.output.formats import ALL
 from espalier.cluster.transport.paths import name_of
 from espalier.engine.coordination.lease import Holder
 from espalier.engine.flowcontrol.calls import accompanied

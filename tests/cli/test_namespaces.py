@@ -6,7 +6,7 @@ from contextlib import nullcontext
 
 import pytest
 
-from espalier.cli.exits import Exit
+from espalier.cli.output.exit_codes import Exit
 from espalier.cluster.transport.client import Call
 from espalier.errors import LeaseLostError
 from tests.cli.clusters import NAME, Site, site, widget

@@ -9,8 +9,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from espalier.cli import main
-from espalier.cli.exits import Exit
-from espalier.cli.reading import read_documents
+from espalier.cli.input.files import read_documents
+from espalier.cli.output.exit_codes import Exit
 from tests.cli.golden import check_golden
 from tests.cli.manifests import NOT_STRUCTURAL, OBJECTS, WIDGETS
 

@@ -2,8 +2,8 @@
 What is shown of a run while it goes on: the numbers that the engine gives, not those of its words.
 """
 
-from espalier.cli.onscreen import OnScreen
-from espalier.cli.terminal import Terminal
+from espalier.cli.output.run_progress import OnScreen
+from espalier.cli.output.terminal import Terminal
 from espalier.engine.ports.progress import PassProgress
 from espalier.engine.status import conditions
 from espalier.engine.status.conditions import Reason

@@ -5,8 +5,8 @@
 import pytest
 import yaml
 
-from espalier.cli.exits import Exit
-from espalier.cli.formats import TABULAR
+from espalier.cli.output.exit_codes import Exit
+from espalier.cli.output.formats import TABULAR
 from espalier.crd import Condition
 from tests.cli.clusters import NAME, Site, site
 from tests.cli.golden import check_golden

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from espalier.cli.documents import Mark
-from espalier.cli.jsonmarks import JsonMarks, JsonText
-from espalier.cli.reading import Document, expand, read_documents
+from espalier.cli.input.files import Document, expand, read_documents
+from espalier.cli.input.json_positions import JsonMarks, JsonText
+from espalier.cli.input.yaml_documents import Mark
 from espalier.errors import SourceError
 from espalier.paths import JSON, Key
 

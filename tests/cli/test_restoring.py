@@ -12,12 +12,12 @@ from click.testing import CliRunner, Result
 
 from espalier import cluster
 from espalier.cli import main
-from espalier.cli.demo.playing import Player
-from espalier.cli.demo.showing import Screen
-from espalier.cli.demo.staging import Stage
+from espalier.cli.demo.player import Player
+from espalier.cli.demo.screen import Screen
+from espalier.cli.demo.stage import Stage
 from espalier.cli.demo.steps import Chapter, Plant
 from espalier.cli.demo.story import STORY
-from espalier.cli.exits import Exit
+from espalier.cli.output.exit_codes import Exit
 from espalier.cluster import Cluster, FolderArchive
 from espalier.crd import Definition
 from espalier.engine.ports import ObjectKey, Resource

@@ -4,8 +4,8 @@ What ``espalier migrate`` tells of the objects, in each format.
 
 import pytest
 
-from espalier.cli.exits import Exit
-from espalier.cli.formats import ALL
+from espalier.cli.output.exit_codes import Exit
+from espalier.cli.output.formats import ALL
 from espalier.sandbox import Fault
 from tests.cli.clusters import NAME, site, widget
 from tests.cli.golden import check_golden

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 import yaml
 
-from espalier.cli.exits import Exit
-from espalier.cli.formats import ALL
+from espalier.cli.output.exit_codes import Exit
+from espalier.cli.output.formats import ALL
 from tests.cli.clusters import NAME, site, widget
 from tests.cli.golden import check_golden
 from tests.cli.manifests import NOT_STRUCTURAL, WIDGETS, items_in

@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from espalier.cli import terminal as terminals
-from espalier.cli.exits import Exit
-from espalier.cli.results import Column, Finding, Level, Result, Subject, Table
-from espalier.cli.tables import print_result
-from espalier.cli.terminal import Terminal
+from espalier.cli.output import terminal as terminals
+from espalier.cli.output.exit_codes import Exit
+from espalier.cli.output.tables import print_result
+from espalier.cli.output.terminal import Terminal
+from espalier.cli.result import Column, Finding, Level, Result, Subject, Table
 from tests.cli.golden import check_golden
 from tests.cli.manifests import OBJECTS, WIDGETS
 

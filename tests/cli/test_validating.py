@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from espalier.cli import main, validity
-from espalier.cli.exits import Exit
-from espalier.cli.formats import ALL
-from espalier.cli.validity import Status
+from espalier.cli import main
+from espalier.cli.checks import object as validity
+from espalier.cli.checks.object import Status
+from espalier.cli.output.exit_codes import Exit
+from espalier.cli.output.formats import ALL
 from espalier.schema import NO_JUDGE
 from tests.cli.clusters import site
 from tests.cli.golden import check_golden

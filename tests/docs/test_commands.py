@@ -10,7 +10,7 @@ import yaml
 from click.testing import CliRunner
 
 from espalier.cli import main
-from espalier.cli.exits import Exit
+from espalier.cli.output.exit_codes import Exit
 from tests.cli.manifests import STRUCTURAL, WIDGETS
 from tests.docs.commands import PAGE, page
 from tests.docs.reading import ROOT, blocks

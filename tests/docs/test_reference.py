@@ -10,7 +10,7 @@ import click
 import pytest
 
 from espalier.cli import main
-from espalier.cli.exits import Exit
+from espalier.cli.output.exit_codes import Exit
 from espalier.engine import STORED_OBJECTS_CURRENT, STORED_OBJECTS_VALID, Reason
 from espalier.engine.policy.labels import PLACES, PREFIX
 from espalier.engine.status.conditions import AGGREGATION_LABEL

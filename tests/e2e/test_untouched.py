@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import pytest
 
 from espalier import crd as definitions
-from espalier.cli.reading import read_documents
+from espalier.cli.input.files import read_documents
 from tests.e2e.conftest import ACCOUNT, NAMESPACE, ROOT, MakeCrd, StartOperator
 from tests.e2e.controlplane.api import CRDS, ApiError
 from tests.e2e.controlplane.auditing import Request

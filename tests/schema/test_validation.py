@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from espalier import crd, schema
-from espalier.cli.reading import read_documents
+from espalier.cli.input.files import read_documents
 from espalier.findings import ErrorType
 from espalier.golang.strfmt import FORMATS
 from espalier.paths import JSON

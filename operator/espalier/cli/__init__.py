@@ -13,9 +13,9 @@ from typing import Any
 import click
 from click.exceptions import Exit as Exited
 
-from espalier.cli.exits import Exit, exit_of
 from espalier.cli.options import VERBOSITY
-from espalier.cli.tables import printable
+from espalier.cli.output.exit_codes import Exit, exit_of
+from espalier.cli.output.tables import printable
 from espalier.errors import EspalierError
 
 _WITH_TRACEBACK = 2
@@ -24,21 +24,21 @@ _WITH_TRACEBACK = 2
 _COMMANDS: Mapping[str, str] = MappingProxyType(
     {
         "demo": "espalier.cli.demo.command",
-        "check": "espalier.cli.checking",
-        "validate": "espalier.cli.validating",
-        "prune": "espalier.cli.normalizing",
-        "default": "espalier.cli.normalizing",
-        "normalize": "espalier.cli.normalizing",
-        "survey": "espalier.cli.surveying",
-        "plan": "espalier.cli.surveying",
-        "operator": "espalier.cli.operating",
-        "migrate": "espalier.cli.migrating",
-        "status": "espalier.cli.overviewing",
-        "restore": "espalier.cli.restoring",
-        "archive": "espalier.cli.archiving",
-        "cleanup": "espalier.cli.cleaning",
-        "version": "espalier.cli.versioning",
-        "completion": "espalier.cli.completing",
+        "check": "espalier.cli.commands.check",
+        "validate": "espalier.cli.commands.validate",
+        "prune": "espalier.cli.commands.normalize",
+        "default": "espalier.cli.commands.normalize",
+        "normalize": "espalier.cli.commands.normalize",
+        "survey": "espalier.cli.commands.survey",
+        "plan": "espalier.cli.commands.survey",
+        "operator": "espalier.cli.commands.operator",
+        "migrate": "espalier.cli.commands.migrate",
+        "status": "espalier.cli.commands.status",
+        "restore": "espalier.cli.commands.restore",
+        "archive": "espalier.cli.commands.archive",
+        "cleanup": "espalier.cli.commands.cleanup",
+        "version": "espalier.cli.commands.version",
+        "completion": "espalier.cli.commands.completion",
     }
 )
 

@@ -9,9 +9,9 @@ from typing import TypeAlias
 
 import click
 
-from espalier.cli.formats import ALL
-from espalier.cli.results import Level
-from espalier.cli.terminal import Terminal
+from espalier.cli.output.formats import ALL
+from espalier.cli.output.terminal import Terminal
+from espalier.cli.result import Level
 from espalier.handlers.settings import PREFIX, Settings
 from espalier.schema import Profile
 

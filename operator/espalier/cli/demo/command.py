@@ -9,8 +9,8 @@ import sys
 
 import click
 
-from espalier.cli.demo.directing import RealCluster, direct
-from espalier.cli.demo.showing import Screen
+from espalier.cli.demo.director import RealCluster, direct
+from espalier.cli.demo.screen import Screen
 from espalier.errors import ConfigurationError
 from espalier.handlers.logs import configure_logging
 

@@ -1,0 +1,3 @@
+"""
+What the file commands do with one definition or object, and with many in parallel.
+"""

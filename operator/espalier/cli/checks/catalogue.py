@@ -1,0 +1,146 @@
+"""
+Which schema holds for an object: definitions by the kinds that they define.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from espalier import crd, schema
+from espalier.cli.checks.batch import problem_of
+from espalier.cli.checks.definition import is_definition
+from espalier.cli.input.files import Document, expand, read_documents
+from espalier.cli.result import Problem
+from espalier.crd import Definition, Version
+from espalier.errors import MalformedDefinitionError, SchemaParseError, SourceError
+from espalier.paths import JSON
+from espalier.schema import Profile, Structural
+
+
+@dataclass(frozen=True, slots=True)
+class Defined:
+    """
+    What defines an object: a definition, and the version that the object names.
+    """
+
+    definition: Definition
+    version: Version
+    _known: dict[Profile, Structural | None] = field(
+        default_factory=dict, repr=False, hash=False, compare=False
+    )
+
+    def structural(self, profile: Profile) -> Structural | None:
+        """
+        Read the schema, once; None if the version has none.
+
+        Raises:
+            SchemaParseError: It cannot be read, or is not structural.
+        """
+        if profile not in self._known:
+            self._known[profile] = self._read(profile)
+        return self._known[profile]
+
+    def _read(self, profile: Profile) -> Structural | None:
+        structural = schema.parse(self.version.schema, profile=profile)
+        found = schema.check_structural(structural, profile=profile)
+        if found:
+            raise SchemaParseError(
+                f"the schema of {self.definition.name}, version {self.version.name}, is not"
+                f" structural ({len(found)} findings): see espalier check"
+            )
+        return structural
+
+
+@dataclass(slots=True)
+class Catalogue:
+    """
+    All definitions that a command was given.
+
+    Attributes:
+        problems: What could not be read of them.
+    """
+
+    problems: list[Problem] = field(default_factory=list)
+    _defined: dict[tuple[str, str, str], Defined] = field(default_factory=dict)
+    _sources: dict[tuple[str, str, str], str] = field(default_factory=dict)
+
+    def add_sources(self, sources: Sequence[str]) -> None:
+        """
+        Take the definitions in files, folders and patterns; other documents are passed over.
+        """
+        for named in sources:
+            try:
+                found = list(_definitions_in(named))
+            except SourceError as error:
+                self.problems.append(problem_of(error))
+                continue
+            if not found:
+                text = "no CustomResourceDefinition in it"
+                self.problems.append(Problem(source=named, message=text))
+            for document in found:
+                self.add(document.value, where=document.where())
+
+    def add(self, manifest: JSON, *, where: str) -> None:
+        """
+        Take a definition.
+
+        Args:
+            where: It was found; for messages.
+        """
+        try:
+            definition = crd.read_definition(manifest)
+        except MalformedDefinitionError as error:
+            self.problems.append(Problem(source=where, message=str(error)))
+            return
+        for version in definition.versions:
+            key = (definition.group, version.name, definition.kind)
+            if key in self._defined:
+                text = f"{definition.name} is defined in {self._sources[key]} already"
+                self.problems.append(Problem(source=where, message=text))
+                return
+            self._defined[key] = Defined(definition, version)
+            self._sources[key] = where
+
+    def defined(self, obj: JSON) -> Defined | None:
+        """
+        Find what defines an object; None if nothing does.
+        """
+        match obj:
+            case {"apiVersion": str(api_version), "kind": str(kind)}:
+                group, _, version = api_version.rpartition("/")
+                return self._defined.get((group, version, kind))
+            case _:
+                return None
+
+    def near(self, obj: JSON) -> str:
+        """
+        Say which versions of an object's kind there are, if not the one that it names.
+        """
+        match obj:
+            case {"apiVersion": str(api_version), "kind": str(kind)}:
+                group = api_version.rpartition("/")[0]
+                known = [key[1] for key in self._defined if (key[0], key[2]) == (group, kind)]
+                return f"; there are only {', '.join(known)}" if known else ""
+            case _:
+                return ""
+
+
+def named(obj: JSON) -> str:
+    """
+    Name an object for people: ``Widget default/blue``.
+    """
+    match obj:
+        case {"metadata": {"name": str(name), **metadata}}:
+            namespace = metadata.get("namespace")
+            full = f"{namespace}/{name}" if isinstance(namespace, str) and namespace else name
+        case _:
+            full = "without a name"
+    match obj:
+        case {"kind": str(kind)}:
+            return f"{kind} {full}"
+        case _:
+            return full
+
+
+def _definitions_in(named_source: str) -> Iterator[Document]:
+    for source in expand([named_source]):
+        yield from (document for document in read_documents(source) if is_definition(document))

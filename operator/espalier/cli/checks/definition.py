@@ -1,0 +1,227 @@
+"""
+What there is to say about one CustomResourceDefinition: structure, acceptance, warnings.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+from espalier import crd, schema
+from espalier.cli.input.files import Document
+from espalier.cli.result import Finding, Level, Subject, counted
+from espalier.crd import Condition, Definition, Version
+from espalier.errors import MalformedDefinitionError, SchemaParseError, SourceError
+from espalier.paths import JSON, Path, render_path
+from espalier.schema import Profile
+
+_GROUP = "apiextensions.k8s.io/"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """
+    What was found on one definition; small enough to be sent between processes.
+
+    Attributes:
+        structural: How many structural findings there are, under each profile.
+        refusals: For how many reasons an API server would refuse it.
+        is_update: Whether it was judged as a change of another one.
+        findings: By place in the file.
+        unchecked: The versions without a schema.
+        condition: ``NonStructuralSchema``, as a server would write it.
+    """
+
+    subject: Subject
+    structural: Mapping[Profile, int] = field(hash=False)
+    refusals: int
+    is_update: bool
+    findings: tuple[Finding, ...]
+    unchecked: tuple[str, ...]
+    condition: Condition | None
+
+    @property
+    def profiles_differ(self) -> bool:
+        """
+        Whether the profiles disagree on its being structural.
+        """
+        return len({bool(number) for number in self.structural.values()}) > 1
+
+    def is_structural(self, profile: Profile) -> bool:
+        """
+        Whether the definition is structural under a profile.
+        """
+        return not self.structural[profile]
+
+
+def is_definition(document: Document) -> bool:
+    """
+    Whether a document says that it is a CustomResourceDefinition, of whatever version.
+    """
+    match document.value:
+        case {"kind": "CustomResourceDefinition", "apiVersion": str(api_version)}:
+            return api_version.startswith(_GROUP)
+        case _:
+            return False
+
+
+def judge(document: Document, *, profile: Profile, old: JSON = None) -> Verdict:
+    """
+    Find all there is to say about a definition.
+
+    Args:
+        profile: Whose structural findings count.
+        old: The definition that it replaces; None judges it as a new one.
+
+    Raises:
+        SourceError: It is malformed; says where.
+    """
+    try:
+        definition = crd.read_definition(document.value)
+        judged = _Judge(document, definition, old)
+        structural = {known: tuple(judged.structural(known)) for known in Profile}
+        refusals = tuple(judged.refusals())
+        others = [*judged.warnings(), *judged.lints(), *judged.notes(profile, structural)]
+    except MalformedDefinitionError as error:
+        raise _malformed(document, error) from error
+    told = {(finding.path, finding.rule.partition("/")[2]) for finding in structural[profile]}
+    fresh = [one for one in refusals if (one.path, one.rule.partition("/")[2]) not in told]
+    return Verdict(
+        subject=judged.subject,
+        structural={known: len(found) for known, found in structural.items()},
+        refusals=len(refusals),
+        is_update=old is not None,
+        findings=_in_order((*structural[profile], *fresh, *others)),
+        unchecked=tuple(v.name for v in definition.versions if v.schema is None),
+        # What is structural to servers carries none, and that is known by now.
+        condition=crd.nonstructural_condition(definition)
+        if structural[Profile.APISERVER]
+        else None,
+    )
+
+
+def _malformed(document: Document, error: MalformedDefinitionError) -> SourceError:
+    mark = document.mark(error.path)
+    detail = str(error) if mark else f"document {document.number}: {error}"
+    return SourceError(document.source, detail, mark.line if mark else None)
+
+
+def _in_order(findings: Sequence[Finding]) -> tuple[Finding, ...]:
+    return tuple(sorted(findings, key=lambda one: (one.subject.line or 0, one.subject.column or 0)))
+
+
+@dataclass(frozen=True)
+class _Judge:
+    """
+    Looks at one definition from each side; reads it once for all of them.
+    """
+
+    document: Document
+    definition: Definition
+    old: JSON
+
+    @cached_property
+    def parsed(self) -> tuple[crd.ParsedSchema, ...]:
+        return tuple(crd.ParsedSchema(version.schema) for version in self.definition.versions)
+
+    @cached_property
+    def internal(self) -> tuple[crd.Internal, crd.Internal | None]:
+        before = None if self.old is None else crd.read_internal(self.old)
+        return crd.read_internal(self.document.value), before
+
+    @property
+    def subject(self) -> Subject:
+        return self.document.subject(self.definition.name)
+
+    def structural(self, profile: Profile) -> Iterator[Finding]:
+        # Only API servers hold preserveUnknownFields against the structure of a definition.
+        if self.definition.preserve_unknown_fields and profile is Profile.APISERVER:
+            path: Path = ("spec", "preserveUnknownFields")
+            text = f"{render_path(path)}: Invalid value: true: must be false"
+            yield self._finding("structural/preserveUnknownFields", path, text)
+        for index, version in enumerate(self.definition.versions):
+            yield from self._version(version, index, profile)
+
+    def _version(self, version: Version, index: int, profile: Profile) -> Iterator[Finding]:
+        path = ("spec", "versions", index, "schema", "openAPIV3Schema")
+        try:
+            structural = self.parsed[index].under(profile)
+        except SchemaParseError as error:
+            text = f"{render_path(path)}: {error}"
+            yield self._finding("structural/parse", path, text, version=version.name)
+            return
+        for found in schema.check_structural(structural, profile=profile, path=path):
+            text = schema.render_structural(found, profile=profile).removeprefix(".")
+            hint = schema.fix_hint(found, version.schema, path=path)
+            rule = f"structural/{found.origin}"
+            made = self._finding(rule, found.path, text, version=version.name)
+            yield replace(made, hint=hint)
+
+    def refusals(self) -> Iterator[Finding]:
+        act = "create" if self.old is None else "update"
+        for found in crd.rejections(*self.internal):
+            text = f"the API server refuses to {act} it: {found}"
+            made = self._finding(f"{act}/{found.error.origin or 'rule'}", found.v1_path, text)
+            yield replace(made, hint=crd.hint_for(found, self.document.value))
+
+    def warnings(self) -> Iterator[Finding]:
+        for warned in crd.warnings_of(self.document.value, *self.internal):
+            text = f"the API server warns: {warned.text}"
+            rule = f"server/{warned.rule}"
+            made = self._finding(rule, warned.path, text, level=Level.WARNING)
+            yield replace(made, hint=crd.hint_for(warned))
+
+    def lints(self) -> Iterator[Finding]:
+        for lint in crd.lint(self.definition, parsed=self.parsed):
+            text = f"{render_path(lint.path)}: {lint.detail}"
+            made = self._finding(f"lint/{lint.rule}", lint.path, text, level=Level.WARNING)
+            yield replace(made, hint=crd.hint_for(lint))
+
+    def notes(
+        self, profile: Profile, structural: Mapping[Profile, Sequence[Finding]]
+    ) -> Iterator[Finding]:
+        for index, version in enumerate(self.definition.versions):
+            path: Path = ("spec", "versions", index)
+            if version.schema is None:
+                text = f"version {version.name} has no schema, so there is nothing to check"
+                yield self._note("no-schema", path, text, version)
+        other = next(known for known in Profile if known is not profile)
+        if bool(structural[profile]) != bool(structural[other]):
+            said = {known: _said(len(structural[known])) for known in Profile}
+            text = (
+                f"the profiles differ: {profile.value} says {said[profile]},"
+                f" {other.value} says {said[other]}; see --profile {other.value}"
+            )
+            yield self._finding("note/profiles-differ", (), text, level=Level.NOTE)
+
+    def _note(self, rule: str, path: Path, text: str, version: Version) -> Finding:
+        return self._finding(f"note/{rule}", path, text, level=Level.NOTE, version=version.name)
+
+    def _finding(
+        self,
+        rule: str,
+        path: Path,
+        text: str,
+        *,
+        level: Level = Level.ERROR,
+        version: str = "",
+    ) -> Finding:
+        written = crd.path_in_manifest(path, self.document.value)
+        return Finding(
+            level=level,
+            rule=rule,
+            subject=self.document.subject(self.definition.name, written),
+            message=text,
+            path=render_path(path) if path else "",
+            version=version or self._version_of(path),
+        )
+
+    def _version_of(self, path: Path) -> str:
+        match path:
+            case ("spec", "versions", int(index), *_) if index < len(self.definition.versions):
+                return self.definition.versions[index].name
+            case _:
+                return ""
+
+
+def _said(findings: int) -> str:
+    return f"not structural ({counted(findings, 'finding')})" if findings else "structural"

@@ -1,0 +1,101 @@
+"""
+Definitions of a cluster, whole, for those commands that else read them from files.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+
+from espalier import cluster
+from espalier.cli.checks.batch import Judged, problem_of
+from espalier.cli.checks.catalogue import Catalogue
+from espalier.cli.checks.definition import judge
+from espalier.cli.input.files import Document
+from espalier.cli.options import Target
+from espalier.cli.output.terminal import Advance
+from espalier.cluster import Cluster
+from espalier.cluster.transport.client import Call
+from espalier.cluster.transport.json_codec import decode_json
+from espalier.cluster.transport.paths import definition_path
+from espalier.errors import NotFoundError, SourceError
+from espalier.paths import JSON
+from espalier.schema import Profile
+
+_RESOURCE = "customresourcedefinitions.apiextensions.k8s.io"
+_TYPE: dict[str, JSON] = {
+    "apiVersion": "apiextensions.k8s.io/v1",
+    "kind": "CustomResourceDefinition",
+}
+
+
+def judge_cluster(
+    target: Target, names: Sequence[str], profile: Profile, advance: Advance
+) -> Judged:
+    """
+    Judge the definitions of a cluster, each as an update of itself: it is there already.
+
+    Args:
+        names: Of the definitions; all if there are none.
+
+    Raises:
+        ConfigurationError: There is no usable kubeconfig.
+        ClusterError: They could not be read.
+    """
+    return asyncio.run(_judge(target, names, profile, advance))
+
+
+async def add_definitions(target: Target, catalogue: Catalogue) -> None:
+    """
+    Take all definitions of a cluster into a catalogue.
+
+    Raises:
+        ConfigurationError: There is no usable kubeconfig.
+        ClusterError: They could not be read.
+    """
+    async with cluster.connect(target.kubeconfig, context=target.context) as connected:
+        async for manifest in manifests_of(connected, ()):
+            catalogue.add(manifest, where="the cluster")
+
+
+async def manifests_of(connected: Cluster, names: Sequence[str]) -> AsyncIterator[JSON]:
+    """
+    Read definitions one by one, as the API server shows them.
+
+    Args:
+        names: All if there are none.
+
+    Raises:
+        ClusterError: One could not be read.
+    """
+    for name in names or await connected.definitions.definition_names():
+        call = Call(
+            verb="get",
+            resource=f"{_RESOURCE} {name}",
+            method="GET",
+            path=definition_path(name),
+            is_read=True,
+        )
+        try:
+            manifest = decode_json(await connected.client.send(call))
+        except NotFoundError:
+            if names:
+                raise
+            # It went after its name was listed.
+            continue
+        yield {**_TYPE, **manifest} if isinstance(manifest, dict) else manifest
+
+
+async def _judge(
+    target: Target, names: Sequence[str], profile: Profile, advance: Advance
+) -> Judged:
+    judged = Judged()
+    async with cluster.connect(target.kubeconfig, context=target.context) as connected:
+        total = len(names or await connected.definitions.definition_names())
+        advance(0, total=total)
+        async for manifest in manifests_of(connected, names):
+            document = Document(source="", number=0, value=manifest)
+            try:
+                judged.verdicts.append(judge(document, profile=profile, old=manifest))
+            except SourceError as error:
+                judged.problems.append(problem_of(error))
+            advance(len(judged.verdicts))
+    return judged

@@ -1,0 +1,172 @@
+"""
+What pruning, defaulting and normalising make of one object, under both profiles.
+
+The object is never changed; what was done to it is told as findings with places.
+"""
+
+import enum
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import NamedTuple
+
+from espalier import schema
+from espalier.cli.checks.catalogue import Catalogue, Defined, named
+from espalier.cli.input.files import Document
+from espalier.cli.result import Finding, Level
+from espalier.errors import MalformedValueError, SchemaParseError
+from espalier.paths import JSON, Path, render_path
+from espalier.schema import Profile
+
+
+class Operation(enum.StrEnum):
+    """
+    What is to be done.
+    """
+
+    PRUNE = "prune"
+    DEFAULT = "default"
+    NORMALIZE = "normalize"
+
+
+class Change(NamedTuple):
+    """
+    What became of a value, and how.
+    """
+
+    value: JSON
+    removed: Sequence[Path] = ()
+    dropped: Sequence[Path] = ()
+    filled: Sequence[Path] = ()
+
+    @property
+    def acts(self) -> frozenset[tuple[str, Path]]:
+        """
+        All that was done, as one set.
+        """
+        told = (("removes", self.removed), ("drops", self.dropped), ("fills in", self.filled))
+        return frozenset((act, path) for act, paths in told for path in paths)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Transformed:
+    """
+    One object, before and after.
+
+    Attributes:
+        value: The very same one where nothing was done, or could be.
+        findings: What was done, and what could not be; a note is no reason to worry.
+    """
+
+    document: Document
+    value: JSON
+    findings: tuple[Finding, ...] = ()
+
+    @property
+    def is_changed(self) -> bool:
+        """
+        Whether anything was done to it.
+        """
+        return not schema.equal_json(self.value, self.document.value)
+
+
+def transform(
+    document: Document, catalogue: Catalogue, operation: Operation, profile: Profile
+) -> Transformed:
+    """
+    Do it to one object; one without a usable schema stays as it is, and that is told.
+    """
+    defined = catalogue.defined(document.value)
+    if defined is None:
+        text = f"no schema for it, so it stays as it is{catalogue.near(document.value)}"
+        finding = _finding(document, (), Level.WARNING, f"{operation}/no-schema", text)
+        return Transformed(document=document, value=document.value, findings=(finding,))
+    try:
+        change = _ACTS[operation](document.value, defined, profile)
+    except (SchemaParseError, MalformedValueError) as error:
+        finding = _finding(document, (), Level.ERROR, f"{operation}/impossible", str(error))
+        return Transformed(document=document, value=document.value, findings=(finding,))
+    told = [
+        *_acts(document, operation, "removed", change.removed),
+        *_acts(document, operation, "dropped a null at", change.dropped),
+        *_acts(document, operation, "filled in", change.filled),
+        *_differences(document, defined, operation, profile, change),
+    ]
+    if defined.version.schema is None:
+        text = f"version {defined.version.name} of {defined.definition.name} has no schema"
+        told.append(_finding(document, (), Level.WARNING, f"{operation}/no-schema", text))
+    return Transformed(document=document, value=change.value, findings=tuple(told))
+
+
+def _prune(value: JSON, defined: Defined, profile: Profile) -> Change:
+    structural = defined.structural(profile)
+    if structural is None:
+        # Whatever an absent schema specifies: nobody means that nothing shall be left.
+        return Change(value)
+    pruned = schema.prune(value, structural, profile=profile)
+    return Change(pruned.value, removed=pruned.removed)
+
+
+def _default(value: JSON, defined: Defined, profile: Profile) -> Change:
+    filled = schema.default(value, defined.structural(profile), profile=profile)
+    return Change(filled.value, dropped=filled.dropped, filled=filled.filled)
+
+
+def _normalize(value: JSON, defined: Defined, profile: Profile) -> Change:
+    structural = defined.structural(profile)
+    if structural is None:
+        return Change(value)
+    normal = schema.normalize(
+        value,
+        structural,
+        profile=profile,
+        preserve_unknown_fields=defined.definition.preserve_unknown_fields,
+    )
+    return Change(normal.value, normal.removed, normal.dropped, normal.filled)
+
+
+_ACTS: Mapping[Operation, Callable[[JSON, Defined, Profile], Change]] = MappingProxyType(
+    {
+        Operation.PRUNE: _prune,
+        Operation.DEFAULT: _default,
+        Operation.NORMALIZE: _normalize,
+    }
+)
+
+
+def _acts(
+    document: Document, operation: Operation, act: str, paths: Iterable[Path]
+) -> list[Finding]:
+    rule = f"{operation}/{act.split(maxsplit=1)[0]}"
+    return [
+        _finding(document, path, Level.NOTE, rule, f"{act} {render_path(path)}") for path in paths
+    ]
+
+
+def _differences(
+    document: Document, defined: Defined, operation: Operation, profile: Profile, change: Change
+) -> list[Finding]:
+    other = next(known for known in Profile if known is not profile)
+    try:
+        acts = _ACTS[operation](document.value, defined, other).acts
+    except (SchemaParseError, MalformedValueError) as error:
+        text = f"the profiles differ: {other.value} says: {error}"
+        return [_finding(document, (), Level.WARNING, f"{operation}/profiles-differ", text)]
+    found = []
+    for who, which in ((profile, change.acts - acts), (other, acts - change.acts)):
+        for act, path in sorted(which, key=str):
+            text = f"the profiles differ: only {who.value} {act} {render_path(path)}"
+            found.append(
+                _finding(document, path, Level.WARNING, f"{operation}/profiles-differ", text)
+            )
+    return found
+
+
+def _finding(document: Document, path: Path, level: Level, rule: str, text: str) -> Finding:
+    return Finding(
+        level=level,
+        rule=rule,
+        subject=document.subject(named(document.value), path),
+        message=text,
+        path=render_path(path) if path else "",
+    )

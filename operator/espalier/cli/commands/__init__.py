@@ -1,0 +1,3 @@
+"""
+The commands, each module named as users type it. They read, call and render.
+"""

@@ -1,0 +1,372 @@
+"""
+``espalier archive``: looks after what pruning removed.
+"""
+
+import asyncio
+import re
+from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import click
+
+from espalier import cluster
+from espalier.cli.options import Command, Target, reporting, targeting
+from espalier.cli.output.exit_codes import Exit
+from espalier.cli.output.formats import TABULAR
+from espalier.cli.output.terminal import Terminal
+from espalier.cli.result import Column, Finding, Level, Result, Subject, Table, counted
+from espalier.cluster import Cluster, FolderArchive
+from espalier.engine.legacy.archive_pages import (
+    Copied,
+    export_archive,
+    old_pages,
+    remove_pages,
+    total_bytes,
+)
+from espalier.engine.legacy.inverse_patches import additions
+from espalier.engine.ports.archive import DAMAGES, ArchivePage, ArchivePages, UnreadablePage
+from espalier.paths import JSON, render_pointer
+
+_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
+_AGE = re.compile(r"([0-9]{1,9})([smhdw])")
+
+
+class _Age(click.ParamType[float]):
+    """
+    A time such as ``30d``, in seconds.
+    """
+
+    name = "age"
+
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        match = _AGE.fullmatch(str(value))
+        if match is None:
+            self.fail(f"{value!r} is no age: write 90d, 12h, 30m or 4w", param, ctx)
+        return float(match[1]) * _UNITS[match[2]]
+
+
+@dataclass(slots=True)
+class _Shown:
+    """
+    What the pages of one definition hold, and those that cannot be read.
+    """
+
+    fields: list[dict[str, JSON]] = field(default_factory=list)
+    unreadable: list[UnreadablePage] = field(default_factory=list)
+
+
+@click.group()
+def archive() -> None:
+    """
+    Look after what pruning removed from objects.
+
+    What is pruned from the objects of legacy definitions (preserveUnknownFields: true) is archived
+    first, in Secrets of the operator's namespace. Each page tells the fields that were removed
+    from some objects of one definition; restore puts them back.
+
+    \b
+    Examples:
+      espalier archive list
+      espalier archive show widgets.example.com
+      espalier archive export ./archive
+      espalier archive expire --older-than 90d
+
+    \b
+    Exit codes:
+      0  done
+      2  the command line or the kubeconfig makes no sense
+      3  the cluster or the archive could not be read
+      4  not all of it was done
+    """
+
+
+def _from_folder(command: Command) -> Command:
+    option = click.option(
+        "--archive-folder",
+        type=click.Path(exists=True, file_okay=False, path_type=Path),
+        help="Read an exported archive from a folder instead.",
+    )
+    return option(command)
+
+
+@archive.command("list")
+@click.argument("crd", required=False)
+@_from_folder
+@targeting()
+@reporting(formats=TABULAR, fails=False)
+def list_(
+    *, terminal: Terminal, target: Target, crd: str | None, archive_folder: Path | None
+) -> None:
+    """
+    List the pages of the archive, also those of definitions that are gone.
+
+    \b
+    Examples:
+      espalier archive list
+      espalier archive list widgets.example.com -o wide
+
+    \b
+    Exit codes:
+      0  they are listed; there may be none
+      2  the command line or the kubeconfig makes no sense
+      3  the cluster or the archive could not be read
+      4  a page is not whole, so that nothing can be restored from it
+    """
+    pages = asyncio.run(_pages(target, crd, archive_folder))
+    broken = [page for page in pages if not page.is_whole]
+    told = f"{counted(len(pages), 'page')}, {total_bytes(pages):,} bytes"
+    cut = f"; not whole: {', '.join(page.name for page in broken)}" if broken else ""
+    terminal.finish(_result_of("ArchiveList", f"{told}{cut}", pages, is_incomplete=bool(broken)))
+
+
+@archive.command()
+@click.argument("crd")
+@click.option("--values", is_flag=True, help="Show the values, too; they may be secret.")
+@_from_folder
+@targeting()
+@reporting(formats=TABULAR, fails=False)
+def show(
+    *, terminal: Terminal, target: Target, crd: str, values: bool, archive_folder: Path | None
+) -> None:
+    """
+    Show what was removed from which object.
+
+    \b
+    Examples:
+      espalier archive show widgets.example.com
+      espalier archive show widgets.example.com --values -o json
+
+    \b
+    Exit codes:
+      0  it is shown; there may be nothing
+      2  the command line or the kubeconfig makes no sense
+      3  the cluster or the archive could not be read
+      4  a page is damaged or not whole; the rest is shown
+    """
+    shown = asyncio.run(_entries(target, crd, archive_folder, with_values=values))
+    items = shown.fields
+    titles = ["OBJECT", "PATH", *(["VALUE"] if values else []), "PAGE"]
+    keys = ["object", "path", *(["value"] if values else []), "page"]
+    rows = [[str(item[key]) for key in keys] for item in items]
+    columns = [Column(title=title, is_wide=title == "PAGE") for title in titles]
+    objects = len({item["object"] for item in items if isinstance(item["object"], str)})
+    terminal.finish(
+        Result(
+            kind="ArchiveContent",
+            summary=f"{counted(len(items), 'field')} of {counted(objects, 'object')} of {crd}",
+            findings=tuple(unreadable_finding(page) for page in shown.unreadable),
+            tables=(Table(columns=columns, rows=rows),),
+            items=tuple(items),
+            counts={"fields": len(items), "objects": objects},
+            is_incomplete=bool(shown.unreadable),
+        )
+    )
+
+
+@archive.command()
+@click.argument("folder", type=click.Path(file_okay=False, path_type=Path))
+@click.option("--crd", help="Only of this definition.")
+@targeting()
+@reporting(formats=TABULAR, fails=False)
+def export(*, terminal: Terminal, target: Target, folder: Path, crd: str | None) -> None:
+    """
+    Copy the archive into a folder, from which restore can read it; nothing is removed.
+
+    May be done again and again: what is there already is not copied twice.
+
+    \b
+    Examples:
+      espalier archive export ./archive
+      espalier restore widgets.example.com --archive-folder ./archive
+
+    \b
+    Exit codes:
+      0  all of it is in the folder
+      2  the command line or the kubeconfig makes no sense
+      3  the cluster or the archive could not be read
+      4  a page is damaged or not whole, or the folder has no room
+    """
+    copies = asyncio.run(_export(target, folder, crd))
+    left_out = [UnreadablePage(one.page.name, one.reason) for one in copies if not one.name]
+    told = f"{counted(len(copies) - len(left_out), 'page')} in {folder}"
+    result = _result_of(
+        "CopyResult",
+        f"{told}; {len(left_out)} left out" if left_out else told,
+        [one.page for one in copies],
+        findings=tuple(map(unreadable_finding, left_out)),
+        is_incomplete=bool(left_out),
+    )
+    terminal.finish(result)
+
+
+@archive.command()
+@click.option("--older-than", type=_Age(), required=True, metavar="AGE", help="90d, 12h, 4w.")
+@click.option("--crd", help="Only of this definition.")
+@click.option("--dry-run", is_flag=True, help="Only tell.")
+@click.option("--yes", "is_confirmed", is_flag=True, help="Do not ask.")
+@_from_folder
+@targeting()
+@reporting(formats=TABULAR, fails=False)
+def expire(  # noqa: PLR0913 - one argument an option
+    *,
+    terminal: Terminal,
+    target: Target,
+    older_than: float,
+    crd: str | None,
+    dry_run: bool,
+    is_confirmed: bool,
+    archive_folder: Path | None,
+) -> None:
+    """
+    Remove old pages for good: what is in them cannot be restored any more.
+
+    Tells first which pages, and asks. A page that does not tell when it was made stays.
+
+    \b
+    Examples:
+      espalier archive expire --older-than 90d --dry-run
+      espalier archive expire --older-than 90d --crd widgets.example.com --yes
+
+    \b
+    Exit codes:
+      0  they are removed, or there are none
+      2  the command line or the kubeconfig makes no sense
+      3  the cluster or the archive could not be read
+      4  nothing was removed, since nobody confirmed it
+    """
+    old = asyncio.run(_old_pages(target, archive_folder, older_than, crd))
+    told = f"{counted(len(old), 'page')}, {total_bytes(old):,} bytes"
+    if dry_run or not old:
+        terminal.finish(_result_of("ExpireResult", f"{told}, to be removed", old))
+    for page in old:
+        terminal.tell(f"{page.name}: {page.crd}, {counted(page.objects, 'object')}, {page.created}")
+    if not terminal.confirm(f"Remove {told}, for good?", is_answered=is_confirmed):
+        click.get_current_context().exit(Exit.INCOMPLETE)
+    asyncio.run(_remove_pages(target, archive_folder, old))
+    terminal.finish(_result_of("ExpireResult", f"{told}, removed", old))
+
+
+def unreadable_finding(page: UnreadablePage) -> Finding:
+    """
+    Tell of a page that cannot be read.
+    """
+    return Finding(
+        level=Level.ERROR,
+        rule="archive/unreadable",
+        subject=Subject(name=page.name),
+        message=f"nothing can be restored from this page: {page.reason}",
+    )
+
+
+def _connected(target: Target) -> AbstractAsyncContextManager[Cluster]:
+    return cluster.connect(target.kubeconfig, context=target.context)
+
+
+def _secrets(connected: Cluster, target: Target) -> ArchivePages:
+    return connected.archive(target.operator_namespace)
+
+
+async def _pages(target: Target, crd: str | None, folder: Path | None) -> Sequence[ArchivePage]:
+    if folder is not None:
+        return await FolderArchive(folder).pages(crd)
+    async with _connected(target) as connected:
+        return await _secrets(connected, target).pages(crd)
+
+
+async def _entries(target: Target, crd: str, folder: Path | None, *, with_values: bool) -> _Shown:
+    if folder is not None:
+        return await _fields(FolderArchive(folder), crd, with_values=with_values)
+    async with _connected(target) as connected:
+        return await _fields(_secrets(connected, target), crd, with_values=with_values)
+
+
+async def _fields(source: ArchivePages, crd: str, *, with_values: bool) -> _Shown:
+    shown = _Shown()
+    for page in await source.pages(crd):
+        try:
+            entries = await source.read_page(page)
+        except DAMAGES as error:
+            shown.unreadable.append(UnreadablePage(page.name, str(error)))
+            continue
+        for entry in entries:
+            for addition in additions(entry.patch):
+                item: dict[str, JSON] = {
+                    "object": str(entry.key),
+                    "path": render_pointer(addition.pointer),
+                    "page": page.name,
+                }
+                shown.fields.append(item | ({"value": addition.value} if with_values else {}))
+    return shown
+
+
+async def _export(target: Target, folder: Path, crd: str | None) -> Sequence[Copied]:
+    async with _connected(target) as connected:
+        source = _secrets(connected, target)
+        return await export_archive(source, FolderArchive(folder), crd=crd)
+
+
+async def _old_pages(
+    target: Target, folder: Path | None, age_seconds: float, crd: str | None
+) -> Sequence[ArchivePage]:
+    now = cluster.SystemClock().utc_timestamp()
+    if folder is not None:
+        return await old_pages(FolderArchive(folder), now=now, age_seconds=age_seconds, crd=crd)
+    async with _connected(target) as connected:
+        source = _secrets(connected, target)
+        return await old_pages(source, now=now, age_seconds=age_seconds, crd=crd)
+
+
+async def _remove_pages(target: Target, folder: Path | None, pages: Sequence[ArchivePage]) -> None:
+    if folder is not None:
+        await remove_pages(FolderArchive(folder), pages)
+        return
+    async with _connected(target) as connected:
+        await remove_pages(_secrets(connected, target), pages)
+
+
+def _result_of(
+    kind: str,
+    summary: str,
+    pages: Sequence[ArchivePage],
+    *,
+    findings: tuple[Finding, ...] = (),
+    is_incomplete: bool = False,
+) -> Result:
+    titles = ("DEFINITION", "OBJECTS", "BYTES", "CREATED")
+    columns = [Column(title=title) for title in titles]
+    columns += [Column(title="WHOLE", is_wide=True), Column(title="PAGE", is_wide=True)]
+    rows = [
+        [
+            page.crd or "(unknown)",
+            str(page.objects),
+            str(page.size_bytes),
+            page.created,
+            "yes" if page.is_whole else "no",
+            page.name,
+        ]
+        for page in pages
+    ]
+    return Result(
+        kind=kind,
+        summary=summary,
+        findings=findings,
+        tables=(Table(columns=columns, rows=rows),),
+        items=tuple(_item(page) for page in pages),
+        counts={"pages": len(pages), "bytes": total_bytes(pages)},
+        is_incomplete=is_incomplete,
+    )
+
+
+def _item(page: ArchivePage) -> JSON:
+    return {
+        "name": page.name,
+        "crd": page.crd,
+        "objects": page.objects,
+        "bytes": page.size_bytes,
+        "created": page.created,
+        "whole": page.is_whole,
+    }

@@ -1,0 +1,214 @@
+"""
+``espalier check``: verdicts on definitions, in files or in a cluster.
+"""
+
+import importlib
+from collections.abc import Sequence
+from dataclasses import replace
+
+import click
+
+from espalier import crd
+from espalier.cli.checks.batch import Judge, Judged, judge_sources, name_of, problem_of
+from espalier.cli.checks.definition import Verdict, is_definition
+from espalier.cli.input.files import expand, read_documents
+from espalier.cli.options import Target, profiled, reporting, targeting
+from espalier.cli.output.terminal import Advance, Terminal
+from espalier.cli.result import Column, Level, Problem, Result, Table, counted
+from espalier.errors import MalformedDefinitionError, SourceError
+from espalier.paths import JSON
+from espalier.schema import Profile
+
+
+@click.command()
+@click.argument("files", nargs=-1, metavar="FILE...|-|--cluster [NAME...]")
+@click.option(
+    "--update-of",
+    "old",
+    metavar="OLD",
+    help="Judge each as a change of the one of the same name in this file or folder.",
+)
+@click.option("--cluster", "in_cluster", is_flag=True, help="Those of a cluster: all, or by NAME.")
+@click.option(
+    "--skip-others", is_flag=True, help="A FILE without a definition is skipped, and no error."
+)
+@targeting(keeps=False)
+@profiled()
+@reporting()
+def check(  # noqa: PLR0913 - one argument an option
+    *,
+    terminal: Terminal,
+    profile: Profile,
+    target: Target,
+    files: tuple[str, ...],
+    old: str | None,
+    in_cluster: bool,
+    skip_others: bool,
+) -> None:
+    """
+    Check definitions: structural? acceptable to API servers?
+
+    FILE holds CustomResourceDefinitions as YAML or JSON, of v1 or v1beta1, with any number of
+    documents and lists. A folder stands for all such files in it, a pattern (quoted, with * or
+    **) for those it matches, and - for standard input. Documents of other kinds are passed over;
+    -o wide names them.
+
+    Errors are what breaks the rules of structural schemas, in the words of the profile, and what
+    an API server would refuse. Warnings are what a server would warn of, and what it takes though
+    it hardly means what it says.
+
+    \b
+    Examples:
+      espalier check crd.yaml
+      espalier check --profile apiserver --fail-on warning config/crd/
+      espalier check --update-of released/crds config/crd/
+      kubectl get crd -o yaml | espalier check -
+      espalier check --cluster widgets.example.com
+      espalier check -o sarif config/crd/ > espalier.sarif
+
+    \b
+    Exit codes:
+      0  no errors (with --fail-on warning: no warnings either)
+      1  there are some
+      2  the command line makes no sense
+      3  a file or the cluster could not be read, or a file holds no CustomResourceDefinition
+    """
+    if not files and not in_cluster:
+        raise click.UsageError("Missing argument 'FILE...': name files or folders, or --cluster.")
+    if in_cluster and old is not None:
+        raise click.UsageError("--update-of is for files, not for --cluster.")
+    with terminal.progress("checking") as advance:
+        if in_cluster:
+            # The client of the cluster takes longer to load than most files take to be checked.
+            fetching = importlib.import_module("espalier.cli.checks.from_cluster")
+            judged = fetching.judge_cluster(target, files, profile, advance)
+        else:
+            judged = _check_files(files, old, advance, Judge(profile, skips_others=skip_others))
+    terminal.finish(_result_of(judged, profile))
+
+
+def _check_files(files: Sequence[str], old: str | None, advance: Advance, judge: Judge) -> Judged:
+    before = Judged()
+    if old is not None:
+        judge = replace(judge, olds=_read_olds(old, before))
+    judged = judge_sources(files, judge, advance)
+    judged.problems += before.problems
+    return judged
+
+
+def _read_olds(named: str, judged: Judged) -> dict[str, JSON]:
+    olds: dict[str, JSON] = {}
+    try:
+        for source in expand([named]):
+            for document in read_documents(source):
+                if is_definition(document):
+                    olds[name_of(document.value)] = _as_established(document.value)
+    except SourceError as error:
+        judged.problems.append(problem_of(error))
+    except MalformedDefinitionError as error:
+        judged.problems.append(Problem(source=named, message=str(error)))
+    return olds
+
+
+def _as_established(manifest: JSON) -> JSON:
+    # In a file nobody writes the status; whoever replaces a definition has one that is served.
+    if not isinstance(manifest, dict) or "status" in manifest:
+        return manifest
+    match manifest:
+        case {"spec": {"names": dict(names)}}:
+            stored: list[JSON] = [
+                version.name
+                for version in crd.read_definition(manifest).versions
+                if version.storage
+            ]
+            conditions: list[JSON] = [{"type": "Established", "status": "True"}]
+            status: dict[str, JSON] = {"conditions": conditions, "storedVersions": stored}
+            return {**manifest, "status": {**status, "acceptedNames": names}}
+        case _:
+            return manifest
+
+
+def _result_of(judged: Judged, profile: Profile) -> Result:
+    verdicts = judged.verdicts
+    fit = sum(verdict.is_structural(profile) for verdict in verdicts)
+    refused = sum(verdict.refusals > 0 for verdict in verdicts)
+    counts = {
+        "definitions": len(verdicts),
+        "structural": fit,
+        "refused": refused,
+        "profilesDiffer": sum(verdict.profiles_differ for verdict in verdicts),
+    }
+    result = Result(
+        kind="CheckResult",
+        summary="",
+        findings=tuple(finding for verdict in verdicts for finding in verdict.findings),
+        problems=tuple(judged.problems),
+        skipped=tuple(judged.skipped),
+        subjects=tuple(verdict.subject for verdict in verdicts),
+        tables=(_table(verdicts),),
+        items=tuple(_item(verdict, profile) for verdict in verdicts),
+        counts=counts,
+    )
+    return replace(result, summary=_summary(result, profile))
+
+
+def _summary(result: Result, profile: Profile) -> str:
+    definitions, fit = result.counts["definitions"], result.counts["structural"]
+    told = f"{counted(definitions, 'definition')} checked by profile {profile.value}"
+    skipped = f"; {counted(len(result.skipped), 'document')} skipped" if result.skipped else ""
+    errors, warnings = result.number(Level.ERROR), result.number(Level.WARNING)
+    if result.problems:
+        skipped += f"; {counted(len(result.problems), 'source')} could not be read"
+    if not errors and not warnings:
+        return f"{told}: no findings{skipped}" if definitions else f"{told}{skipped}"
+    found = f"{counted(errors, 'error')}, {counted(warnings, 'warning')}"
+    return f"{told}: {fit} structural, {definitions - fit} not; {found}{skipped}"
+
+
+def _table(verdicts: Sequence[Verdict]) -> Table:
+    columns = [
+        Column(title=title)
+        for title in ("DEFINITION", "KEP", "APISERVER", "SERVER WOULD", "ERRORS", "WARNINGS", "AT")
+    ]
+    return Table(columns=columns, rows=[_row(verdict) for verdict in verdicts], is_wide=True)
+
+
+def _row(verdict: Verdict) -> list[str]:
+    fit = ["yes" if verdict.is_structural(profile) else "no" for profile in Profile]
+    levels = [
+        str(sum(finding.level is level for finding in verdict.findings))
+        for level in (Level.ERROR, Level.WARNING)
+    ]
+    return [verdict.subject.name, *fit, _acceptance(verdict), *levels, verdict.subject.where]
+
+
+def _acceptance(verdict: Verdict) -> str:
+    act = "update" if verdict.is_update else "create"
+    return f"refuse to {act}" if verdict.refusals else act
+
+
+def _item(verdict: Verdict, profile: Profile) -> JSON:
+    condition = verdict.condition
+    return {
+        "name": verdict.subject.name,
+        "source": verdict.subject.source,
+        "document": verdict.subject.document,
+        "line": verdict.subject.line,
+        "profile": profile.value,
+        "structural": {known.value: verdict.is_structural(known) for known in Profile},
+        "profilesDiffer": verdict.profiles_differ,
+        "verdict": {
+            "act": "update" if verdict.is_update else "create",
+            "accepted": not verdict.refusals,
+            "reasons": verdict.refusals,
+        },
+        "versionsWithoutSchema": list(verdict.unchecked),
+        "condition": None
+        if condition is None
+        else {
+            "type": condition.type,
+            "status": condition.status,
+            "reason": condition.reason,
+            "message": condition.message,
+        },
+    }

@@ -1,0 +1,276 @@
+"""
+``espalier prune``, ``default`` and ``normalize``: what schemas make of objects in files.
+"""
+
+import difflib
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from espalier.cli.checks.batch import problem_of
+from espalier.cli.checks.catalogue import Catalogue, named
+from espalier.cli.checks.transformation import Operation, Transformed, transform
+from espalier.cli.input.files import Document, expand, items_of, read_whole, with_items
+from espalier.cli.options import Command, profiled, reporting
+from espalier.cli.output.exit_codes import Exit
+from espalier.cli.output.terminal import Terminal, exit_of_result
+from espalier.cli.output.yaml_writer import write_json, write_yaml
+from espalier.cli.result import Problem, Result, counted
+from espalier.errors import SourceError
+from espalier.paths import JSON
+from espalier.schema import Profile
+
+
+@dataclass(frozen=True, slots=True)
+class _Whole:
+    """
+    One document as it stands in a file, with what becomes of it.
+    """
+
+    document: Document
+    value: JSON
+    parts: tuple[Transformed, ...]
+
+    @property
+    def is_json(self) -> bool:
+        return self.document.is_json
+
+    @property
+    def is_changed(self) -> bool:
+        return any(part.is_changed for part in self.parts)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Request:
+    """
+    What was asked for.
+    """
+
+    operation: Operation
+    profile: Profile
+    crds: tuple[str, ...]
+    objects: tuple[str, ...]
+    diffs: bool
+    in_place: bool
+    is_confirmed: bool
+
+    def check(self) -> None:
+        sources = (*self.crds, *self.objects)
+        if sources.count("-") > 1:
+            raise click.UsageError("Standard input (-) can be read only once.")
+        if self.in_place and "-" in self.objects:
+            raise click.UsageError("--in-place writes files; it cannot write standard input.")
+        if self.in_place and self.diffs:
+            raise click.UsageError("--diff shows, --in-place writes: choose one.")
+
+
+def _transforming(command: Command) -> Command:
+    options = (
+        click.argument("objects", nargs=-1, required=True, metavar="OBJ..."),
+        click.option(
+            "--crd",
+            "crds",
+            multiple=True,
+            required=True,
+            metavar="FILE",
+            help="Definitions: a file, a folder or a pattern; may be given again and again.",
+        ),
+        click.option("--diff", "diffs", is_flag=True, help="Show what changes, not the result."),
+        click.option("--in-place", is_flag=True, help="Write the files; asks before."),
+        click.option("--yes", "is_confirmed", is_flag=True, help="Do not ask."),
+        profiled(),
+        reporting(formats=("yaml", "json")),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+@click.command()
+@_transforming
+def prune(*, terminal: Terminal, **given: object) -> None:
+    """
+    Show objects without the fields that schemas do not specify.
+
+    OBJ is YAML or JSON, with any number of documents and lists; a folder, a pattern, or - for
+    standard input. Each object is held to the version that it names. What is removed is told on
+    standard error, and where the other profile does something else.
+
+    \b
+    Examples:
+      espalier prune --crd crd.yaml widget.yaml
+      espalier prune --crd crds/ --diff --profile apiserver objects/
+      espalier prune --crd crd.yaml --in-place --yes widget.yaml
+
+    \b
+    Exit codes:
+      0  done, whether or not there was something to do
+      1  with --diff: there are differences; else: an object cannot be decoded, or its schema is
+         not structural (with --fail-on warning also: the profiles differ, or there is no schema)
+      2  the command line makes no sense
+      3  a file could not be read
+      4  nothing was written, since nobody confirmed it
+    """
+    _run(Operation.PRUNE, terminal, given)
+
+
+@click.command()
+@_transforming
+def default(*, terminal: Terminal, **given: object) -> None:
+    """
+    Show objects with the defaults that their schemas fill in.
+
+    OBJ is YAML or JSON, with any number of documents and lists; a folder, a pattern, or - for
+    standard input. Each object is held to the version that it names. What is filled in is told on
+    standard error, and where the other profile does something else.
+
+    \b
+    Examples:
+      espalier default --crd crd.yaml widget.yaml
+      espalier default --crd crds/ --diff objects/
+
+    \b
+    Exit codes:
+      0  done, whether or not there was something to do
+      1  with --diff: there are differences; else: an object cannot be decoded, or its schema is
+         not structural (with --fail-on warning also: the profiles differ, or there is no schema)
+      2  the command line makes no sense
+      3  a file could not be read
+      4  nothing was written, since nobody confirmed it
+    """
+    _run(Operation.DEFAULT, terminal, given)
+
+
+@click.command()
+@_transforming
+def normalize(*, terminal: Terminal, **given: object) -> None:
+    """
+    Show objects in normal form: pruned, and with defaults.
+
+    That is how an API server stores and shows them, without meaningless nulls. OBJ is YAML or
+    JSON, with any number of documents and lists; a folder, a pattern, or - for standard input.
+    What is done is told on standard error, and where the other profile does something else.
+
+    \b
+    Examples:
+      espalier normalize --crd crd.yaml --profile apiserver widget.yaml
+      kubectl get widgets -o yaml | espalier normalize --crd crd.yaml --diff -
+
+    \b
+    Exit codes:
+      0  done, whether or not there was something to do
+      1  with --diff: there are differences; else: an object cannot be decoded, or its schema is
+         not structural (with --fail-on warning also: the profiles differ, or there is no schema)
+      2  the command line makes no sense
+      3  a file could not be read
+      4  nothing was written, since nobody confirmed it
+    """
+    _run(Operation.NORMALIZE, terminal, given)
+
+
+def _run(operation: Operation, terminal: Terminal, given: dict[str, object]) -> None:
+    request = _Request(operation=operation, **given)  # type: ignore[arg-type]  # click's values
+    request.check()
+    catalogue = Catalogue()
+    catalogue.add_sources(request.crds)
+    problems: list[Problem] = []
+    wholes = [] if catalogue.problems else list(_wholes(request, catalogue, problems))
+    parts = [part for whole in wholes for part in whole.parts]
+    result = Result(
+        kind="NormalizeResult",
+        summary="",
+        findings=tuple(finding for part in parts for finding in part.findings),
+        problems=(*catalogue.problems, *problems),
+    )
+    terminal.tell_findings(result)
+    code = exit_of_result(result, fail_on=terminal.fail_on)
+    if code is not Exit.UNREADABLE:
+        code = max(code, _finish(request, terminal, wholes))
+    click.get_current_context().exit(code)
+
+
+def _finish(request: _Request, terminal: Terminal, wholes: Sequence[_Whole]) -> Exit:
+    if request.in_place:
+        return _write_files(request, terminal, wholes)
+    if request.diffs:
+        return _show_differences(terminal, wholes)
+    write = write_json if terminal.output == "json" else write_yaml
+    click.echo(write(whole.value for whole in wholes), nl=False)
+    return Exit.CLEAN
+
+
+def _wholes(request: _Request, catalogue: Catalogue, problems: list[Problem]) -> Iterator[_Whole]:
+    for name in request.objects:
+        try:
+            for source in expand([name]):
+                for document in read_whole(source):
+                    yield _transformed(document, request, catalogue)
+        except SourceError as error:
+            problems.append(problem_of(error))
+
+
+def _transformed(document: Document, request: _Request, catalogue: Catalogue) -> _Whole:
+    parts = tuple(
+        transform(item, catalogue, request.operation, request.profile)
+        for item in items_of(document)
+    )
+    # An empty list has no items to be put together again.
+    value = with_items(document, [part.value for part in parts]) if parts else document.value
+    return _Whole(document, value, parts)
+
+
+def _show_differences(terminal: Terminal, wholes: Sequence[_Whole]) -> Exit:
+    lines = [
+        line for whole in wholes for part in whole.parts if part.is_changed for line in _diff(part)
+    ]
+    terminal.print_diff(lines)
+    return Exit.FINDINGS if lines else Exit.CLEAN
+
+
+def _diff(part: Transformed) -> Iterator[str]:
+    before, after = write_yaml([part.document.value]), write_yaml([part.value])
+    where = f"{part.document.where()} {named(part.document.value)}"
+    yield from difflib.unified_diff(
+        before.splitlines(), after.splitlines(), where, where, lineterm=""
+    )
+
+
+def _write_files(request: _Request, terminal: Terminal, wholes: Sequence[_Whole]) -> Exit:
+    files: dict[str, list[_Whole]] = {}
+    for whole in wholes:
+        files.setdefault(whole.document.source, []).append(whole)
+    changed = {
+        name: members
+        for name, members in files.items()
+        if any(whole.is_changed for whole in members)
+    }
+    if not changed:
+        terminal.tell("nothing to write")
+        return Exit.CLEAN
+    terminal.tell(f"{counted(len(changed), 'file')} to write: {', '.join(changed)}")
+    if any(not members[0].is_json for members in changed.values()):
+        terminal.tell("comments and the layout of YAML are not kept")
+    if not terminal.confirm("Write them?", is_answered=request.is_confirmed):
+        return Exit.INCOMPLETE
+    for name, members in changed.items():
+        write = write_json if members[0].is_json else write_yaml
+        _replace(Path(name), write(whole.value for whole in members))
+    return Exit.CLEAN
+
+
+def _replace(file: Path, text: str) -> None:
+    # The link stays a link, and nobody ever sees half a file.
+    file = file.resolve()
+    try:
+        mode = file.stat().st_mode
+        with tempfile.NamedTemporaryFile(
+            "w", encoding="utf-8", dir=file.parent, prefix=f".{file.name}.", delete=False
+        ) as partial:
+            partial.write(text)
+        Path(partial.name).chmod(mode)
+        Path(partial.name).replace(file)
+    except OSError as error:
+        raise SourceError(str(file), f"cannot be written: {error.strerror}") from error

@@ -1,0 +1,140 @@
+"""
+``espalier status``: all definitions, and how far each is.
+"""
+
+import asyncio
+from collections.abc import Sequence
+
+import click
+
+from espalier import cluster, crd
+from espalier.cli.options import Target, reporting, targeting
+from espalier.cli.output.formats import TABULAR
+from espalier.cli.output.terminal import Terminal
+from espalier.cli.result import Column, Problem, Result, Table, counted
+from espalier.cluster import MalformedDefinition
+from espalier.crd import Condition, Definition
+from espalier.engine import STORED_OBJECTS_CURRENT, STORED_OBJECTS_VALID, read_policy
+from espalier.engine.policy.labels import Mode
+from espalier.errors import NoStorageVersionError, SchemaParseError
+from espalier.paths import JSON
+
+_OWN = ("NonStructuralSchema", STORED_OBJECTS_CURRENT, STORED_OBJECTS_VALID)
+
+
+@click.command()
+@click.argument("names", nargs=-1, metavar="[CRD...]")
+@click.option("--labelled", is_flag=True, help="Only those that carry the label espalier.dev/mode.")
+@targeting(keeps=False)
+@reporting(formats=TABULAR, fails=False)
+def status(*, terminal: Terminal, target: Target, names: tuple[str, ...], labelled: bool) -> None:
+    """
+    Show all definitions, and how far each is.
+
+    CURRENT is the reason of the condition espalier.dev/StoredObjectsCurrent, VALID that of
+    espalier.dev/StoredObjectsValid; -o wide shows what they say.
+
+    \b
+    Examples:
+      espalier status
+      espalier status --labelled -o wide
+      espalier status widgets.example.com -o json
+
+    \b
+    Exit codes:
+      0  they are shown
+      2  the command line or the kubeconfig makes no sense
+      3  the cluster or one of its definitions could not be read
+    """
+    found = asyncio.run(_definitions(target, names))
+    definitions = [one for one in found if isinstance(one, Definition)]
+    shown = [one for one in definitions if not labelled or _mode(one)]
+    missing = sorted(set(names) - {one.name for one in found})
+    problems = [
+        Problem(source=one.name, message=str(one.error))
+        for one in found
+        if isinstance(one, MalformedDefinition)
+    ]
+    problems += [Problem(source=name, message="there is no such definition") for name in missing]
+    terminal.finish(_result_of(shown, problems))
+
+
+async def _definitions(
+    target: Target, names: Sequence[str]
+) -> list[Definition | MalformedDefinition]:
+    async with cluster.connect(target.kubeconfig, context=target.context) as connected:
+        return [
+            one
+            async for one in connected.definitions.list_definitions()
+            if not names or one.name in names
+        ]
+
+
+def _result_of(definitions: Sequence[Definition], problems: Sequence[Problem]) -> Result:
+    columns = [
+        Column(title=title)
+        for title in ("DEFINITION", "STRUCTURAL", "MODE", "STORED", "CURRENT", "VALID")
+    ]
+    columns += [Column(title=title, is_wide=True) for title in ("STORAGE", "MESSAGE")]
+    labelled = sum(bool(_mode(one)) for one in definitions)
+    return Result(
+        kind="StatusList",
+        summary=f"{counted(len(definitions), 'definition')}, {labelled} labelled",
+        problems=tuple(problems),
+        tables=(Table(columns=columns, rows=[_row(one) for one in definitions]),),
+        items=tuple(_item(one) for one in definitions),
+        counts={"definitions": len(definitions), "labelled": labelled},
+    )
+
+
+def _row(definition: Definition) -> list[str]:
+    current = definition.condition(STORED_OBJECTS_CURRENT)
+    return [
+        definition.name,
+        {True: "yes", False: "no", None: "unknown"}[_is_structural(definition)],
+        _mode(definition) or "-",
+        ",".join(definition.stored_versions),
+        _said(current),
+        _said(definition.condition(STORED_OBJECTS_VALID)),
+        _storage(definition),
+        current.message if current else "",
+    ]
+
+
+def _said(condition: Condition | None) -> str:
+    return f"{condition.status} {condition.reason}" if condition else "-"
+
+
+def _mode(definition: Definition) -> str:
+    mode = read_policy(definition).mode
+    return "" if mode is Mode.OFF else mode.value
+
+
+def _is_structural(definition: Definition) -> bool | None:
+    try:
+        return not crd.structural_findings(definition)
+    except SchemaParseError:
+        return None
+
+
+def _storage(definition: Definition) -> str:
+    try:
+        return definition.storage.name
+    except NoStorageVersionError:
+        return ""
+
+
+def _item(definition: Definition) -> JSON:
+    return {
+        "name": definition.name,
+        "mode": _mode(definition),
+        "structural": _is_structural(definition),
+        "storage": _storage(definition),
+        "storedVersions": list(definition.stored_versions),
+        "generation": definition.generation,
+        "conditions": [
+            {"type": one.type, "status": one.status, "reason": one.reason, "message": one.message}
+            for one in definition.conditions
+            if one.type in _OWN
+        ],
+    }

@@ -1,0 +1,314 @@
+"""
+``espalier survey`` and ``espalier plan``: what is stored, and what would become of it.
+"""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import click
+
+from espalier import cluster, crd, engine
+from espalier.cli.checks.definition import is_definition
+from espalier.cli.input.files import Document, expand, read_documents
+from espalier.cli.options import Target, reporting, targeting
+from espalier.cli.output.survey_result import (
+    counts_of,
+    findings_of,
+    survey_item,
+    survey_table,
+    unseen,
+)
+from espalier.cli.output.terminal import Advance, Terminal
+from espalier.cli.result import Level, Problem, Result, Subject, counted
+from espalier.cluster import Cluster
+from espalier.crd import Definition
+from espalier.engine import Counts, PathCount, Scope, Survey
+from espalier.engine.coordination.checkpoint import read_progress
+from espalier.errors import EspalierError, MalformedDefinitionError, SourceError
+
+
+@dataclass(slots=True)
+class Surveyed:
+    """
+    What several surveys came to.
+    """
+
+    surveys: list[Survey] = field(default_factory=list)
+    counts: list[Mapping[str, Counts]] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+
+    def add(self, found: Survey, counts: Mapping[str, Counts]) -> None:
+        """
+        Take one more.
+        """
+        self.surveys.append(found)
+        self.counts.append(counts)
+
+
+class _Onlooker:
+    """
+    Moves the progress bar.
+    """
+
+    def __init__(self, advance: Advance, name: str) -> None:
+        self._advance = advance
+        self._name = name
+
+    async def surveyed(self, objects: int, *, remaining: int | None) -> None:
+        total = None if remaining is None else objects + remaining
+        self._advance(objects, total=total, text=self._name)
+
+
+_namespaced = click.option(
+    "-n",
+    "--namespace",
+    "namespaces",
+    multiple=True,
+    metavar="NAME",
+    help="Only objects of this namespace; may be given again and again.",
+)
+_all_namespaces = click.option(
+    "-A", "--all-namespaces", is_flag=True, help="All namespaces; that is the default."
+)
+
+
+@click.command()
+@click.argument("names", nargs=-1, metavar="[CRD...]")
+@_namespaced
+@_all_namespaces
+@targeting()
+@reporting()
+def survey(
+    *,
+    terminal: Terminal,
+    target: Target,
+    names: tuple[str, ...],
+    namespaces: tuple[str, ...],
+    all_namespaces: bool,
+) -> None:
+    """
+    Look at stored objects: what would be lost, what is invalid?
+
+    Reads every object of the definitions named, or of all, a page at a time, and writes nothing.
+    It tells what a rewrite would do to the objects: fields that would be lost, defaults and nulls,
+    unknown fields of legacy definitions (preserveUnknownFields: true), what differs between stored
+    versions, what violates the schema, and what cannot be updated any more. Paths, counts and
+    names are shown, and never a value.
+
+    \b
+    Examples:
+      espalier survey
+      espalier survey widgets.example.com -n team-a -o wide
+      espalier survey -o json > survey.json
+
+    \b
+    Exit codes:
+      0  nothing is lost, invalid or blocked
+      1  something is
+      2  the command line or the kubeconfig makes no sense
+      3  the cluster could not be read
+      4  some objects could not be looked at
+    """
+    chosen = _chosen(namespaces, all_namespaces=all_namespaces)
+    with terminal.progress("surveying") as advance:
+        surveyed = asyncio.run(_survey(target, names, chosen, advance))
+    terminal.finish(_result_of(surveyed, "SurveyResult", is_plan=False))
+
+
+@click.command()
+@click.option(
+    "-f",
+    "--filename",
+    "files",
+    multiple=True,
+    required=True,
+    metavar="NEW-CRD",
+    help="The definitions as they may become: a file, a folder or -.",
+)
+@_namespaced
+@_all_namespaces
+@targeting()
+@reporting()
+def plan(
+    *,
+    terminal: Terminal,
+    target: Target,
+    files: tuple[str, ...],
+    namespaces: tuple[str, ...],
+    all_namespaces: bool,
+) -> None:
+    """
+    Tell what a new definition would do to the objects that exist.
+
+    Holds every stored object to the storage version's schema in NEW-CRD, and writes nothing. It
+    tells the fields that would be lost, new defaults, and violations that there are not today, by
+    path, with counts and the names of examples, and never a value.
+
+    \b
+    Examples:
+      espalier plan -f widgets.yaml
+      espalier plan -f config/crd/ --fail-on warning -o markdown
+
+    \b
+    Exit codes:
+      0  nothing would be lost, and nothing becomes invalid
+      1  something would
+      2  the command line or the kubeconfig makes no sense
+      3  a file or the cluster could not be read, or the definition is not in the cluster
+      4  some objects could not be looked at
+    """
+    chosen = _chosen(namespaces, all_namespaces=all_namespaces)
+    surveyed = Surveyed()
+    candidates = _candidates(files, surveyed.problems)
+    if not surveyed.problems:
+        with terminal.progress("planning") as advance:
+            asyncio.run(_plan(target, candidates, chosen, surveyed, advance))
+    terminal.finish(_result_of(surveyed, "PlanResult", is_plan=True))
+
+
+def _chosen(namespaces: Sequence[str], *, all_namespaces: bool) -> Sequence[str]:
+    if namespaces and all_namespaces:
+        raise click.UsageError("--namespace and --all-namespaces: choose one.")
+    return namespaces
+
+
+async def _survey(
+    target: Target, names: Sequence[str], namespaces: Sequence[str], advance: Advance
+) -> Surveyed:
+    surveyed = Surveyed()
+    async with cluster.connect(target.kubeconfig, context=target.context) as connected:
+        for name in names or await connected.definitions.definition_names():
+            try:
+                found = await survey_one(connected, target, name, namespaces, advance)
+            except EspalierError as error:
+                # One that cannot be read hides nothing of the others.
+                surveyed.problems.append(Problem(source=name, message=str(error)))
+            else:
+                surveyed.add(found, counts_of(found))
+    return surveyed
+
+
+async def survey_one(
+    connected: Cluster, target: Target, name: str, namespaces: Sequence[str], advance: Advance
+) -> Survey:
+    """
+    Survey one definition as it is.
+
+    Raises:
+        EspalierError: It, or its objects, could not be read.
+    """
+    definition = await connected.definitions.get_definition(name)
+    document = await connected.checkpoints(target.operator_namespace).load(definition)
+    progress = read_progress(document)
+    scope = Scope(record=progress.record if progress else None, namespaces=namespaces)
+    return await _look(connected, definition, scope, advance)
+
+
+async def _plan(
+    target: Target,
+    candidates: Sequence[Definition],
+    namespaces: Sequence[str],
+    surveyed: Surveyed,
+    advance: Advance,
+) -> None:
+    async with cluster.connect(target.kubeconfig, context=target.context) as connected:
+        for candidate in candidates:
+            try:
+                definition = await connected.definitions.get_definition(candidate.name)
+                today = await _look(connected, definition, Scope(namespaces=namespaces), advance)
+                scope = Scope(candidate=candidate, namespaces=namespaces)
+                then = await _look(connected, definition, scope, advance)
+            except EspalierError as error:
+                surveyed.problems.append(Problem(source=candidate.name, message=str(error)))
+            else:
+                surveyed.add(then, _news(counts_of(today), counts_of(then)))
+
+
+async def _look(
+    connected: Cluster, definition: Definition, scope: Scope, advance: Advance
+) -> Survey:
+    return await engine.survey(
+        definition,
+        connected.objects,
+        connected.clock,
+        scope,
+        onlooker=_Onlooker(advance, definition.name),
+    )
+
+
+def _news(today: Mapping[str, Counts], then: Mapping[str, Counts]) -> dict[str, Counts]:
+    """
+    Leave out what is so today, under the definition as it is.
+    """
+    news = {}
+    for name, counts in then.items():
+        known = {one.path: one.objects for one in today[name].paths}
+        fresh = tuple(one for one in counts.paths if one.objects > known.get(one.path, 0))
+        news[name] = counts if not known else _reduced(counts, fresh)
+    return news
+
+
+def _reduced(counts: Counts, fresh: tuple[PathCount, ...]) -> Counts:
+    # Of several paths an object may have each; the most frequent is what is known for certain.
+    objects = max((one.objects for one in fresh), default=0)
+    first = fresh[0].first if fresh else ()
+    return Counts(objects=objects, first=first, paths=fresh, is_cut=counts.is_cut)
+
+
+def _candidates(files: Sequence[str], problems: list[Problem]) -> list[Definition]:
+    found: list[Definition] = []
+    for named in files:
+        before = len(found)
+        try:
+            for source in expand([named]):
+                found += map(_candidate, filter(is_definition, read_documents(source)))
+        except SourceError as error:
+            problems.append(Problem(source=error.source, message=error.detail, line=error.line))
+            continue
+        if len(found) == before:
+            text = "no CustomResourceDefinition in it"
+            problems.append(Problem(source=named, message=text))
+    return found
+
+
+def _candidate(document: Document) -> Definition:
+    try:
+        return crd.read_definition(document.value)
+    except MalformedDefinitionError as error:
+        mark = document.mark(error.path)
+        raise SourceError(document.source, str(error), mark.line if mark else None) from error
+
+
+def _result_of(surveyed: Surveyed, kind: str, *, is_plan: bool) -> Result:
+    pairs = list(zip(surveyed.surveys, surveyed.counts, strict=True))
+    findings = tuple(
+        finding
+        for found, counts in pairs
+        for finding in findings_of(found, counts, is_plan=is_plan)
+    )
+    not_seen = [f"{found.crd}: {text}" for found in surveyed.surveys for text in unseen(found)]
+    objects = sum(found.objects for found in surveyed.surveys)
+    told = f"{counted(len(pairs), 'definition')}, {counted(objects, 'stored object')}"
+    errors = sum(finding.level is Level.ERROR for finding in findings)
+    verdict = _verdict(errors, is_plan=is_plan)
+    unread = f"; not looked at: {'; '.join(not_seen)}" if not_seen else ""
+    return Result(
+        kind=kind,
+        summary=f"{told}: {verdict}{unread}",
+        findings=findings,
+        problems=tuple(surveyed.problems),
+        subjects=tuple(Subject(name=found.crd) for found in surveyed.surveys),
+        tables=(survey_table(surveyed.surveys, surveyed.counts, is_plan=is_plan),),
+        items=tuple(survey_item(found, counts) for found, counts in pairs),
+        counts={"definitions": len(pairs), "objects": objects},
+        is_incomplete=bool(not_seen),
+    )
+
+
+def _verdict(errors: int, *, is_plan: bool) -> str:
+    if is_plan:
+        bad = f"{counted(errors, 'path')} would be lost or become invalid"
+        return bad if errors else "nothing would be lost, and nothing becomes invalid"
+    bad = f"{counted(errors, 'finding')} of what is lost, invalid or blocked"
+    return bad if errors else "nothing is lost, invalid or blocked"

@@ -1,0 +1,233 @@
+"""
+``espalier validate``: objects in files against the schemas of their definitions.
+"""
+
+import asyncio
+import importlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import click
+
+from espalier.cli.checks.batch import problem_of
+from espalier.cli.checks.catalogue import Catalogue
+from espalier.cli.checks.definition import is_definition
+from espalier.cli.checks.object import Question, Status, Validated, validate_document
+from espalier.cli.input.files import Document, expand, read_documents
+from espalier.cli.options import Target, profiled, reporting, targeting
+from espalier.cli.output.terminal import Advance, Terminal
+from espalier.cli.result import Column, Problem, Result, Table, counted
+from espalier.errors import SourceError
+from espalier.paths import JSON
+from espalier.schema import Profile
+
+_WORDS = {
+    Status.VALID: "valid",
+    Status.INVALID: "invalid",
+    Status.NOT_CHECKED: "not fully checked",
+    Status.NO_SCHEMA: "without a schema",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Olds:
+    """
+    The objects that others replace.
+    """
+
+    objects: dict[tuple[str, ...], JSON]
+
+    def of(self, value: JSON) -> JSON:
+        return self.objects.get(_identity(value))
+
+
+@click.command()
+@click.argument("objects", nargs=-1, required=True, metavar="OBJ...")
+@click.option(
+    "--crd",
+    "crds",
+    multiple=True,
+    metavar="FILE",
+    help="Definitions: a file, a folder or a pattern; may be given again and again.",
+)
+@click.option("--cluster", "in_cluster", is_flag=True, help="Take the definitions of a cluster.")
+@click.option(
+    "--update-of",
+    "old",
+    metavar="OLD",
+    help="Validate each as a change of the object of the same name in this file or folder.",
+)
+@click.option(
+    "-n",
+    "--namespace",
+    default="default",
+    show_default=True,
+    metavar="NAME",
+    help="Of objects that do not say theirs.",
+)
+@click.option(
+    "--allow-unchecked",
+    is_flag=True,
+    help="Do not end with 4 although something could not be checked.",
+)
+@targeting(keeps=False)
+@profiled(default=Profile.APISERVER)
+@reporting()
+def validate(  # noqa: PLR0913 - one argument an option
+    *,
+    terminal: Terminal,
+    target: Target,
+    profile: Profile,
+    objects: tuple[str, ...],
+    crds: tuple[str, ...],
+    in_cluster: bool,
+    old: str | None,
+    namespace: str,
+    allow_unchecked: bool,
+) -> None:
+    """
+    Validate objects: would an API server take them?
+
+    OBJ is YAML or JSON, with any number of documents and lists; a folder, a pattern, or - for
+    standard input. Each object is held to the version that it names, after pruning and defaulting,
+    as a server does it. All violations of types, values, validation rules (CEL) and metadata are
+    told, with their places. An object without a schema is neither valid nor invalid, and one whose
+    rules could not all be evaluated is never valid: both are told as such, and end with 4.
+
+    \b
+    Examples:
+      espalier validate --crd crd.yaml widget.yaml
+      espalier validate --crd config/crd/ --allow-unchecked 'deploy/**/*.yaml'
+      espalier validate --cluster widget.yaml
+      espalier validate --crd crd.yaml --update-of before.yaml after.yaml
+
+    \b
+    Exit codes:
+      0  all objects are valid
+      1  some are not (with --fail-on warning: or have unknown fields)
+      2  the command line makes no sense
+      3  a file or the cluster could not be read
+      4  an object has no schema, or rules were not checked; see --allow-unchecked
+    """
+    if not crds and not in_cluster:
+        raise click.UsageError("Name the definitions: --crd FILE, or --cluster.")
+    if old is not None and profile is Profile.KEP:
+        raise click.UsageError("--update-of needs --profile apiserver: only servers forgive.")
+    _see_one_stdin(*crds, *objects, old)
+    catalogue = _catalogue_of(crds, target if in_cluster else None)
+    question = Question(catalogue=catalogue, profile=profile, namespace=namespace)
+    problems = list(catalogue.problems)
+    validated: list[Validated] = []
+    if not problems:
+        olds = None if old is None else _read_olds(old, problems)
+        with terminal.progress("validating") as advance:
+            validated += _validated(objects, question, olds, problems, advance)
+    terminal.finish(_result_of(validated, problems, is_lenient=allow_unchecked))
+
+
+def _see_one_stdin(*sources: str | None) -> None:
+    if sources.count("-") > 1:
+        raise click.UsageError("Standard input (-) can be read only once.")
+
+
+def _catalogue_of(crds: Sequence[str], target: Target | None) -> Catalogue:
+    catalogue = Catalogue()
+    catalogue.add_sources(crds)
+    if target is not None:
+        # The client of the cluster takes longer to load than most files take to be validated.
+        fetching = importlib.import_module("espalier.cli.checks.from_cluster")
+        asyncio.run(fetching.add_definitions(target, catalogue))
+    return catalogue
+
+
+def _validated(
+    objects: Sequence[str],
+    question: Question,
+    olds: _Olds | None,
+    problems: list[Problem],
+    advance: Advance,
+) -> Iterator[Validated]:
+    sources = list(_sources(objects, problems))
+    advance(0, total=len(sources))
+    for done, source in enumerate(sources, 1):
+        for document in _objects_in(source, problems):
+            old = None if olds is None else olds.of(document.value)
+            yield validate_document(document, question, old=old)
+        advance(done)
+
+
+def _sources(objects: Sequence[str], problems: list[Problem]) -> Iterator[str]:
+    for name in objects:
+        try:
+            yield from expand([name])
+        except SourceError as error:
+            problems.append(problem_of(error))
+
+
+def _objects_in(source: str, problems: list[Problem]) -> Iterator[Document]:
+    try:
+        # Definitions beside their objects are no objects to be validated here.
+        yield from (one for one in read_documents(source) if not is_definition(one))
+    except SourceError as error:
+        problems.append(problem_of(error))
+
+
+def _read_olds(named: str, problems: list[Problem]) -> _Olds:
+    olds = {}
+    for source in _sources([named], problems):
+        for document in _objects_in(source, problems):
+            olds[_identity(document.value)] = document.value
+    return _Olds(olds)
+
+
+def _identity(value: JSON) -> tuple[str, ...]:
+    match value:
+        case {"apiVersion": str(api_version), "kind": str(kind), "metadata": dict(metadata)}:
+            group = api_version.rpartition("/")[0]
+            names = (metadata.get("namespace"), metadata.get("name"))
+            return (group, kind, *(name if isinstance(name, str) else "" for name in names))
+        case _:
+            return ()
+
+
+def _result_of(
+    validated: Sequence[Validated], problems: Sequence[Problem], *, is_lenient: bool
+) -> Result:
+    numbers = {status: sum(one.status is status for one in validated) for status in Status}
+    parts = [f"{number} {_WORDS[status]}" for status, number in numbers.items() if number]
+    told = counted(len(validated), "object")
+    doubtful = numbers[Status.NO_SCHEMA] + sum(one.rules_not_checked > 0 for one in validated)
+    columns = [Column(title=title) for title in ("OBJECT", "VERSION", "STATUS", "VIOLATIONS", "AT")]
+    rows = [
+        [
+            one.subject.name,
+            one.version,
+            _WORDS[one.status],
+            str(one.violations),
+            one.subject.where,
+        ]
+        for one in validated
+    ]
+    return Result(
+        kind="ValidateResult",
+        summary=f"{told}: {', '.join(parts)}" if parts else f"{told} to validate",
+        findings=tuple(finding for one in validated for finding in one.findings),
+        problems=tuple(problems),
+        subjects=tuple(one.subject for one in validated),
+        tables=(Table(columns=columns, rows=rows, is_wide=True),),
+        items=tuple(_item(one) for one in validated),
+        counts={"objects": len(validated), **{status.value: n for status, n in numbers.items()}},
+        is_incomplete=doubtful > 0 and not is_lenient,
+    )
+
+
+def _item(one: Validated) -> JSON:
+    return {
+        "name": one.subject.name,
+        "source": one.subject.source,
+        "document": one.subject.document,
+        "version": one.version,
+        "status": one.status.value,
+        "violations": one.violations,
+        "rulesNotChecked": one.rules_not_checked,
+    }

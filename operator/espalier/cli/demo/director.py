@@ -1,0 +1,161 @@
+"""
+The demo from its first line to its last: sets the stage, starts the operator, plays the chapters.
+"""
+
+import asyncio
+import tempfile
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from espalier import cluster
+from espalier.cli.demo.operator_thread import operator_at_work
+from espalier.cli.demo.player import Player
+from espalier.cli.demo.screen import Ending, Screen
+from espalier.cli.demo.stage import EtcdGateway, Stage, Store
+from espalier.cli.demo.story import GROUP, STORY, name_of
+from espalier.cli.output.exit_codes import IncompleteError
+from espalier.cluster.auth.connection import Connection
+from espalier.cluster.auth.credentials import FixedSource
+from espalier.handlers.settings import Settings
+from espalier.sandbox import Sandbox
+
+SETTLE_SECONDS = 2.0
+_SETTINGS = Settings(
+    settle_seconds=SETTLE_SECONDS, structural_grace_seconds=2.0, progress_seconds=0.2
+)
+_SANDBOX_PATIENCE_SECONDS, _REAL_PATIENCE_SECONDS = 20.0, 60.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RealCluster:
+    """
+    A control plane that the demo may play with.
+
+    Attributes:
+        etcd: The URL of its etcd, without TLS.
+    """
+
+    kubeconfig: str
+    etcd: str
+
+
+class _SandboxStore:
+    """
+    What lies behind the sandbox.
+    """
+
+    def __init__(self, sandbox: Sandbox) -> None:
+        self._sandbox = sandbox
+
+    async def read(self, key: str) -> bytes | None:
+        return self._sandbox.raw_get(key)
+
+    async def write(self, key: str, value: bytes) -> None:
+        self._sandbox.raw_put(key, value)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Place:
+    kubeconfig: Path
+    store: Store
+    about: str
+    patience_seconds: float
+
+
+async def direct(screen: Screen, *, real: RealCluster | None, keep: bool) -> None:
+    """
+    Play the whole story, and then, if asked to, stay until interrupted.
+
+    Raises:
+        IncompleteError: A chapter did not end as promised.
+        ClusterError: The API server of ``real`` cannot be reached.
+        ConfigurationError: Its kubeconfig is unusable.
+    """
+    async with AsyncExitStack() as stack:
+        place = await stack.enter_async_context(_sandbox() if real is None else _real(real))
+        connected = await stack.enter_async_context(cluster.connect(place.kubeconfig))
+        archive = connected.archive(_SETTINGS.namespace)
+        stage = Stage(connected.client, place.store, archive)
+        screen.say(place.about)
+        screen.say(
+            f"The operator at work on it is the real one. It settles {SETTLE_SECONDS:.0f} s"
+            " instead of 30, so that you need not wait."
+        )
+        await _prepare(stage)
+        operator = await stack.enter_async_context(operator_at_work(place.kubeconfig, _SETTINGS))
+        story = asyncio.create_task(_play(stage, screen, place.patience_seconds))
+        await _first_of(story, operator)
+        screen.summary(story.result())
+        if keep:
+            _invite(screen, place.kubeconfig)
+            await operator
+            raise IncompleteError("the operator has stopped by itself")
+
+
+async def _first_of(story: "asyncio.Task[list[Ending]]", operator: "asyncio.Task[None]") -> None:
+    try:
+        await asyncio.wait([story, operator], return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        if not story.done():
+            story.cancel()
+            await asyncio.wait([story])
+    if operator.done():
+        # It ends only by an error, which says more than what became of the story.
+        await operator
+        raise IncompleteError("the operator has stopped by itself")
+
+
+async def _play(stage: Stage, screen: Screen, patience_seconds: float) -> list[Ending]:
+    endings = []
+    for number, chapter in enumerate(STORY, 1):
+        screen.heading(number, chapter.title, name_of(chapter.plural))
+        player = Player(chapter, stage, screen, patience_seconds=patience_seconds)
+        endings.append(await player.play())
+    return endings
+
+
+async def _prepare(stage: Stage) -> None:
+    await stage.ensure_namespace("default")
+    await stage.ensure_namespace(_SETTINGS.namespace)
+    for chapter in STORY:
+        name = name_of(chapter.plural)
+        if await stage.has_definition(name):
+            raise IncompleteError(f"{name} is there already: the demo needs a cluster of its own")
+
+
+@asynccontextmanager
+async def _sandbox() -> AsyncIterator[_Place]:
+    # Its own controller is off, as on servers that have none: Espalier keeps NonStructuralSchema.
+    async with Sandbox(structural_delay_seconds=None) as sandbox:
+        with tempfile.TemporaryDirectory(prefix="espalier-demo-") as folder:
+            kubeconfig = Path(folder, "kubeconfig")
+            await asyncio.to_thread(kubeconfig.write_text, sandbox.kubeconfig(), encoding="utf-8")
+            yield _Place(
+                kubeconfig=kubeconfig,
+                store=_SandboxStore(sandbox),
+                about=f"Here is a sandbox, an API server in memory, on {sandbox.url}.",
+                patience_seconds=_SANDBOX_PATIENCE_SECONDS,
+            )
+
+
+@asynccontextmanager
+async def _real(real: RealCluster) -> AsyncIterator[_Place]:
+    etcd = Connection(
+        server=real.etcd, tls=None, credentials=FixedSource(None), origin="the demo's etcd"
+    )
+    async with cluster.connect_to(etcd, cluster.SystemClock()) as gateway:
+        yield _Place(
+            kubeconfig=Path(real.kubeconfig),
+            store=EtcdGateway(gateway.client),
+            about=f"Here is a real API server, by {real.kubeconfig}.",
+            patience_seconds=_REAL_PATIENCE_SECONDS,
+        )
+
+
+def _invite(screen: Screen, kubeconfig: Path) -> None:
+    screen.say("")
+    screen.say("It stays up until you press Ctrl-C. In another terminal:")
+    screen.say(f"  export KUBECONFIG={kubeconfig}")
+    screen.say(f"  kubectl get crd,trees.{GROUP}")

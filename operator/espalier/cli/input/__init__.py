@@ -1,0 +1,3 @@
+"""
+Reading files and streams: YAML and JSON with the places of every value.
+"""

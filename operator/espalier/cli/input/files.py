@@ -1,0 +1,292 @@
+"""
+Files, folders and standard input, as JSON values that know where they stand.
+
+What starts with a brace is JSON, if it is; everything else is YAML in kubectl's dialect.
+"""
+
+import glob
+import json
+import re
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path as FilePath
+
+from espalier.cli.input.json_positions import JsonMarks, JsonText
+from espalier.cli.input.yaml_dialect import bounded
+from espalier.cli.input.yaml_documents import MAX_DEPTH, Mark, Misfit, build_documents
+from espalier.cli.result import Subject
+from espalier.errors import SourceError
+from espalier.paths import JSON, Path, Step
+
+_SUFFIXES = frozenset({".yaml", ".yml", ".json"})
+_DIGITS_OF_64_BITS = 20
+_NO_SPACE = re.compile(r"\S")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Document:
+    """
+    One document of a source, or one item of a list in it.
+
+    Attributes:
+        source: The file as the user named it, ``-`` for standard input.
+        number: One-based, among the documents of the source.
+        root: Where it begins; None where that is not known.
+        is_json: Whether it was written as JSON, not as YAML.
+    """
+
+    source: str
+    number: int
+    value: JSON
+    root: Mark | None = None
+    marks: Mapping[tuple[int, Step], Mark] = field(default_factory=dict, repr=False)
+    is_json: bool = False
+
+    def mark(self, path: Path) -> Mark | None:
+        """
+        Find where a path stands, or the last step of it that there is.
+        """
+        found, value = self.root, self.value
+        for step in path:
+            found = self.marks.get((id(value), step), found)
+            match value, step:
+                case dict(), str() if step in value:
+                    value = value[step]
+                case list(), int() if step < len(value):
+                    value = value[step]
+                case _:
+                    break
+        return found
+
+    def where(self, path: Path = ()) -> str:
+        """
+        Write where a path stands: ``crd.yaml:12:5``, or else the file and the document's number.
+        """
+        return self.subject("", path).where
+
+    def subject(self, name: str, path: Path = ()) -> Subject:
+        """
+        Say what stands at a path, for results.
+
+        Args:
+            name: Of the object that the document is.
+        """
+        mark = self.mark(path)
+        return Subject(
+            name=name,
+            source=self.source,
+            document=self.number,
+            line=mark.line if mark else None,
+            column=mark.column if mark else None,
+        )
+
+
+def read_documents(source: str) -> Iterator[Document]:
+    """
+    Read the documents of a file or of standard input (``-``); empty ones are passed over.
+
+    Items of a ``List``, of whatever kind, come one by one.
+
+    Raises:
+        SourceError: The file cannot be read, or holds neither YAML nor JSON.
+    """
+    for document in read_whole(source):
+        yield from items_of(document)
+
+
+def read_whole(source: str) -> list[Document]:
+    """
+    Do the same, but leave lists as they are.
+
+    Raises:
+        SourceError: The file cannot be read, or holds neither YAML nor JSON.
+    """
+    data = _read(source)
+    try:
+        return list(_documents(source, data))
+    except Misfit as error:
+        line = None if error.mark is None else error.mark.line
+        advice = "; is it a template? render it first" if b"{{" in data else ""
+        raise SourceError(source, f"{error.detail}{advice}", line) from error
+
+
+def expand(sources: Sequence[str]) -> Iterator[str]:
+    """
+    Replace folders by the YAML and JSON files in them, at any depth, and patterns by what matches.
+
+    Both in order of their names.
+
+    Raises:
+        SourceError: A folder holds no such file, or a pattern matches none.
+    """
+    for source in sources:
+        folder = FilePath(source)
+        if source == "-" or not folder.is_dir():
+            yield from _matching(source)
+            continue
+        files = sorted(p for p in folder.rglob("*") if p.suffix in _SUFFIXES and p.is_file())
+        if not files:
+            raise SourceError(source, "the folder holds no .yaml, .yml or .json file")
+        yield from map(str, files)
+
+
+def _matching(source: str) -> Sequence[str]:
+    # A file may have brackets in its name; then it is meant, and not a pattern.
+    if source == "-" or not glob.has_magic(source) or FilePath(source).exists():
+        return [source]
+    files = sorted(
+        name
+        for name in glob.iglob(source, recursive=True)  # noqa: PTH207 - a pattern may be absolute
+        if FilePath(name).is_file()
+    )
+    if not files:
+        raise SourceError(source, "the pattern matches no file")
+    return files
+
+
+def _read(source: str) -> bytes:
+    try:
+        return sys.stdin.buffer.read() if source == "-" else FilePath(source).read_bytes()
+    except OSError as error:
+        raise SourceError(source, f"cannot be read: {error.strerror}") from error
+    except ValueError as error:
+        raise SourceError(source, f"cannot be read: {error}") from error
+
+
+def _documents(source: str, data: bytes) -> Iterator[Document]:
+    values = _json_values(data) if data.lstrip().startswith((b"{", b"[")) else None
+    if values is not None:
+        text = JsonText(data.decode())
+        for number, (value, start) in enumerate(values, 1):
+            yield Document(
+                source=source,
+                number=number,
+                value=value,
+                root=text.mark(start),
+                marks=JsonMarks(text, value, start),
+                is_json=True,
+            )
+        return
+    for number, built in enumerate(build_documents(data), 1):
+        if built.value is not None:
+            yield Document(
+                source=source, number=number, value=built.value, root=built.root, marks=built.marks
+            )
+
+
+def _json_values(data: bytes) -> list[tuple[JSON, int]] | None:
+    # With the offset of each. None stands for "no JSON": flow style YAML starts with a brace too,
+    # and its errors have lines.
+    decoder = json.JSONDecoder(
+        object_pairs_hook=_object, parse_int=_integer, parse_constant=_refuse_constant
+    )
+    values: list[tuple[JSON, int]] = []
+    try:
+        text = data.decode()
+        position = _skip_space(text, 0)
+        while position < len(text):
+            value, end = decoder.raw_decode(text, position)
+            values.append((value, position))
+            position = _skip_space(text, end)
+    except (json.JSONDecodeError, UnicodeDecodeError):
+        return None
+    except RecursionError as error:
+        raise Misfit(f"nested deeper than {MAX_DEPTH} levels", None) from error
+    if any(_is_too_deep(value) for value, _ in values):
+        raise Misfit(f"nested deeper than {MAX_DEPTH} levels", None)
+    return values
+
+
+def _skip_space(text: str, position: int) -> int:
+    found = _NO_SPACE.search(text, position)
+    return len(text) if found is None else found.start()
+
+
+def _object(pairs: list[tuple[str, JSON]]) -> dict[str, JSON]:
+    read = dict(pairs)
+    if len(read) != len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise Misfit(f"the key {twice!r} stands twice in one object", None)
+    return read
+
+
+def _integer(digits: str) -> int | float:
+    return bounded(int(digits)) if len(digits) <= _DIGITS_OF_64_BITS else float(digits)
+
+
+def _refuse_constant(name: str) -> JSON:
+    raise Misfit(f"JSON has no number {name}", None)
+
+
+def _is_too_deep(value: JSON) -> bool:
+    level, depth = [value], 0
+    while level:
+        depth += 1
+        if depth > MAX_DEPTH:
+            return True
+        containers = [item for item in level if isinstance(item, (dict, list))]
+        level = [
+            child
+            for container in containers
+            for child in (container.values() if isinstance(container, dict) else container)
+            if isinstance(child, (dict, list))
+        ]
+    return False
+
+
+def items_of(document: Document) -> Iterator[Document]:
+    """
+    Take a list apart; what is none comes as it is.
+    """
+    match document.value:
+        case {"kind": str(kind), "items": list(items), **rest} if kind.endswith("List"):
+            version = rest.get("apiVersion")
+            api_version = version if isinstance(version, str) else None
+        case _:
+            yield document
+            return
+    for index, item in enumerate(items):
+        yield Document(
+            source=document.source,
+            number=document.number,
+            value=_typed(item, kind.removesuffix("List"), api_version),
+            root=document.mark(("items", index)),
+            marks=document.marks,
+            is_json=document.is_json,
+        )
+
+
+def with_items(document: Document, items: Sequence[JSON]) -> JSON:
+    """
+    Put together again what ``items_of`` took apart.
+
+    Args:
+        items: As many as there were, in their order.
+    """
+    value = document.value
+    if not (isinstance(value, dict) and _is_list(value)):
+        return items[0]
+    before = value["items"]
+    pairs = zip(items, before if isinstance(before, list) else [], strict=True)
+    return {**value, "items": [_untyped(new, old) for new, old in pairs]}
+
+
+def _is_list(value: dict[str, JSON]) -> bool:
+    kind = value.get("kind")
+    return isinstance(kind, str) and kind.endswith("List") and isinstance(value.get("items"), list)
+
+
+def _untyped(item: JSON, before: JSON) -> JSON:
+    if isinstance(item, dict) and isinstance(before, dict) and "kind" not in before:
+        added = {"kind", "apiVersion"} - before.keys()
+        return {key: value for key, value in item.items() if key not in added}
+    return item
+
+
+def _typed(item: JSON, kind: str, api_version: JSON) -> JSON:
+    # The items of a list of one kind do not say their kind: the list does.
+    if isinstance(item, dict) and "kind" not in item and kind:
+        return {"apiVersion": api_version, "kind": kind, **item}
+    return item

@@ -1,0 +1,111 @@
+"""
+Where the values of a JSON text stand.
+
+The decoder of the standard library is fast and tells no places; so the text is looked through a
+second time, along the values that were decoded, once somebody asks for a place.
+"""
+
+import json
+import re
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from espalier.cli.input.yaml_documents import Mark
+from espalier.paths import JSON, Step
+
+_TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\]]|[^\s,:{}\[\]"]+', re.DOTALL)
+
+
+class JsonText:
+    """
+    A text, whose places have a line and a column.
+    """
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._line_starts = [0, *(match.end() for match in re.finditer("\n", text))]
+
+    def mark(self, offset: int) -> Mark:
+        """
+        Turn an offset into a one-based line and column, in characters.
+        """
+        line = bisect_right(self._line_starts, offset)
+        return Mark(line, offset - self._line_starts[line - 1] + 1)
+
+
+@dataclass(slots=True)
+class _Open:
+    """
+    A container that the walk is in; its key is None where the next one is awaited.
+    """
+
+    value: dict[str, JSON] | list[JSON]
+    key: str | None = None
+    index: int = 0
+
+
+class JsonMarks(Mapping[tuple[int, Step], Mark]):
+    """
+    The places of all values in one document, by the id of their container and their step in it.
+
+    A member stands where its name does, as in YAML.
+
+    Args:
+        value: What the document was decoded to, with no name twice in one object.
+        start: Where it begins in the text.
+    """
+
+    def __init__(self, text: JsonText, value: JSON, start: int) -> None:
+        self._text = text
+        self._value = value
+        self._start = start
+
+    def __getitem__(self, place: tuple[int, Step]) -> Mark:
+        return self._marks[place]
+
+    def __iter__(self) -> Iterator[tuple[int, Step]]:
+        return iter(self._marks)
+
+    def __len__(self) -> int:
+        return len(self._marks)
+
+    @cached_property
+    def _marks(self) -> dict[tuple[int, Step], Mark]:
+        return dict(self._walk())
+
+    def _walk(self) -> Iterator[tuple[tuple[int, Step], Mark]]:
+        value = self._value
+        if not isinstance(value, (dict, list)):
+            return
+        walk: list[_Open] = []
+        for match in _TOKEN.finditer(self._text.text, self._start):
+            lexeme = match[0]
+            if not walk:
+                walk.append(_Open(value))
+            elif lexeme in "}]":
+                walk.pop()
+                if not walk:
+                    return
+            elif isinstance(walk[-1].value, dict) and walk[-1].key is None:
+                walk[-1].key = json.loads(lexeme)
+                yield (id(walk[-1].value), str(walk[-1].key)), self._text.mark(match.start())
+            else:
+                place = self._step_in(walk)
+                if isinstance(place[1], int):
+                    yield place, self._text.mark(match.start())
+
+    def _step_in(self, walk: list[_Open]) -> tuple[int, Step]:
+        # Goes on to the next value of the innermost container, and into it if it is one itself.
+        holder = walk[-1]
+        step: Step
+        if isinstance(holder.value, dict):
+            step, holder.key = holder.key or "", None
+            inner = holder.value[step]
+        else:
+            step, holder.index = holder.index, holder.index + 1
+            inner = holder.value[step]
+        if isinstance(inner, (dict, list)):
+            walk.append(_Open(inner))
+        return id(holder.value), step

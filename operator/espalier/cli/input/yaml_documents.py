@@ -1,0 +1,234 @@
+"""
+YAML documents, built from the events of the parser, with the line and column of every value.
+
+A loop builds them, not recursion, so that no document can exhaust the stack, and what aliases
+multiply is counted. Keys that stand twice in one map are refused: kubectl keeps the last of them
+without a word, and so hides a mistake.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple, Protocol
+
+import yaml
+
+from espalier.cli.input.yaml_dialect import key_of, resolve
+from espalier.paths import JSON, Step
+
+MAX_DEPTH = 256
+"""The deepest nesting that is read; the deepest published CRDs have some 60 levels."""
+
+MAX_ALIASED_VALUES = 1_000_000
+"""The most values that the aliases of one document may stand for, all in all."""
+
+# PyYAML's C parser is ten times faster; it is missing only where PyYAML was built without libyaml.
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+class Mark(NamedTuple):
+    """
+    A place in a text; both numbers are one-based.
+    """
+
+    line: int
+    column: int
+
+
+class _Place(Protocol):
+    # Marks of the C parser and of the Python one are of different classes.
+    line: int
+    column: int
+
+
+class Misfit(ValueError):  # noqa: N818 - it never leaves the command line: see reading
+    """
+    A document that cannot be read, at a place.
+    """
+
+    def __init__(self, detail: str, mark: Mark | None) -> None:
+        super().__init__(detail)
+        self.detail = detail
+        self.mark = mark
+
+
+class Built(NamedTuple):
+    """
+    One document, and where its values stand, by the id of their container and their step in it.
+    """
+
+    value: JSON
+    marks: dict[tuple[int, Step], Mark]
+    root: Mark
+
+
+def build_documents(data: bytes | str) -> Iterator[Built]:
+    """
+    Read every document of a YAML stream; empty ones are None.
+
+    Raises:
+        Misfit: It is no YAML, a key stands twice, or it is too deep or too large.
+    """
+    builder = _Builder()
+    try:
+        for event in yaml.parse(data, Loader=_LOADER):
+            # Nearly all events are nodes.
+            if isinstance(event, yaml.NodeEvent):
+                builder.take(event)
+            elif isinstance(event, yaml.DocumentStartEvent):
+                builder = _Builder()
+            elif isinstance(event, yaml.DocumentEndEvent):
+                yield Built(builder.root, builder.marks, builder.root_mark)
+            else:
+                builder.take(event)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        raise Misfit(
+            f"not YAML: {error.problem or error.context}", None if mark is None else _mark(mark)
+        ) from error
+    except yaml.YAMLError as error:
+        raise Misfit(f"not YAML: {str(error).splitlines()[0]}", None) from error
+    except UnicodeDecodeError as error:
+        raise Misfit(f"not YAML: {error}", None) from error
+
+
+@dataclass(slots=True)
+class _Open:
+    """
+    A container that is not closed yet.
+    """
+
+    value: dict[str, JSON] | list[JSON]
+    anchor: str | None
+    mark: Mark
+    size: int = 1
+    key: str | None = None
+    key_mark: Mark | None = None
+    merging: bool = False
+    explicit: set[str] = field(default_factory=set)
+
+
+class _Anchored(NamedTuple):
+    value: JSON
+    size: int
+
+
+class _Builder:
+    """
+    Builds one document.
+    """
+
+    def __init__(self) -> None:
+        self.root: JSON = None
+        self.root_mark = Mark(1, 1)
+        self.marks: dict[tuple[int, Step], Mark] = {}
+        self._open: list[_Open] = []
+        self._anchors: dict[str, _Anchored | None] = {}
+        self._aliased = 0
+
+    def take(self, event: yaml.Event) -> None:
+        """
+        Take the next event of the document.
+        """
+        # The parser marks every event; the stubs allow for those made by hand.
+        mark = Mark(1, 1) if event.start_mark is None else _mark(event.start_mark)
+        match event:
+            case yaml.ScalarEvent():
+                self._take_scalar(event, mark)
+            case yaml.MappingStartEvent():
+                self._begin({}, event.anchor, mark)
+            case yaml.SequenceStartEvent():
+                self._begin([], event.anchor, mark)
+            case yaml.MappingEndEvent() | yaml.SequenceEndEvent():
+                done = self._open.pop()
+                self._remember(done.anchor, done.value, done.size)
+                self._place(done.value, done.mark, done.size)
+            case yaml.AliasEvent():
+                self._take_alias(event.anchor or "", mark)
+            case _:
+                # The beginning and the end of the stream.
+                pass
+
+    def _begin(self, value: dict[str, JSON] | list[JSON], anchor: str | None, mark: Mark) -> None:
+        if len(self._open) >= MAX_DEPTH:
+            raise Misfit(f"nested deeper than {MAX_DEPTH} levels", mark)
+        if self._awaits_key():
+            raise Misfit("a key must be a string, a number or a boolean", mark)
+        if anchor is not None:
+            # Not to be used before it is closed: it would contain itself.
+            self._anchors[anchor] = None
+        self._open.append(_Open(value, anchor, mark))
+
+    def _take_scalar(self, event: yaml.ScalarEvent, mark: Mark) -> None:
+        if self._awaits_key() and event.value == "<<" and event.implicit[0]:
+            self._open[-1].merging = True
+            self._open[-1].key = "<<"
+            return
+        try:
+            value = resolve(event.value, tag=event.tag, plain=event.implicit[0])
+        except ValueError as error:
+            raise Misfit(str(error), mark) from error
+        self._remember(event.anchor, value, 1)
+        self._place(value, mark, 1)
+
+    def _take_alias(self, anchor: str, mark: Mark) -> None:
+        if anchor not in self._anchors:
+            raise Misfit(f"not YAML: unknown anchor {anchor!r}", mark)
+        known = self._anchors[anchor]
+        if known is None:
+            raise Misfit(f"not YAML: anchor {anchor!r} contains itself", mark)
+        self._aliased += known.size
+        if self._aliased > MAX_ALIASED_VALUES:
+            raise Misfit(f"aliases stand for more than {MAX_ALIASED_VALUES:,} values", mark)
+        self._place(known.value, mark, known.size)
+
+    def _awaits_key(self) -> bool:
+        return bool(self._open) and self._open[-1].key is None and not self._in_list()
+
+    def _in_list(self) -> bool:
+        return isinstance(self._open[-1].value, list)
+
+    def _remember(self, anchor: str | None, value: JSON, size: int) -> None:
+        if anchor is not None:
+            self._anchors[anchor] = _Anchored(value, size)
+
+    def _place(self, value: JSON, mark: Mark, size: int) -> None:
+        if not self._open:
+            self.root, self.root_mark = value, mark
+            return
+        holder = self._open[-1]
+        holder.size += size
+        if isinstance(holder.value, list):
+            self.marks[id(holder.value), len(holder.value)] = mark
+            holder.value.append(value)
+        elif holder.key is None:
+            self._take_key(holder, value, mark)
+        elif holder.merging:
+            self._merge(holder.value, value, mark)
+            holder.key, holder.merging = None, False
+        else:
+            self.marks[id(holder.value), holder.key] = holder.key_mark or mark
+            holder.value[holder.key] = value
+            holder.key = None
+
+    def _take_key(self, holder: _Open, value: JSON, mark: Mark) -> None:
+        try:
+            key = key_of(value)
+        except ValueError as error:
+            raise Misfit(str(error), mark) from error
+        if key in holder.explicit:
+            raise Misfit(f"the key {key!r} stands twice in one map", mark)
+        holder.explicit.add(key)
+        holder.key, holder.key_mark = key, mark
+
+    def _merge(self, into: dict[str, JSON], value: JSON, mark: Mark) -> None:
+        # Source: sigs.k8s.io/yaml, goyaml.v2/decode.go, merge. Of several maps the first wins.
+        for source in reversed(value) if isinstance(value, list) else [value]:
+            if not isinstance(source, dict):
+                raise Misfit("map merge requires map or sequence of maps as the value", mark)
+            for key, merged in source.items():
+                into[key] = merged
+                self.marks[id(into), key] = mark
+
+
+def _mark(mark: _Place) -> Mark:
+    return Mark(mark.line + 1, mark.column + 1)

@@ -1,0 +1,3 @@
+"""
+Writing results: formats, tables, JUnit, SARIF, the terminal, exit codes.
+"""

@@ -1,0 +1,136 @@
+"""
+What runs came to, for people and for programs.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+
+from espalier.cli.label_overlay import MODE
+from espalier.cli.result import Column, Finding, Level, Result, Subject, Table, counted
+from espalier.engine import Outcome, Totals
+from espalier.paths import JSON
+
+_UNKNOWN = "-"
+
+_COUNTS: Mapping[str, Callable[[Totals], int]] = MappingProxyType(
+    {
+        "rewritten": lambda totals: totals.rewritten,
+        "unchanged": lambda totals: totals.unchanged,
+        "gone": lambda totals: totals.gone,
+        "conflict": lambda totals: totals.conflict,
+        "rejected": lambda totals: totals.rejected,
+        "unanswered": lambda totals: totals.unanswered,
+        "skipped": lambda totals: totals.skipped,
+    }
+)
+"""What became of the objects, in the order in which it is told."""
+
+
+def result_of(
+    outcomes: Sequence[tuple[str, Outcome]],
+    *,
+    is_met: Callable[[Outcome], bool],
+    warnings: Sequence[Finding],
+) -> Result:
+    """
+    Tell how the runs on some definitions ended, what they counted, and which objects failed.
+
+    Args:
+        outcomes: With the definitions' names.
+        is_met: Tells whether a run did all that was asked for.
+        warnings: What else is to be told.
+    """
+    proved = sum(outcome.is_proved for _, outcome in outcomes)
+    findings = [
+        Finding(
+            level=Level.NOTE if is_met(outcome) else Level.ERROR,
+            rule=f"migrate/{_reason(outcome)}",
+            subject=Subject(name=name),
+            message=_message(outcome),
+        )
+        for name, outcome in outcomes
+    ]
+    failures = [finding for name, outcome in outcomes for finding in _failures(name, outcome)]
+    return Result(
+        kind="MigrateResult",
+        summary=f"{counted(len(outcomes), 'definition')}, {proved} proved to be current",
+        findings=(*findings, *failures, *warnings),
+        subjects=tuple(Subject(name=name) for name, _ in outcomes),
+        tables=(_table(outcomes),),
+        items=tuple(_item(name, outcome) for name, outcome in outcomes),
+        counts={"definitions": len(outcomes), "proved": proved, **_sums(outcomes)},
+        is_incomplete=not all(is_met(outcome) for _, outcome in outcomes),
+    )
+
+
+def _failures(name: str, outcome: Outcome) -> list[Finding]:
+    totals = outcome.totals
+    return [
+        Finding(
+            level=Level.ERROR,
+            rule="migrate/object",
+            subject=Subject(name=f"{name} {key}"),
+            message=cause,
+        )
+        for key, cause in (totals.failed if totals else ())
+    ]
+
+
+def _sums(outcomes: Sequence[tuple[str, Outcome]]) -> dict[str, int]:
+    known = [outcome.totals for _, outcome in outcomes if outcome.totals is not None]
+    return {name: sum(map(count, known)) for name, count in _COUNTS.items()}
+
+
+def _table(outcomes: Sequence[tuple[str, Outcome]]) -> Table:
+    titles = ("DEFINITION", "CURRENT", "STORED", *(name.upper() for name in _COUNTS))
+    return Table(
+        columns=[Column(title=title) for title in titles],
+        rows=[
+            [name, _reason(outcome), ",".join(_stored(outcome)), *_cells(outcome.totals)]
+            for name, outcome in outcomes
+        ],
+    )
+
+
+def _cells(totals: Totals | None) -> list[str]:
+    return [_UNKNOWN if totals is None else str(count(totals)) for count in _COUNTS.values()]
+
+
+def _reason(outcome: Outcome) -> str:
+    return outcome.reason or ("stopped" if outcome.definition else "gone")
+
+
+def _message(outcome: Outcome) -> str:
+    if outcome.definition is None:
+        return "the definition is gone"
+    if not outcome.conditions:
+        return (
+            f"the label {MODE} was taken off or changed while this went on; what is done stays"
+            " done, and the same command goes on from there"
+        )
+    current = outcome.conditions[0]
+    return f"{current.reason}: {current.message}"
+
+
+def _stored(outcome: Outcome) -> tuple[str, ...]:
+    return outcome.definition.stored_versions if outcome.definition else ()
+
+
+def _item(name: str, outcome: Outcome) -> JSON:
+    totals = outcome.totals
+    failed: list[JSON] = [
+        {"namespace": key.namespace, "name": key.name, "cause": cause}
+        for key, cause in (totals.failed if totals else ())
+    ]
+    objects: JSON = None
+    if totals is not None:
+        objects = {name: count(totals) for name, count in _COUNTS.items()}
+    return {
+        "name": name,
+        "proved": outcome.is_proved,
+        "reason": outcome.reason,
+        "message": _message(outcome),
+        "storedVersions": list(_stored(outcome)),
+        "objects": objects,
+        "failed": failed,
+    }

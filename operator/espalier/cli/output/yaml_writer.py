@@ -1,0 +1,104 @@
+"""
+JSON values as YAML that kubectl reads back as the same values.
+
+A string that would be read as something else without quotes (``yes``, ``1e3``, ``0o17``) gets them.
+A loop makes the events of the emitter, so that no nesting can exhaust the stack.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+
+import yaml
+
+from espalier.cli.input.yaml_dialect import resolve
+from espalier.golang.printing import go_json
+from espalier.paths import JSON
+
+_EMITTER = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+_DATE = re.compile(r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}(?:$|[Tt \t])")
+_MERGE_KEY = "<<"
+_STRING_TAG = "tag:yaml.org,2002:str"
+# Of whatever length: a line that is broken cannot be searched for.
+_LINE_WIDTH = 1_000_000
+
+
+def write_yaml(values: Iterable[JSON]) -> str:
+    """
+    Write documents as YAML, in the dialect of kubectl; the order of keys stays.
+    """
+    events = _stream(values)
+    text = yaml.emit(events, Dumper=_EMITTER, allow_unicode=True, width=_LINE_WIDTH)
+    assert isinstance(text, str)  # noqa: S101 - it is bytes only where an encoding is asked for
+    return text
+
+
+def write_json(values: Iterable[JSON]) -> str:
+    """
+    Write documents as JSON, one after the other; several of them make a stream.
+    """
+    return "".join(f"{json.dumps(value, indent=2, ensure_ascii=True)}\n" for value in values)
+
+
+def _stream(values: Iterable[JSON]) -> Iterator[yaml.Event]:
+    yield yaml.StreamStartEvent()
+    for number, value in enumerate(values):
+        yield yaml.DocumentStartEvent(explicit=number > 0)
+        yield from _value(value)
+        yield yaml.DocumentEndEvent(explicit=False)
+    yield yaml.StreamEndEvent()
+
+
+def _value(root: JSON) -> Iterator[yaml.Event]:
+    waiting: list[JSON | yaml.Event] = [root]
+    while waiting:
+        value = waiting.pop()
+        match value:
+            case yaml.Event():
+                yield value
+            case dict():
+                is_empty = not value
+                yield yaml.MappingStartEvent(None, None, implicit=True, flow_style=is_empty)
+                waiting.append(yaml.MappingEndEvent())
+                for key, item in reversed(value.items()):
+                    waiting += (item, _string(key))
+            case list():
+                is_empty = not value
+                yield yaml.SequenceStartEvent(None, None, implicit=True, flow_style=is_empty)
+                waiting.append(yaml.SequenceEndEvent())
+                waiting += reversed(value)
+            case str():
+                yield _string(value)
+            case _:
+                yield yaml.ScalarEvent(None, None, (True, False), go_json(value))
+
+
+def _string(text: str) -> yaml.Event:
+    # A lone surrogate is no character to Go: it reads one as U+FFFD.
+    text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if "\n" in text and _is_block(text):
+        return yaml.ScalarEvent(None, _STRING_TAG, (True, True), text, style="|")
+    if text == _MERGE_KEY or not _reads_as_itself(text):
+        return yaml.ScalarEvent(None, _STRING_TAG, (False, True), text, style='"')
+    return yaml.ScalarEvent(None, _STRING_TAG, (True, True), text)
+
+
+def _reads_as_itself(text: str) -> bool:
+    if _DATE.match(text):
+        # kubectl reads it as a text, but other readers as a time.
+        return False
+    try:
+        value = resolve(text, tag=None, plain=True)
+    except ValueError:
+        return False
+    return isinstance(value, str)
+
+
+def _is_block(text: str) -> bool:
+    # What a literal block cannot hold as it is: the emitter would quote it, or lose a character.
+    lines = text.split("\n")
+    return (
+        bool(lines[0])
+        and not lines[0][0].isspace()
+        and all(line.isprintable() and line == line.rstrip() for line in lines)
+    )
