@@ -2,7 +2,7 @@ import logging
 
 import kopf
 
-from espalier.handlers.hardening import NEVER_USED_FINALIZER, EndlessBackoffs, harden
+from espalier.handlers.kopf_settings import NEVER_USED_FINALIZER, EndlessBackoffs, harden
 
 
 def test_kopf_is_told_to_write_nothing() -> None:

@@ -7,13 +7,13 @@ import pytest
 from espalier.crd import Condition, Definition
 from espalier.engine.runs.outcome import Outcome
 from espalier.errors import MalformedDefinitionError, TransientError
-from espalier.handlers.guarding import Guard
-from espalier.handlers.operating import FAILED_RESYNC_SECONDS, Espalier
-from espalier.handlers.queueing import WorkQueue
-from espalier.handlers.reporting import StatusReporter
+from espalier.handlers.application import FAILED_RESYNC_SECONDS, Espalier
 from espalier.handlers.settings import Settings
-from espalier.handlers.structural import StructuralKeeper
-from espalier.handlers.supervising import Supervisor
+from espalier.handlers.status_writer import StatusReporter
+from espalier.handlers.structural_condition import StructuralKeeper
+from espalier.handlers.supervisor import Supervisor
+from espalier.handlers.tasks import Guard
+from espalier.handlers.workqueue import WorkQueue
 from tests.handlers.test_structural import UNTYPED
 from tests.handlers.world import FakeClock, FakeDefinitions, FakeEvents, definition_of, settled
 

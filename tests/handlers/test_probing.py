@@ -2,7 +2,7 @@ import pytest
 from aiohttp import ClientSession
 from aiohttp.test_utils import TestServer, unused_port
 
-from espalier.handlers.probing import application, probes
+from espalier.handlers.probes import application, probes
 
 
 @pytest.mark.parametrize(("ready", "status"), [(False, 503), (True, 200)])

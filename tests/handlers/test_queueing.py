@@ -1,7 +1,7 @@
 import asyncio
 from itertools import pairwise
 
-from espalier.handlers.queueing import FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS, WorkQueue
+from espalier.handlers.workqueue import FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS, WorkQueue
 from tests.handlers.world import FakeClock, settled
 
 

@@ -13,8 +13,8 @@ from espalier.errors import (
     RejectedError,
     TransientError,
 )
-from espalier.handlers.guarding import Guard
-from espalier.handlers.reporting import StatusReporter
+from espalier.handlers.status_writer import StatusReporter
+from espalier.handlers.tasks import Guard
 from tests.handlers.world import FakeClock, FakeDefinitions, FakeEvents, definition_of, settled
 
 WIDGETS = definition_of()

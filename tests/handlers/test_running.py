@@ -20,8 +20,8 @@ from espalier.cluster.auth.connection import Connection
 from espalier.cluster.auth.credentials import FixedSource
 from espalier.cluster.clock import SystemClock
 from espalier.errors import TransientError
-from espalier.handlers.running import run_operator
 from espalier.handlers.settings import Settings
+from espalier.handlers.startup import run_operator
 from espalier.sandbox import Request, Sandbox
 from tests.manifests.test_manifests import FOLDER, documents, find, granted
 

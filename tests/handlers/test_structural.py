@@ -4,7 +4,7 @@ import pytest
 
 from espalier.crd import Condition, Definition, Version
 from espalier.errors import NotFoundError, TransientError
-from espalier.handlers.structural import StructuralKeeper
+from espalier.handlers.structural_condition import StructuralKeeper
 from tests.handlers.world import FakeClock, FakeDefinitions, definition_of
 
 UNTYPED = Version(

@@ -7,9 +7,9 @@ import pytest
 from espalier.crd import Condition, Definition
 from espalier.engine.runs.outcome import Outcome
 from espalier.errors import EspalierError, TransientError
-from espalier.handlers.guarding import Guard
-from espalier.handlers.reporting import StatusReporter
-from espalier.handlers.supervising import Supervisor, pause_seconds
+from espalier.handlers.status_writer import StatusReporter
+from espalier.handlers.supervisor import Supervisor, pause_seconds
+from espalier.handlers.tasks import Guard
 from espalier.paths import JSON
 from tests.handlers.world import FakeClock, FakeDefinitions, FakeEvents, definition_of, settled
 

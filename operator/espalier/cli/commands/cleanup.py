@@ -29,7 +29,7 @@ from espalier.engine.ports import ObjectKey, Resource, key_of
 from espalier.engine.ports.records import Identity, identity_of, resource_of
 from espalier.engine.surveys.annotations import ANNOTATION
 from espalier.errors import EspalierError, NotFoundError
-from espalier.handlers.structural import FIELD_MANAGER as STRUCTURAL_MANAGER
+from espalier.handlers.structural_condition import FIELD_MANAGER as STRUCTURAL_MANAGER
 from espalier.paths import JSON
 
 _CONDITIONS: Mapping[str, tuple[str, ...]] = MappingProxyType(

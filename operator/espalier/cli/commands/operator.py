@@ -14,8 +14,8 @@ import click
 from espalier import cluster
 from espalier.cli.event_loop import run
 from espalier.handlers.logs import FORMATS, configure_logging
-from espalier.handlers.running import run_operator
 from espalier.handlers.settings import PREFIX, Settings, read_settings
+from espalier.handlers.startup import run_operator
 
 _HELP: Mapping[str, str] = MappingProxyType(
     {

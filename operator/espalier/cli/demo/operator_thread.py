@@ -12,8 +12,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from espalier import cluster
-from espalier.handlers.running import run_operator
 from espalier.handlers.settings import Settings
+from espalier.handlers.startup import run_operator
 
 
 class _Signal:

@@ -19,8 +19,8 @@ from espalier.engine.ports.definitions import Definitions
 from espalier.engine.runs.outcome import Outcome
 from espalier.engine.status.conditions import Reason
 from espalier.errors import EspalierError, NotFoundError
-from espalier.handlers.guarding import Guard, cancel, stop
-from espalier.handlers.reporting import OWN_CONDITIONS, StatusReporter
+from espalier.handlers.status_writer import OWN_CONDITIONS, StatusReporter
+from espalier.handlers.tasks import Guard, cancel, stop
 
 logger = logging.getLogger(__name__)
 

@@ -15,7 +15,7 @@ from espalier.crd import Condition, Definition
 from espalier.engine.ports.clock import Clock
 from espalier.engine.ports.definitions import Definitions
 from espalier.errors import ConflictError, NotFoundError
-from espalier.handlers.reporting import stamped
+from espalier.handlers.status_writer import stamped
 
 logger = logging.getLogger(__name__)
 

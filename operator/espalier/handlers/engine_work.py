@@ -15,7 +15,7 @@ from espalier.engine.settings import Ports, RunSettings
 
 class EngineWork:
     """
-    Implements ``espalier.handlers.supervising.Work``.
+    Implements ``espalier.handlers.supervisor.Work``.
     """
 
     def __init__(self, ports: Ports, settings: RunSettings, reporter: Reporter) -> None:

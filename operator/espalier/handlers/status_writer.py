@@ -31,7 +31,7 @@ from espalier.errors import (
     RejectedError,
     TransientError,
 )
-from espalier.handlers.guarding import Guard
+from espalier.handlers.tasks import Guard
 
 logger = logging.getLogger(__name__)
 

@@ -9,16 +9,16 @@ import kopf
 
 from espalier.cluster import Cluster
 from espalier.engine.settings import Ports, RunSettings
-from espalier.handlers.guarding import Guard
-from espalier.handlers.hardening import harden
-from espalier.handlers.operating import Espalier
-from espalier.handlers.queueing import WorkQueue
-from espalier.handlers.reporting import StatusReporter
+from espalier.handlers.application import Espalier
+from espalier.handlers.engine_work import EngineWork
+from espalier.handlers.kopf_settings import harden
+from espalier.handlers.registry import registry_of
 from espalier.handlers.settings import Settings
-from espalier.handlers.structural import StructuralKeeper
-from espalier.handlers.supervising import Supervisor
-from espalier.handlers.watching import registry_of
-from espalier.handlers.working import EngineWork
+from espalier.handlers.status_writer import StatusReporter
+from espalier.handlers.structural_condition import StructuralKeeper
+from espalier.handlers.supervisor import Supervisor
+from espalier.handlers.tasks import Guard
+from espalier.handlers.workqueue import WorkQueue
 
 KOPF_USER_AGENT = f"kopf/{version('kopf')}"
 """By this the audit log tells Kopf's requests; none of them may change anything."""

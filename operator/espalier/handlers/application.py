@@ -17,13 +17,13 @@ from espalier.crd import Definition
 from espalier.engine.ports.clock import Clock
 from espalier.engine.ports.definitions import Definitions
 from espalier.errors import ClusterError, DefinitionError, EspalierError, NotFoundError
-from espalier.handlers.guarding import Guard
-from espalier.handlers.probing import probes
-from espalier.handlers.queueing import WorkQueue
-from espalier.handlers.reporting import StatusReporter
+from espalier.handlers.probes import probes
 from espalier.handlers.settings import Settings
-from espalier.handlers.structural import StructuralKeeper
-from espalier.handlers.supervising import Supervisor
+from espalier.handlers.status_writer import StatusReporter
+from espalier.handlers.structural_condition import StructuralKeeper
+from espalier.handlers.supervisor import Supervisor
+from espalier.handlers.tasks import Guard
+from espalier.handlers.workqueue import WorkQueue
 
 logger = logging.getLogger(__name__)
 
@@ -53,7 +53,7 @@ class Catalogue(Definitions, Protocol):
 
 class Espalier:
     """
-    What Kopf's handlers hand on to; see ``espalier.handlers.watching.Operator``.
+    What Kopf's handlers hand on to; see ``espalier.handlers.registry.Operator``.
 
     Attributes:
         is_ready: Whether all definitions have been listed once.
