@@ -4,6 +4,7 @@ The house rules that no linter keeps.
 
 import ast
 import re
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import pytest
 ROOT = Path(__file__).parent.parent
 MAX_MODULE_LINES = 400
 MAX_FUNCTION_LINES = 50
+MAX_FOLDER_MODULES = 15
 MODULES = sorted((ROOT / "operator").rglob("*.py"))
 TEXT_SUFFIXES = {".py", ".md", ".toml", ".yaml", ".yml", ".json", ".mod", ".sum", ""}
 FOLDERS = ("operator", "tests", "manifests", "docs", ".ci")
@@ -46,6 +48,27 @@ def test_no_module_and_no_function_is_too_long(module: Path) -> None:
 
     assert long == []
     assert source.count("\n") <= MAX_MODULE_LINES
+
+
+def test_no_class_name_stands_twice() -> None:
+    places: dict[str, list[str]] = defaultdict(list)
+    for module in MODULES:
+        for node in ast.walk(ast.parse(module.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ClassDef):
+                places[node.name].append(str(module.relative_to(ROOT)))
+
+    assert {name: where for name, where in places.items() if len(where) > 1} == {}
+
+
+def test_no_folder_but_the_sandbox_is_a_hall() -> None:
+    modules = Counter(
+        module.parent
+        for module in MODULES
+        if module.name != "__init__.py" and module.parent.name != "sandbox"
+    )
+
+    assert modules
+    assert max(modules.values()) <= MAX_FOLDER_MODULES, modules.most_common(1)
 
 
 def test_no_path_of_a_machine_stands_in_a_file() -> None:

@@ -15,7 +15,7 @@ from espalier import cluster
 from espalier.cli import main
 from espalier.cli.demo.stage import CRDS, Stage
 from espalier.cluster import Cluster
-from espalier.cluster.transport.client import Call
+from espalier.cluster.transport.client import ApiRequest
 from espalier.crd import Definition
 from espalier.sandbox import Sandbox
 from tests.cli.stages import SandboxStore, sandbox_and_kubeconfig
@@ -75,7 +75,7 @@ class Site:
         Delete a definition.
         """
         path = f"{CRDS}/{name}"
-        call = Call(verb="delete", resource=path, method="DELETE", path=path)
+        call = ApiRequest(verb="delete", resource=path, method="DELETE", path=path)
         await self.connected.client.send(call)
 
 

@@ -9,10 +9,10 @@ from espalier.cli.demo.screen import Screen, readable
 from espalier.cli.demo.stage import CRDS, Stage
 from espalier.cli.demo.steps import (
     Await,
-    Change,
     Chapter,
     Compare,
     Define,
+    PatchDefinition,
     Plant,
     Remember,
     Versions,
@@ -75,7 +75,9 @@ async def test_other_stored_versions_than_promised_are_told(
 async def test_a_change_is_shown_as_a_person_would_make_it(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    change = Change(patch={"metadata": {"labels": {"a": "b"}}}, command="kubectl label ...")
+    change = PatchDefinition(
+        patch={"metadata": {"labels": {"a": "b"}}}, command="kubectl label ..."
+    )
     async with empty_stage() as stage:
         await play(stage, DEFINITION, change)
         definition = await stage.definition("trees.demo.espalier.dev")

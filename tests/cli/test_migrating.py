@@ -18,8 +18,8 @@ from espalier.cli.label_overlay import MODE
 from espalier.cli.output.exit_codes import Exit
 from espalier.cli.output.formats import ALL
 from espalier.cluster.transport.paths import name_of
-from espalier.engine.coordination.lease import Holder
-from espalier.engine.flowcontrol.calls import accompanied
+from espalier.engine.coordination.lease import LeaseHolder
+from espalier.engine.flowcontrol.calls import run_with_watchers
 from espalier.sandbox import Fault
 from tests.cli.clusters import NAME, NAMESPACE, Site, site, widget
 from tests.cli.golden import check_golden
@@ -149,10 +149,10 @@ async def test_nobody_works_where_somebody_else_does() -> None:
     async with site(definition(), OBJECTS) as cluster:
         changed = await cluster.change({"spec": {"versions": versions("v1")}})
         leases = cluster.connected.leases(NAMESPACE, "somebody-else", duration_seconds=5)
-        holder = Holder(leases, cluster.connected.clock, changed)
+        holder = LeaseHolder(leases, cluster.connected.clock, changed)
         await holder.take()
         command = cluster.run("migrate", NAME, *QUICK, "-v")
-        result = await accompanied(command, holder.renew())
+        result = await run_with_watchers(command, holder.renew())
 
     assert "Pending: waiting for the lease held by " in result.stderr
     assert "Pending: " in result.stdout

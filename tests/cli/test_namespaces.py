@@ -7,7 +7,7 @@ from contextlib import nullcontext
 import pytest
 
 from espalier.cli.output.exit_codes import Exit
-from espalier.cluster.transport.client import Call
+from espalier.cluster.transport.client import ApiRequest
 from espalier.errors import LeaseLostError
 from tests.cli.clusters import NAME, Site, site, widget
 from tests.cli.test_migrating import QUICK, definition, stored_version, versions
@@ -16,7 +16,7 @@ from tests.cluster.scripted import definition as crd_definition
 
 
 async def delete_namespace(cluster: Site, name: str) -> None:
-    call = Call(
+    call = ApiRequest(
         verb="delete",
         resource=f"namespaces {name}",
         method="DELETE",

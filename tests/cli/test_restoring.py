@@ -20,14 +20,14 @@ from espalier.cli.demo.story import STORY
 from espalier.cli.output.exit_codes import Exit
 from espalier.cluster import Cluster, FolderArchive
 from espalier.crd import Definition
-from espalier.engine.ports import ObjectKey, Resource
+from espalier.engine.ports import Endpoint, ObjectKey
 from espalier.engine.ports.archive import ArchiveEntry
 from espalier.paths import JSON
 from espalier.sandbox import Fault, Sandbox
 from tests.cli.stages import SandboxStore, sandbox_and_kubeconfig
 
 NAME = "trees.demo.espalier.dev"
-TREES = Resource(
+TREES = Endpoint(
     group="demo.espalier.dev", version="v1alpha1", plural="trees", kind="Tree", namespaced=True
 )
 KEY = ObjectKey("default", "tree-001")

@@ -9,7 +9,7 @@ from click.testing import CliRunner, Result
 
 from espalier.cli import main
 from espalier.cli.checks import object as validity
-from espalier.cli.checks.object import Status
+from espalier.cli.checks.object import ObjectStatus
 from espalier.cli.output.exit_codes import Exit
 from espalier.cli.output.formats import ALL
 from espalier.schema import NO_JUDGE
@@ -102,7 +102,7 @@ def test_rules_that_nobody_evaluates_leave_an_object_unchecked(
     strict = run("--crd", "ruled.yaml", "-o", "json", "good.yaml")
     lenient = run("--crd", "ruled.yaml", "--allow-unchecked", "good.yaml")
 
-    assert statuses(strict) == [Status.NOT_CHECKED]
+    assert statuses(strict) == [ObjectStatus.NOT_CHECKED]
     assert strict.exit_code == Exit.INCOMPLETE
     assert "1 object: 1 not fully checked\n" in lenient.stdout
     assert lenient.exit_code == Exit.CLEAN
@@ -118,7 +118,7 @@ def test_a_missing_schema_is_a_status_of_its_own(folder: Path) -> None:
     unknown = run("--crd", "crd.yaml", "-", stdin=other)
     lenient = run("--crd", "crd.yaml", "--allow-unchecked", "-", stdin=other)
 
-    assert statuses(without) == statuses(unfit) == [Status.NO_SCHEMA]
+    assert statuses(without) == statuses(unfit) == [ObjectStatus.NO_SCHEMA]
     assert without.exit_code == unfit.exit_code == unknown.exit_code == Exit.INCOMPLETE
     assert "there is no schema for it; there are only v1\n" in unknown.stdout
     assert lenient.exit_code == Exit.CLEAN
@@ -139,7 +139,7 @@ def test_what_cannot_be_decoded_is_invalid() -> None:
 
     result = run("--crd", "crd.yaml", "-o", "json", "-", stdin=text)
 
-    assert statuses(result) == [Status.INVALID]
+    assert statuses(result) == [ObjectStatus.INVALID]
 
 
 @pytest.mark.usefixtures("folder")

@@ -17,10 +17,10 @@ from aiohttp.test_utils import TestServer
 from espalier.cluster import Cluster, Connection, connect_to
 from espalier.cluster.auth.credentials import FixedSource, TokenSource
 from espalier.crd import Definition, read_definition
-from espalier.engine.ports import ObjectKey, Resource
+from espalier.engine.ports import Endpoint, ObjectKey
 from espalier.engine.ports.archive import ArchiveEntry
 
-WIDGETS = Resource(
+WIDGETS = Endpoint(
     group="example.com", version="v1", plural="widgets", kind="Widget", namespaced=True
 )
 

@@ -3,7 +3,7 @@ from datetime import UTC, datetime
 import orjson
 import pytest
 
-from espalier.cluster.transport.responses import Attempt, error_of, retry_after_seconds_of
+from espalier.cluster.transport.responses import RequestedAction, error_of, retry_after_seconds_of
 from espalier.errors import (
     ClusterError,
     ConflictError,
@@ -17,7 +17,7 @@ from espalier.errors import (
 )
 from tests.cluster.scripted import status_of
 
-TRIED = Attempt(verb="patch", resource="widgets.example.com default/a")
+TRIED = RequestedAction(verb="patch", resource="widgets.example.com default/a")
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import pytest
 
 from espalier.cluster import MalformedDefinition
 from espalier.crd import Condition
-from espalier.engine.ports import Resource
+from espalier.engine.ports import Endpoint
 from espalier.errors import ClusterError, ConflictError, ExpiredTokenError, MalformedDefinitionError
 from tests.cluster.scripted import (
     WIDGETS,
@@ -206,7 +206,7 @@ async def test_missing_rights_are_named() -> None:
 
 
 async def test_a_review_without_an_answer_grants_nothing() -> None:
-    odd = Resource(group="g", version="v1", plural="p", kind="K", namespaced=False)
+    odd = Endpoint(group="g", version="v1", plural="p", kind="K", namespaced=False)
     script = Script(Reply(201, {"status": None}))
 
     async with connected(script) as cluster:

@@ -18,7 +18,7 @@ from espalier.cluster.archives.fingerprints import (
     text_of,
 )
 from espalier.cluster.archives.secrets import SecretArchive
-from espalier.engine.flowcontrol.calls import patiently
+from espalier.engine.flowcontrol.calls import retry_while_unavailable
 from espalier.engine.legacy.archive_pages import export_archive
 from espalier.engine.ports.archive import ArchiveEntry
 from espalier.errors import TransientError
@@ -271,11 +271,11 @@ async def test_a_server_that_is_busy_for_a_while_gets_the_page_in_the_end(refuse
     async with connected(shelf, clock=clock) as cluster:
         archive = cluster.archive("ns")
         shelf.refusals.extend([("POST", Reply(refused, status(refused, "Busy")))] * 3)
-        await patiently(lambda: stored(archive, "a"), clock)
+        await retry_while_unavailable(lambda: stored(archive, "a"), clock)
 
         shelf.refusals.extend([("POST", Reply(refused, status(refused, "Busy")))] * 99)
         with pytest.raises(TransientError):
-            await patiently(lambda: stored(archive, "b"), clock)
+            await retry_while_unavailable(lambda: stored(archive, "b"), clock)
         shelf.refusals.clear()
 
         assert await kept(archive) == ["a"]

@@ -10,7 +10,7 @@ from espalier.cluster.resources.objects import HttpObjects
 from espalier.cluster.transport.client import Client, TooLargeError
 from espalier.cluster.transport.paths import name_of
 from espalier.cluster.transport.session import open_session
-from espalier.engine.ports import ObjectKey, Resource, StoredMetadata
+from espalier.engine.ports import Endpoint, ObjectKey, StoredMetadata
 from espalier.errors import (
     ClusterError,
     ConflictError,
@@ -433,7 +433,7 @@ async def test_a_cut_answer_and_a_closed_port_are_transient() -> None:
 
 
 async def test_names_cannot_lead_to_another_path() -> None:
-    odd = Resource(group="example.com", version="v1", plural="widgets", kind="W", namespaced=True)
+    odd = Endpoint(group="example.com", version="v1", plural="widgets", kind="W", namespaced=True)
     script = Script(Reply(404, status_of(404, "NotFound")))
 
     async with connected(script) as cluster:

@@ -14,7 +14,7 @@ from espalier.cluster.archives.fingerprints import MAX_ENTRIES
 from espalier.crd import Condition, Definition
 from espalier.engine import Ports, RunSettings, Stop, plan, read_policy
 from espalier.engine.legacy.archive_pages import remove_pages
-from espalier.engine.ports import ObjectKey, Resource, WatchEvent
+from espalier.engine.ports import Endpoint, ObjectKey, WatchEvent
 from espalier.engine.ports.records import metadata_of
 from espalier.engine.runs.permissions import check_rights
 from espalier.errors import (
@@ -35,7 +35,7 @@ from tests.e2e.crds import Crd, schema, version
 
 pytestmark = pytest.mark.e2e
 
-GONE = Resource(group="no.example.com", version="v1", plural="nothings", kind="N", namespaced=True)
+GONE = Endpoint(group="no.example.com", version="v1", plural="nothings", kind="N", namespaced=True)
 NAMES = ["a", "b", "c", "d", "e"]
 
 
@@ -57,8 +57,8 @@ def gears(control_plane: ControlPlane) -> Iterator[Crd]:
     crd.remove()
 
 
-def at(definition: Definition, name: str = "v1") -> Resource:
-    return Resource(
+def at(definition: Definition, name: str = "v1") -> Endpoint:
+    return Endpoint(
         group=definition.group,
         version=name,
         plural=definition.plural,
@@ -165,7 +165,7 @@ async def test_what_cannot_be_decoded_is_named_and_not_tried_again(
 
 
 async def watched(
-    cluster: Cluster, resource: Resource, resource_version: str, *, count: int
+    cluster: Cluster, resource: Endpoint, resource_version: str, *, count: int
 ) -> list[WatchEvent]:
     events = cluster.objects.watch_objects(resource, resource_version=resource_version)
     found: list[WatchEvent] = []

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from espalier.cluster import Cluster, connect
-from espalier.cluster.transport.client import MERGE_PATCH_TYPE, Call
+from espalier.cluster.transport.client import MERGE_PATCH_TYPE, ApiRequest
 from espalier.engine.status.causes import cause_of
 from espalier.errors import ClusterError, NamespaceGoneError, RejectedError, TransientError
 from tests.e2e.controlplane.api import ApiError
@@ -46,7 +46,7 @@ def words(control_plane: ControlPlane) -> Iterator[Crd]:
 
 
 async def refusal(cluster: Cluster, crd: Crd, patch: dict[str, Any]) -> ClusterError:
-    call = Call(
+    call = ApiRequest(
         verb="patch",
         resource=f"{crd.name} default/a",
         method="PATCH",
@@ -122,7 +122,7 @@ async def test_a_namespace_that_is_missing_or_going_is_named(
     cluster: Cluster, control_plane: ControlPlane
 ) -> None:
     name = f"n{secrets.token_hex(4)}"
-    call = Call(
+    call = ApiRequest(
         verb="create",
         resource="configmaps",
         method="POST",

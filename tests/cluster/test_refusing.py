@@ -7,10 +7,10 @@ import json
 import pytest
 
 from espalier.cluster.transport.conversion_refusals import MAX_WORDS_CHARACTERS, refusal_in
-from espalier.cluster.transport.responses import Attempt, error_of
+from espalier.cluster.transport.responses import RequestedAction, error_of
 from espalier.errors import ConversionError, ConversionRefusedError
 
-ATTEMPT = Attempt(verb="list", resource="widgets.example.com")
+ATTEMPT = RequestedAction(verb="list", resource="widgets.example.com")
 KEY = "/registry/example.com/widgets/default/o2"
 WEBHOOK = "conversion webhook for example.com/v1alpha1, Kind=Widget"
 

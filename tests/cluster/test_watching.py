@@ -5,7 +5,7 @@ import pytest
 
 from espalier.cluster import Cluster
 from espalier.cluster.resources.watch import watch
-from espalier.cluster.transport.client import Call, Client
+from espalier.cluster.transport.client import ApiRequest, Client
 from espalier.cluster.transport.session import open_session
 from espalier.engine.ports import WatchEvent
 from espalier.errors import (
@@ -168,14 +168,14 @@ async def test_a_line_of_many_pieces_is_read() -> None:
     assert changed.object["spec"] == {"text": "x" * 300_000}
 
 
-async def listen(cluster: Cluster, call: Call) -> list[bytes]:
+async def listen(cluster: Cluster, call: ApiRequest) -> list[bytes]:
     async with cluster.client.stream(call, silence_seconds=0.05) as content:
         return [piece async for piece in content.iter_any()]
 
 
 async def test_silence_is_transient() -> None:
     script = Script(Reply(pieces=(b"\n",), stuck=True))
-    call = Call(verb="watch", resource="widgets", method="GET", path="/")
+    call = ApiRequest(verb="watch", resource="widgets", method="GET", path="/")
 
     async with connected(script) as cluster:
         with pytest.raises(TransientError, match="Timeout"):
@@ -184,7 +184,7 @@ async def test_silence_is_transient() -> None:
 
 async def test_a_call_that_takes_too_long_is_transient() -> None:
     script = Script(Reply(stuck=True))
-    call = Call(verb="get", resource="widgets", method="GET", path="/", total_seconds=0.05)
+    call = ApiRequest(verb="get", resource="widgets", method="GET", path="/", total_seconds=0.05)
 
     async with connected(script) as cluster:
         with pytest.raises(TransientError, match="Timeout"):

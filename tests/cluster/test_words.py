@@ -9,7 +9,7 @@ import pytest
 
 from espalier import schema
 from espalier.cluster.transport.redaction import without_values
-from espalier.cluster.transport.responses import Attempt, error_of
+from espalier.cluster.transport.responses import RequestedAction, error_of
 from espalier.crd import Version, structural_of
 from espalier.engine.status.causes import cause_of
 from espalier.errors import (
@@ -25,7 +25,7 @@ from espalier.schema import Profile
 from tests.cluster.scripted import status_of
 from tests.e2e.refusals import fields
 
-TRIED = Attempt(verb="patch", resource="widgets.example.com default/a")
+TRIED = RequestedAction(verb="patch", resource="widgets.example.com default/a")
 POLICY = (
     "widgets.example.com \"a\" is forbidden: ValidatingAdmissionPolicy 'teams' with binding"
     " 'all' denied request: "
@@ -235,7 +235,7 @@ def test_what_is_no_denial_is_not_taken_for_one(
 def test_a_namespace_that_is_gone_or_going_is_named(
     body: dict[str, Any], *, is_terminating: bool
 ) -> None:
-    tried = Attempt(verb="create", resource="leases.coordination.k8s.io tools/x")
+    tried = RequestedAction(verb="create", resource="leases.coordination.k8s.io tools/x")
     error = error_of(tried, body["code"], orjson.dumps(body))
     assert isinstance(error, NamespaceGoneError)
     assert (error.namespace, error.is_terminating) == ("tools", is_terminating)
@@ -244,7 +244,7 @@ def test_a_namespace_that_is_gone_or_going_is_named(
 def test_a_namespace_that_is_looked_for_and_not_found_is_any_object() -> None:
     details = {"name": "tools", "kind": "namespaces"}
     said = status_of(404, "NotFound", 'namespaces "tools" not found', details=details)
-    tried = Attempt(verb="get", resource="namespaces tools")
+    tried = RequestedAction(verb="get", resource="namespaces tools")
     assert type(error_of(tried, 404, orjson.dumps(said))) is NotFoundError
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from espalier.crd import Version
-from espalier.engine import Outcome, Reason, RunSettings, run
+from espalier.engine import Reason, RunOutcome, RunSettings, run
 from espalier.engine.ports import ObjectKey
 from espalier.engine.ports.records import Identity
 from espalier.engine.surveys.annotations import (
@@ -46,7 +46,7 @@ def a_cluster(**labels: str) -> FakeCluster:
     return cluster
 
 
-async def run_on(cluster: FakeCluster) -> Outcome:
+async def run_on(cluster: FakeCluster) -> RunOutcome:
     assert cluster.definition is not None
     return await run(cluster.definition, cluster.ports, SETTINGS, cluster)
 
@@ -247,7 +247,7 @@ def proved_then_invalid(**labels: str) -> FakeCluster:
     )
 
 
-async def resurveyed(cluster: FakeCluster, prepare: Callable[[], None]) -> Outcome:
+async def resurveyed(cluster: FakeCluster, prepare: Callable[[], None]) -> RunOutcome:
     cluster.put("bad", {"spec": {"size": 1}}, version="v1")
     assert (await run_on(cluster)).is_proved
     cluster.touch("bad", {"spec": {"size": 9}})
@@ -258,7 +258,7 @@ async def resurveyed(cluster: FakeCluster, prepare: Callable[[], None]) -> Outco
 
 @pytest.mark.parametrize("call", ["get_object", "try_rewrite", "annotate"])
 def test_a_later_survey_writes_nothing_while_the_conversion_webhook_is_away(call: str) -> None:
-    async def story() -> Outcome:
+    async def story() -> RunOutcome:
         cluster = proved_then_invalid()
         outcome = await resurveyed(cluster, lambda: cluster.fail(call, AWAY, times=999))
         assert annotation(cluster) is None
@@ -275,7 +275,7 @@ def test_a_later_survey_writes_nothing_through_admission_that_came_meanwhile() -
     def mutate(obj: dict[str, JSON]) -> None:
         obj["spec"] = {"size": 0}
 
-    async def story() -> Outcome:
+    async def story() -> RunOutcome:
         cluster = proved_then_invalid()
 
         def begin() -> None:
@@ -302,7 +302,7 @@ def test_a_later_survey_says_what_admission_did_not_tell() -> None:
         detail='admission webhook "once.example.com" does not support dry run',
     )
 
-    async def story() -> Outcome:
+    async def story() -> RunOutcome:
         cluster = proved_then_invalid()
         outcome = await resurveyed(cluster, lambda: cluster.fail("try_rewrite", refusal, times=9))
         assert annotation(cluster) is not None

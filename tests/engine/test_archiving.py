@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from espalier.cluster import FolderArchive
-from espalier.engine import Outcome, Reason, RunSettings, run
+from espalier.engine import Reason, RunOutcome, RunSettings, run
 from espalier.engine.flowcontrol.calls import MAX_ATTEMPTS
 from espalier.errors import ForbiddenError, TransientError
 from tests.engine.test_removing import CLEAN, GARBAGE, a_cluster, content
@@ -22,7 +22,7 @@ def denied() -> ForbiddenError:
     return ForbiddenError(verb="update", resource="widgets", status=403, reason="Forbidden")
 
 
-async def run_with(cluster: FakeCluster, archive: FolderArchive) -> Outcome:
+async def run_with(cluster: FakeCluster, archive: FolderArchive) -> RunOutcome:
     assert cluster.definition is not None
     ports = replace(cluster.ports, archive=archive)
     return await run(cluster.definition, ports, SETTINGS, cluster)

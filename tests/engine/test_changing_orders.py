@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping
 import pytest
 
 from espalier.crd import Definition
-from espalier.engine import Outcome, Reason, RunSettings, run, tend
+from espalier.engine import Reason, RunOutcome, RunSettings, keep_pruned, run
 from espalier.engine.ports import ObjectKey
 from espalier.errors import ForbiddenError
 from tests.fakes.clock import play
@@ -19,7 +19,7 @@ WRITES = ("rewrite", "replace", "replace/status", "annotate", "archive", "set_st
 DAY_SECONDS = 24 * 3600.0
 
 
-async def run_on(cluster: FakeCluster, settings: RunSettings = SETTINGS) -> Outcome:
+async def run_on(cluster: FakeCluster, settings: RunSettings = SETTINGS) -> RunOutcome:
     assert cluster.definition is not None
     return await run(cluster.definition, cluster.ports, settings, cluster)
 
@@ -123,7 +123,9 @@ def test_tending_that_is_idle_hardly_looks_and_stops_within_a_second_while_it_wr
     async def story() -> None:
         cluster = slow_cluster(legacy_widgets, objects=0, labels=ENFORCE)
         assert cluster.definition is not None
-        tending = asyncio.create_task(tend(cluster.definition, cluster.ports, SETTINGS, cluster))
+        tending = asyncio.create_task(
+            keep_pruned(cluster.definition, cluster.ports, SETTINGS, cluster)
+        )
         await cluster.clock.sleep(1800)
         assert cluster.count("get_definition", "get_resource_version") <= 200
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from espalier.crd import Definition
-from espalier.engine import Outcome, RunSettings, run
+from espalier.engine import RunOutcome, RunSettings, run
 from espalier.engine.ports import ObjectKey
 from espalier.engine.rewriting.retries import MAX_ATTEMPTS
 from espalier.errors import ClusterError, ConversionError, ForbiddenError
@@ -46,7 +46,7 @@ def a_cluster(definition: Definition) -> FakeCluster:
     return cluster
 
 
-async def run_on(cluster: FakeCluster) -> Outcome:
+async def run_on(cluster: FakeCluster) -> RunOutcome:
     assert cluster.definition is not None
     return await run(cluster.definition, cluster.ports, SETTINGS, cluster)
 

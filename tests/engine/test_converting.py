@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from espalier.crd import Condition, Definition, Version
-from espalier.engine import Outcome, Reason, RunSettings, run
+from espalier.engine import Reason, RunOutcome, RunSettings, run
 from espalier.errors import ConversionError
 from espalier.paths import JSON
 from tests.fakes.clock import play
@@ -26,7 +26,7 @@ def unavailable(verb: str = "get") -> ConversionError:
     )
 
 
-async def run_on(cluster: FakeCluster) -> Outcome:
+async def run_on(cluster: FakeCluster) -> RunOutcome:
     assert cluster.definition is not None
     return await run(cluster.definition, cluster.ports, SETTINGS, cluster)
 
@@ -114,7 +114,7 @@ def test_what_no_version_specifies_is_lost_by_a_webhook_too() -> None:
 
 
 def test_a_field_that_left_all_versions_since_the_proof_is_lost() -> None:
-    async def story() -> Outcome:
+    async def story() -> RunOutcome:
         cluster = FakeCluster(by_webhook())
         cluster.fill(2)
         assert (await run_on(cluster)).is_proved
@@ -136,7 +136,7 @@ def test_a_field_that_left_all_versions_since_the_proof_is_lost() -> None:
 
 
 def test_the_servers_own_migration_is_waited_for() -> None:
-    async def story() -> tuple[Outcome, Outcome]:
+    async def story() -> tuple[RunOutcome, RunOutcome]:
         cluster = FakeCluster(widgets())
         cluster.fill(2)
         cluster.migrations = ("widgets-migration",)
@@ -167,7 +167,7 @@ def test_a_migration_that_begins_in_mid_run_stops_it() -> None:
 
 
 def test_stored_versions_that_another_migration_trimmed_are_the_new_truth() -> None:
-    async def story() -> tuple[Outcome, int]:
+    async def story() -> tuple[RunOutcome, int]:
         cluster = FakeCluster(widgets())
         cluster.fill(3)
         passes = iter([1])

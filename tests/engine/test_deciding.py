@@ -11,7 +11,7 @@ import pytest
 from espalier.engine.coordination.checkpoint import Progress, read_progress, render_progress
 from espalier.engine.flowcontrol import backoff as retrying
 from espalier.engine.flowcontrol.calls import MAX_ATTEMPTS as MAX_CALLS
-from espalier.engine.flowcontrol.calls import accompanied, patiently
+from espalier.engine.flowcontrol.calls import retry_while_unavailable, run_with_watchers
 from espalier.engine.flowcontrol.pacer import TRY_AGAIN_AFTER_SECONDS, Pacer, work_through
 from espalier.engine.listing.pages import MAX_RESTARTS, pages
 from espalier.engine.policy.loss import Record
@@ -19,10 +19,10 @@ from espalier.engine.ports import MetadataPage, ObjectKey
 from espalier.engine.rewriting.retries import (
     MAX_ATTEMPTS,
     Failed,
+    FailureKind,
     Gone,
     ReadAgain,
     Wait,
-    Why,
     after_failure,
 )
 from espalier.engine.status import conditions, text
@@ -61,9 +61,9 @@ REQUIRED = "422 Invalid, spec.x: Required value"
         (GONE, MAX_ATTEMPTS, Gone()),
         # Not the object is gone, but its resource is not served: nothing is known of the object.
         (UNSERVED, 1, Wait(0.5)),
-        (UNSERVED, MAX_ATTEMPTS, Failed("404 NotFound", "404 NotFound", Why.UNANSWERED)),
+        (UNSERVED, MAX_ATTEMPTS, Failed("404 NotFound", "404 NotFound", FailureKind.UNANSWERED)),
         (conflict(), 1, ReadAgain()),
-        (conflict(), MAX_ATTEMPTS, Failed("409 Conflict", "409 Conflict", Why.CONFLICT)),
+        (conflict(), MAX_ATTEMPTS, Failed("409 Conflict", "409 Conflict", FailureKind.CONFLICT)),
         (OTHER_UID, 1, ReadAgain()),
         (
             OTHER_UID,
@@ -74,7 +74,7 @@ REQUIRED = "422 Invalid, spec.x: Required value"
             ),
         ),
         (rejected("spec.x: Required value"), 1, Failed(REQUIRED, REQUIRED)),
-        (FORBIDDEN, 1, Failed("403 Forbidden", "403 Forbidden", Why.FORBIDDEN)),
+        (FORBIDDEN, 1, Failed("403 Forbidden", "403 Forbidden", FailureKind.FORBIDDEN)),
         (busy(), 1, Wait(0.5)),
         (busy(), 3, Wait(2.0)),
         (busy(retry_after_seconds=7), 1, Wait(7)),
@@ -82,7 +82,7 @@ REQUIRED = "422 Invalid, spec.x: Required value"
         (
             busy(),
             MAX_ATTEMPTS,
-            Failed("429 TooManyRequests", "429 TooManyRequests", Why.UNANSWERED),
+            Failed("429 TooManyRequests", "429 TooManyRequests", FailureKind.UNANSWERED),
         ),
         (
             UNREACHABLE,
@@ -90,7 +90,7 @@ REQUIRED = "422 Invalid, spec.x: Required value"
             Failed(
                 '500 InternalError, failed calling webhook "w.x": connection refused',
                 '500 InternalError, failed calling webhook "w.x"',
-                Why.UNREACHED,
+                FailureKind.UNREACHED,
             ),
         ),
     ],
@@ -273,7 +273,7 @@ def test_patience_has_an_end() -> None:
         raise busy()
 
     with pytest.raises(TransientError):
-        play(patiently(call, FakeClock()))
+        play(retry_while_unavailable(call, FakeClock()))
     assert len(calls) == MAX_CALLS
 
 
@@ -447,7 +447,7 @@ def test_a_companion_that_fails_ends_the_work() -> None:
         raise conflict()
 
     with pytest.raises(ClusterError):
-        play(accompanied(work(), companion()))
+        play(run_with_watchers(work(), companion()))
     assert cleaned == ["work"]
 
 

@@ -4,7 +4,7 @@ Stories of what fails after a proof: it takes nothing back of what was proved.
 
 import pytest
 
-from espalier.engine import Outcome, Reason, RunSettings, run
+from espalier.engine import Reason, RunOutcome, RunSettings, run
 from espalier.errors import ClusterError, ConversionError, ForbiddenError, TransientError
 from tests.fakes.clock import play
 from tests.fakes.cluster import WIDGETS, FakeCluster, rejected, widgets
@@ -12,7 +12,7 @@ from tests.fakes.cluster import WIDGETS, FakeCluster, rejected, widgets
 SETTINGS = RunSettings(settle_seconds=1, page_size=4, max_in_flight=2)
 
 
-async def run_on(cluster: FakeCluster) -> Outcome:
+async def run_on(cluster: FakeCluster) -> RunOutcome:
     assert cluster.definition is not None
     return await run(cluster.definition, cluster.ports, SETTINGS, cluster)
 
@@ -26,7 +26,7 @@ async def run_on(cluster: FakeCluster) -> Outcome:
     ],
 )
 def test_what_was_proved_stays_so_when_validating_fails(error: ClusterError, words: str) -> None:
-    async def story() -> tuple[FakeCluster, Outcome]:
+    async def story() -> tuple[FakeCluster, RunOutcome]:
         cluster = FakeCluster(widgets())
         cluster.fill(3)
         cluster.fail("list_objects", error, times=999)

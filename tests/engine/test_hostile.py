@@ -5,7 +5,7 @@ Objects that nobody would write, and that somebody does: none of them stops a ru
 import pytest
 
 from espalier.crd import Version
-from espalier.engine import Outcome, Reason, RunSettings, Surveyor, run
+from espalier.engine import Reason, RunOutcome, RunSettings, Surveyor, run
 from espalier.engine.ports import ObjectKey
 from espalier.paths import JSON
 from tests.fakes.clock import play
@@ -31,7 +31,7 @@ def deep(depth: int = DEPTH) -> JSON:
     return value
 
 
-async def run_on(cluster: FakeCluster) -> Outcome:
+async def run_on(cluster: FakeCluster) -> RunOutcome:
     assert cluster.definition is not None
     return await run(cluster.definition, cluster.ports, SETTINGS, cluster)
 

@@ -2,7 +2,7 @@
 Objects that satisfy their schema are judged by the rest of what servers look at, too.
 """
 
-from espalier.engine.surveys.object_verdict import Judge
+from espalier.engine.surveys.object_verdict import StoredObjectJudge
 from espalier.paths import JSON
 from espalier.schema import NO_JUDGE, Standing
 from tests.fakes.cluster import legacy_widgets
@@ -20,7 +20,7 @@ def widget(**metadata: JSON) -> JSON:
 
 
 def standing(obj: JSON) -> Standing:
-    judge = Judge(legacy_widgets(), rules=NO_JUDGE)
+    judge = StoredObjectJudge(legacy_widgets(), rules=NO_JUDGE)
     return judge.judge(obj).standing
 
 

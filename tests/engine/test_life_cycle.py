@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from espalier.crd import Version
-from espalier.engine import Outcome, RunSettings, run
+from espalier.engine import RunOutcome, RunSettings, run
 from espalier.errors import (
     ClusterError,
     ConflictError,
@@ -36,7 +36,7 @@ OLD = Version(name="v1alpha1", served=True, storage=True, schema=V1ALPHA1_SCHEMA
 NEW = Version(name="v1", served=True, storage=True, schema=V1_SCHEMA, has_status=True)
 
 
-async def run_on(cluster: FakeCluster) -> Outcome:
+async def run_on(cluster: FakeCluster) -> RunOutcome:
     assert cluster.definition is not None
     return await run(cluster.definition, cluster.ports, SETTINGS, cluster)
 
@@ -147,13 +147,13 @@ def test_no_error_at_any_step_trims_too_early_or_ends_the_trying(
     async def story() -> None:
         cluster = a_cluster()
         cluster.fail(step, error_of(kind, status), times=times)
-        outcome = Outcome(definition=cluster.definition, retries=True)
+        outcome = RunOutcome(definition=cluster.definition, retries=True)
         for _ in range(6):
             try:
                 outcome = await run_on(cluster)
             except EspalierError:
                 # The supervisor tries again whatever ends a run.
-                outcome = Outcome(definition=cluster.definition, retries=True)
+                outcome = RunOutcome(definition=cluster.definition, retries=True)
             nothing_was_trimmed_too_early(cluster)
             assert cluster.holder == ""
             if outcome.is_proved or outcome.definition is None:
@@ -198,12 +198,12 @@ def test_no_error_at_any_step_prunes_what_is_not_in_the_archive(
             cluster.put(f"w{number}", JUNK, version="v1")
         fail = cluster.fail_after if after_effect else cluster.fail
         fail(step, error_of(kind, status), times=times)
-        outcome = Outcome(definition=cluster.definition, retries=True)
+        outcome = RunOutcome(definition=cluster.definition, retries=True)
         for _ in range(6):
             try:
                 outcome = await run_on(cluster)
             except EspalierError:
-                outcome = Outcome(definition=cluster.definition, retries=True)
+                outcome = RunOutcome(definition=cluster.definition, retries=True)
             nothing_went_without_an_archive(cluster)
             if outcome.is_proved:
                 break

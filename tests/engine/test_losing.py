@@ -8,8 +8,8 @@ import pytest
 
 from espalier import crd
 from espalier.crd import Definition, Version
-from espalier.engine import Outcome, Reason, RunSettings, run
-from espalier.engine.policy.loss import MAX_PATHS, Historian, History, Record, judge
+from espalier.engine import Reason, RunOutcome, RunSettings, run
+from espalier.engine.policy.loss import MAX_PATHS, History, ManagedFieldsScan, Record, judge
 from espalier.engine.ports import ObjectKey, StoredMetadata
 from espalier.paths import JSON
 from tests.fakes.clock import play
@@ -93,7 +93,7 @@ def test_a_field_that_is_specified_again_is_no_longer_known_to_be_gone() -> None
 
 
 def test_a_survey_keeps_a_bounded_number_of_paths() -> None:
-    historian = Historian(WITHOUT_COLOR)
+    historian = ManagedFieldsScan(WITHOUT_COLOR)
     for number in range(MAX_PATHS + 5):
         fields: JSON = {"fieldsV1": {"f:spec": {f"f:x{number}": {}}}}
         historian.add(
@@ -106,7 +106,7 @@ def test_a_survey_keeps_a_bounded_number_of_paths() -> None:
     assert history.is_cut
 
 
-async def run_on(cluster: FakeCluster) -> Outcome:
+async def run_on(cluster: FakeCluster) -> RunOutcome:
     assert cluster.definition is not None
     return await run(cluster.definition, cluster.ports, SETTINGS, cluster)
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from espalier.crd import Definition
-from espalier.engine import Outcome, Ports, Reason, RunSettings, run
+from espalier.engine import Ports, Reason, RunOutcome, RunSettings, run
 from espalier.engine.ports.reporter import Reporter
 from espalier.errors import ForbiddenError, LeaseLostError, UndecodableError
 from espalier.paths import JSON
@@ -34,7 +34,7 @@ def a_cluster(objects: int = 10, definition: Definition | None = None) -> FakeCl
     return cluster
 
 
-async def run_on(cluster: FakeCluster, settings: RunSettings = SETTINGS) -> Outcome:
+async def run_on(cluster: FakeCluster, settings: RunSettings = SETTINGS) -> RunOutcome:
     ports: Ports = cluster.ports
     reporter: Reporter = cluster
     assert cluster.definition is not None
@@ -304,7 +304,7 @@ def test_a_definition_that_is_gone_ends_the_run() -> None:
             cluster.definition = None
 
     cluster.hooks.append(remove)
-    assert play(run_on(cluster)) == Outcome(definition=None)
+    assert play(run_on(cluster)) == RunOutcome(definition=None)
 
 
 def changed_in_mid_run(**changes: object) -> FakeCluster:
@@ -333,7 +333,7 @@ def test_a_definition_that_is_being_deleted_in_mid_run_is_left_alone() -> None:
 
 def test_a_definition_deleted_and_created_anew_in_mid_run_is_another_one() -> None:
     cluster = changed_in_mid_run(uid="crd-2")
-    assert play(run_on(cluster)) == Outcome(definition=None)
+    assert play(run_on(cluster)) == RunOutcome(definition=None)
     assert cluster.count("set_stored_versions") == 0
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from espalier.engine import Outcome, Reason, RunSettings, Scope, run, survey
+from espalier.engine import Reason, RunOutcome, RunSettings, Scope, run, survey
 from espalier.engine.listing.undecodable import key_of_storage_key
 from espalier.engine.ports import ObjectKey
 from espalier.paths import JSON
@@ -30,7 +30,7 @@ def add_elsewhere(cluster: FakeCluster, namespace: str, name: str) -> None:
     cluster.etcd[ObjectKey(namespace, name)] = cluster.etcd.pop(key)
 
 
-async def run_on(cluster: FakeCluster, settings: RunSettings = SETTINGS) -> Outcome:
+async def run_on(cluster: FakeCluster, settings: RunSettings = SETTINGS) -> RunOutcome:
     assert cluster.definition is not None
     return await run(cluster.definition, cluster.ports, settings, cluster)
 
@@ -191,7 +191,7 @@ def test_objects_that_cannot_be_read_are_not_said_to_be_valid() -> None:
 
 
 def test_mended_objects_end_it() -> None:
-    async def story() -> tuple[Outcome, Outcome]:
+    async def story() -> tuple[RunOutcome, RunOutcome]:
         cluster = a_cluster(5)
         first = await run_on(cluster)
         cluster.etcd[ObjectKey("default", "w005")].is_broken = False

@@ -12,7 +12,7 @@ from aiohttp import web
 
 from espalier.cluster.transport.client import PARTIAL_LIST_TYPE
 from espalier.crd import Definition, Version
-from espalier.engine import Outcome, Reason, RunSettings, Scope, Survey, run, survey
+from espalier.engine import Reason, RunOutcome, RunSettings, Scope, Survey, run, survey
 from espalier.paths import JSON
 from tests.cluster.scripted import connected
 from tests.fakes.cluster import FakeCluster, widgets, written_by
@@ -109,7 +109,7 @@ def a_server(levels: int) -> DeepServer:
     )
 
 
-async def run_on(server: DeepServer, definition: Definition) -> tuple[Outcome, FakeCluster]:
+async def run_on(server: DeepServer, definition: Definition) -> tuple[RunOutcome, FakeCluster]:
     fake = FakeCluster(definition)
     async with connected(server) as cluster:
         ports = replace(fake.ports, objects=cluster.objects)

@@ -5,7 +5,7 @@ Stories of runs that only look, and of what they say.
 import pytest
 
 from espalier.crd import Definition, Version
-from espalier.engine import Outcome, Reason, RunSettings, run
+from espalier.engine import Reason, RunOutcome, RunSettings, run
 from espalier.errors import ForbiddenError
 from espalier.paths import JSON
 from tests.fakes.clock import play
@@ -23,12 +23,12 @@ READS = {
 }
 
 
-async def run_on(cluster: FakeCluster, settings: RunSettings = SETTINGS) -> Outcome:
+async def run_on(cluster: FakeCluster, settings: RunSettings = SETTINGS) -> RunOutcome:
     assert cluster.definition is not None
     return await run(cluster.definition, cluster.ports, settings, cluster)
 
 
-def spoken(outcome: Outcome) -> tuple[str, str]:
+def spoken(outcome: RunOutcome) -> tuple[str, str]:
     current, valid = outcome.conditions
     return current.message, valid.message
 
@@ -139,7 +139,7 @@ def test_a_definition_that_changes_under_a_survey_is_surveyed_anew() -> None:
             # Nobody looks at a definition more often than twice a second.
             cluster.fail("list_objects", rejected(status=400))
 
-    async def story() -> Outcome:
+    async def story() -> RunOutcome:
         cluster.hooks.append(change)
         first = await run_on(cluster)
         assert first.reason == Reason.FAILED

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from espalier.engine import Outcome, Reason, RunSettings, run
+from espalier.engine import Reason, RunOutcome, RunSettings, run
 from espalier.engine.coordination.checkpoint import Progress, read_progress
 from espalier.engine.ports import ObjectKey
 from espalier.engine.status.tally import MAX_FAILED
@@ -19,7 +19,7 @@ ONLY_FAILED = replace(SETTINGS, only_failed=True)
 IN_OTHER = {"espalier.dev/namespaces": "other"}
 
 
-async def run_on(cluster: FakeCluster, settings: RunSettings = SETTINGS) -> Outcome:
+async def run_on(cluster: FakeCluster, settings: RunSettings = SETTINGS) -> RunOutcome:
     assert cluster.definition is not None
     return await run(cluster.definition, cluster.ports, settings, cluster)
 
@@ -48,7 +48,7 @@ def rewritten(cluster: FakeCluster) -> set[str]:
     return {name for call, name in cluster.calls if call == "rewrite"}
 
 
-def says(outcome: Outcome, text: str) -> None:
+def says(outcome: RunOutcome, text: str) -> None:
     """
     See that nothing was a success.
     """
@@ -71,7 +71,7 @@ def move_to_other(cluster: FakeCluster, *names: str) -> None:
 
 
 def test_what_failed_beside_an_object_that_nobody_can_read_is_kept() -> None:
-    async def story() -> Outcome:
+    async def story() -> RunOutcome:
         cluster = failing("w003", "w007")
         cluster.etcd[ObjectKey("default", "w005")].is_broken = True
         assert (await run_on(cluster)).reason == Reason.UNDECODABLE
@@ -84,7 +84,7 @@ def test_what_failed_beside_an_object_that_nobody_can_read_is_kept() -> None:
 
 
 def test_what_failed_is_kept_when_the_process_is_killed_in_the_verify_pass() -> None:
-    async def story() -> Outcome:
+    async def story() -> RunOutcome:
         cluster = failing("w003", "w007")
         kill_in(cluster, "list_metadata", after_rewrites=12)
         with pytest.raises(Killed):
@@ -157,7 +157,7 @@ def test_where_nothing_had_failed_there_is_nothing_to_try_again() -> None:
 
 
 def test_what_is_proved_already_stays_proved() -> None:
-    async def story() -> Outcome:
+    async def story() -> RunOutcome:
         cluster = failing()
         assert (await run_on(cluster)).is_proved
         return await run_on(cluster, ONLY_FAILED)

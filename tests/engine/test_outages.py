@@ -4,7 +4,7 @@ Stories of servers that cannot write any object, and of single objects that nobo
 
 import pytest
 
-from espalier.engine import Outcome, Reason, RunSettings, run
+from espalier.engine import Reason, RunOutcome, RunSettings, run
 from espalier.engine.rewriting.outages import MAX_OUTAGE
 from espalier.errors import ClusterError, TransientError
 from tests.fakes.clock import play
@@ -28,7 +28,7 @@ FULL = TransientError(
 )
 
 
-async def run_on(cluster: FakeCluster) -> Outcome:
+async def run_on(cluster: FakeCluster) -> RunOutcome:
     assert cluster.definition is not None
     return await run(cluster.definition, cluster.ports, SETTINGS, cluster)
 
@@ -60,7 +60,7 @@ def a_cluster(objects: int = 200) -> FakeCluster:
 def test_a_server_that_can_write_nothing_ends_the_run_within_minutes(
     error: ClusterError, reason: Reason, words: str
 ) -> None:
-    async def story() -> tuple[Outcome, float, FakeCluster]:
+    async def story() -> tuple[RunOutcome, float, FakeCluster]:
         cluster = a_cluster()
         cluster.fail("rewrite", error, times=10**6)
         outcome = await run_on(cluster)
@@ -76,7 +76,7 @@ def test_a_server_that_can_write_nothing_ends_the_run_within_minutes(
 
 
 def test_the_next_run_goes_on_when_the_webhook_answers_again() -> None:
-    async def story() -> Outcome:
+    async def story() -> RunOutcome:
         cluster = a_cluster(60)
         cluster.fail("rewrite", UNREACHABLE, times=10**6)
         assert not (await run_on(cluster)).is_proved

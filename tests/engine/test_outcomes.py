@@ -2,7 +2,7 @@
 Stories of what a run counts.
 """
 
-from espalier.engine import Outcome, RunSettings, run
+from espalier.engine import RunOutcome, RunSettings, run
 from espalier.engine.ports import ObjectKey
 from espalier.engine.status.tally import MAX_FAILED, Tally, Totals, total
 from tests.fakes.clock import play
@@ -13,7 +13,7 @@ SKIPS = {"espalier.dev/mode": "enforce", "espalier.dev/skip-owned": "true"}
 DENIED = 'admission webhook "w.example.com" denied the request: team label is missing'
 
 
-async def run_on(cluster: FakeCluster) -> Outcome:
+async def run_on(cluster: FakeCluster) -> RunOutcome:
     assert cluster.definition is not None
     return await run(cluster.definition, cluster.ports, SETTINGS, cluster)
 

@@ -4,7 +4,7 @@ Stories of lists that a server does not go on with where an earlier run left the
 
 import pytest
 
-from espalier.engine import Outcome, Reason, RunSettings, run
+from espalier.engine import Reason, RunOutcome, RunSettings, run
 from espalier.errors import EspalierError, TransientError
 from tests.fakes.clock import play
 from tests.fakes.cluster import WIDGETS, FakeCluster, Killed, rejected, widgets
@@ -21,7 +21,7 @@ OF_THE_FUTURE = TransientError(
 )
 
 
-async def run_on(cluster: FakeCluster) -> Outcome:
+async def run_on(cluster: FakeCluster) -> RunOutcome:
     assert cluster.definition is not None
     return await run(cluster.definition, cluster.ports, SETTINGS, cluster)
 
@@ -49,7 +49,7 @@ async def killed_in_mid_rewrite(token: str) -> FakeCluster:
 
 @pytest.mark.parametrize("error", [DAMAGED, OF_THE_FUTURE])
 def test_a_token_that_the_server_does_not_take_begins_the_list_anew(error: EspalierError) -> None:
-    async def story() -> tuple[FakeCluster, Outcome]:
+    async def story() -> tuple[FakeCluster, RunOutcome]:
         cluster = await killed_in_mid_rewrite("bad")
         cluster.bad_tokens["bad"] = error
         return cluster, await run_on(cluster)
@@ -61,7 +61,7 @@ def test_a_token_that_the_server_does_not_take_begins_the_list_anew(error: Espal
 
 @pytest.mark.parametrize("error", [DAMAGED, OF_THE_FUTURE])
 def test_a_server_that_refuses_the_whole_list_is_not_asked_for_ever(error: EspalierError) -> None:
-    async def story() -> tuple[FakeCluster, Outcome]:
+    async def story() -> tuple[FakeCluster, RunOutcome]:
         cluster = await killed_in_mid_rewrite("bad")
         cluster.bad_tokens["bad"] = error
 

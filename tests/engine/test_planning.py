@@ -13,8 +13,8 @@ from espalier.engine import (
     ServerPruned,
     Stop,
     plan,
-    purpose_of,
     read_policy,
+    run_identity,
     run_key,
 )
 from espalier.engine.policy.labels import Mode
@@ -240,4 +240,4 @@ def test_what_makes_no_other_run(same: Definition) -> None:
     ],
 )
 def test_what_has_another_purpose(other: Definition) -> None:
-    assert purpose_of(other) != purpose_of(widgets())
+    assert run_identity(other) != run_identity(widgets())

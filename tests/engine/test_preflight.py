@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from espalier.crd import Definition
-from espalier.engine import Outcome, Reason, RunSettings, run
+from espalier.engine import Reason, RunOutcome, RunSettings, run
 from espalier.engine.flowcontrol.pacer import Pacer
 from espalier.engine.ports import ObjectKey
 from espalier.errors import (
@@ -59,7 +59,7 @@ def a_cluster(objects: int = 10, definition: Definition | None = None) -> FakeCl
     return cluster
 
 
-async def run_on(cluster: FakeCluster, settings: RunSettings = SETTINGS) -> Outcome:
+async def run_on(cluster: FakeCluster, settings: RunSettings = SETTINGS) -> RunOutcome:
     assert cluster.definition is not None
     return await run(cluster.definition, cluster.ports, settings, cluster)
 
@@ -298,7 +298,7 @@ LEGACY = pytest.param(legacy_widgets, id="legacy")
 
 @pytest.mark.parametrize("make", [pytest.param(widgets, id="pruned"), LEGACY])
 def test_what_failed_is_sampled_before_it_is_tried_again(make: Callable[[], Definition]) -> None:
-    async def story() -> Outcome:
+    async def story() -> RunOutcome:
         cluster = a_cluster(6, make())
         cluster.fail("rewrite", denied(), name="w003", times=99)
         assert (await run_on(cluster)).reason == Reason.FAILED
@@ -313,7 +313,7 @@ def test_what_failed_is_sampled_before_it_is_tried_again(make: Callable[[], Defi
 
 
 def test_the_webhook_is_asked_before_what_failed_is_tried_again() -> None:
-    async def story() -> Outcome:
+    async def story() -> RunOutcome:
         cluster = a_cluster(6, by_webhook())
         cluster.fail("rewrite", denied(), name="w003", times=99)
         assert (await run_on(cluster)).reason == Reason.FAILED
@@ -329,7 +329,7 @@ def test_the_webhook_is_asked_before_what_failed_is_tried_again() -> None:
 
 @pytest.mark.parametrize("make", [pytest.param(widgets, id="pruned"), LEGACY])
 def test_what_failed_and_is_owned_by_now_is_left_alone(make: Callable[[], Definition]) -> None:
-    async def story() -> Outcome:
+    async def story() -> RunOutcome:
         skips = {**make().labels, "espalier.dev/skip-owned": "true"}
         cluster = a_cluster(6, replace(make(), labels=skips))
         cluster.fail("rewrite", denied(), name="w003", times=99)
@@ -360,7 +360,7 @@ def test_what_failed_and_is_owned_by_now_is_left_alone(make: Callable[[], Defini
 def test_one_object_that_cannot_be_read_keeps_no_other_from_another_try(
     make: Callable[[], Definition], error: ClusterError, cause: str
 ) -> None:
-    async def story() -> Outcome:
+    async def story() -> RunOutcome:
         cluster = a_cluster(6, make())
         for name in ("w001", "w003", "w005"):
             cluster.fail("rewrite", denied(), name=name, times=99)
@@ -382,7 +382,7 @@ def test_one_object_that_cannot_be_read_keeps_no_other_from_another_try(
 def test_a_conflict_of_what_is_tried_again_is_no_failure() -> None:
     assert isinstance(conflict(), ConflictError)
 
-    async def story() -> Outcome:
+    async def story() -> RunOutcome:
         cluster = a_cluster(6)
         cluster.fail("rewrite", denied(), name="w003", times=99)
         await run_on(cluster)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from espalier.engine import Outcome, Reason, RunSettings, Scope, run, survey
+from espalier.engine import Reason, RunOutcome, RunSettings, Scope, run, survey
 from espalier.engine.ports import ObjectKey
 from espalier.errors import ConversionRefusedError
 from tests.fakes.clock import play
@@ -29,7 +29,7 @@ def refuse(cluster: FakeCluster, number: int, words: str = WORDS) -> None:
     cluster.etcd[ObjectKey("default", f"w{number:03d}")].refusal = words
 
 
-async def run_on(cluster: FakeCluster, settings: RunSettings = SETTINGS) -> Outcome:
+async def run_on(cluster: FakeCluster, settings: RunSettings = SETTINGS) -> RunOutcome:
     assert cluster.definition is not None
     return await run(cluster.definition, cluster.ports, settings, cluster)
 
@@ -143,7 +143,7 @@ def test_a_survey_names_them_and_looks_at_the_others() -> None:
 
 
 def test_once_it_converts_them_all_is_done() -> None:
-    async def story() -> tuple[Outcome, Outcome]:
+    async def story() -> tuple[RunOutcome, RunOutcome]:
         cluster = a_cluster(5)
         first = await run_on(cluster)
         refuse(cluster, 5, words="")

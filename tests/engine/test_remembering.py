@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from espalier.crd import Definition, Version
-from espalier.engine import Outcome, Reason, RunSettings, run
+from espalier.engine import Reason, RunOutcome, RunSettings, run
 from espalier.paths import JSON
 from tests.fakes.clock import play
 from tests.fakes.cluster import FakeCluster, conflict, legacy_widgets, widgets
@@ -32,7 +32,7 @@ def one_version(**changes: object) -> Definition:
     return widgets(**({"versions": versions("kept"), "stored_versions": ("v1",)} | changes))
 
 
-async def run_on(cluster: FakeCluster, settings: RunSettings = SETTINGS) -> Outcome:
+async def run_on(cluster: FakeCluster, settings: RunSettings = SETTINGS) -> RunOutcome:
     assert cluster.definition is not None
     return await run(cluster.definition, cluster.ports, settings, cluster)
 

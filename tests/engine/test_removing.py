@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 
 from espalier.crd import Definition, Version
-from espalier.engine import Outcome, Reason, RunSettings, run, tend
-from espalier.engine.controller.controller import MAX_AT_ONCE
+from espalier.engine import Reason, RunOutcome, RunSettings, keep_pruned, run
+from espalier.engine.controller.loop import MAX_AT_ONCE
 from espalier.engine.ports import ObjectKey
 from espalier.errors import ArchiveFullError, RejectedError
 from espalier.paths import JSON
@@ -38,7 +38,7 @@ CLEAN: dict[str, JSON] = {
 }
 
 
-async def run_on(cluster: FakeCluster) -> Outcome:
+async def run_on(cluster: FakeCluster) -> RunOutcome:
     assert cluster.definition is not None
     return await run(cluster.definition, cluster.ports, SETTINGS, cluster)
 
@@ -233,7 +233,7 @@ def test_a_process_killed_at_any_call_has_archived_what_is_gone(*, after_effect:
 async def tended(cluster: FakeCluster) -> "asyncio.Task[None]":
     assert (await run_on(cluster)).is_proved
     assert cluster.definition is not None
-    task = asyncio.create_task(tend(cluster.definition, cluster.ports, SETTINGS, cluster))
+    task = asyncio.create_task(keep_pruned(cluster.definition, cluster.ports, SETTINGS, cluster))
     await cluster.clock.sleep(5)
     cluster.reports.clear()
     return task
@@ -449,7 +449,7 @@ def test_tending_leaves_other_namespaces_and_owned_objects_alone() -> None:
         outcome = await run_on(cluster)
         assert (outcome.reason, outcome.tends) == (Reason.PARTIAL, True)
         definition = cluster.definition
-        task = asyncio.create_task(tend(definition, cluster.ports, SETTINGS, cluster))
+        task = asyncio.create_task(keep_pruned(definition, cluster.ports, SETTINGS, cluster))
         await cluster.clock.sleep(1)
         cluster.put("ours", GARBAGE, version="v1")
         elsewhere = cluster.put("elsewhere", GARBAGE, version="v1", owner="helm-controller")

@@ -5,7 +5,7 @@ Stories of runs that leave something out: steps, namespaces, hours, objects of o
 import pytest
 
 from espalier.crd import Definition
-from espalier.engine import Outcome, Reason, RunSettings, run
+from espalier.engine import Reason, RunOutcome, RunSettings, run
 from espalier.engine.policy.windows import read_window
 from espalier.engine.ports import ObjectKey
 from espalier.paths import JSON
@@ -24,7 +24,7 @@ def asked(make: object = widgets, **labels: str) -> Definition:
     return made
 
 
-async def run_on(cluster: FakeCluster) -> Outcome:
+async def run_on(cluster: FakeCluster) -> RunOutcome:
     assert cluster.definition is not None
     return await run(cluster.definition, cluster.ports, SETTINGS, cluster)
 
@@ -121,7 +121,7 @@ def test_a_namespace_that_was_asked_for_and_holds_nothing_is_named() -> None:
 
 
 def test_a_restricted_run_proves_nothing_for_one_that_is_not() -> None:
-    async def story() -> Outcome:
+    async def story() -> RunOutcome:
         cluster = in_two_namespaces()
         await run_on(cluster)
         cluster.change(annotations={})

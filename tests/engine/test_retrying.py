@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from espalier.engine import Outcome, Reason, RunSettings, run
+from espalier.engine import Reason, RunOutcome, RunSettings, run
 from espalier.engine.coordination.checkpoint import read_progress
 from espalier.engine.flowcontrol import backoff as retrying
 from espalier.engine.flowcontrol.pacer import SLOW_SECONDS, Pacer
@@ -22,7 +22,7 @@ DENIED = rejected(
 )
 
 
-async def run_on(cluster: FakeCluster, settings: RunSettings = SETTINGS) -> Outcome:
+async def run_on(cluster: FakeCluster, settings: RunSettings = SETTINGS) -> RunOutcome:
     assert cluster.definition is not None
     return await run(cluster.definition, cluster.ports, settings, cluster)
 
@@ -47,7 +47,7 @@ def failed_keys(cluster: FakeCluster) -> tuple[ObjectKey, ...]:
 
 
 def test_what_failed_is_kept_by_name_and_tried_with_the_next_run() -> None:
-    async def story() -> Outcome:
+    async def story() -> RunOutcome:
         cluster = failing("w003", "w007")
         first = await run_on(cluster)
         assert first.reason == Reason.FAILED
@@ -70,7 +70,7 @@ def test_what_failed_is_kept_by_name_and_tried_with_the_next_run() -> None:
 
 @pytest.mark.parametrize("make", [widgets, legacy_widgets])
 def test_only_what_failed_is_tried_again_if_asked_for(make: object) -> None:
-    async def story() -> tuple[Outcome, set[str]]:
+    async def story() -> tuple[RunOutcome, set[str]]:
         cluster = failing("w003", "w007")
         assert callable(make)
         cluster.definition = make()
@@ -90,7 +90,7 @@ def test_only_what_failed_is_tried_again_if_asked_for(make: object) -> None:
 
 
 def test_what_fails_again_is_told_again() -> None:
-    async def story() -> Outcome:
+    async def story() -> RunOutcome:
         cluster = failing("w003", "w007")
         await run_on(cluster)
         cluster.faults = [fault for fault in cluster.faults if fault.name == "w003"]

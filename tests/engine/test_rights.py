@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from espalier.crd import Definition
-from espalier.engine import Outcome, Reason, RunSettings, plan, read_policy, run
+from espalier.engine import Reason, RunOutcome, RunSettings, plan, read_policy, run
 from espalier.engine.policy.plan import Stop
 from espalier.engine.runs.permissions import (
     ARCHIVES,
@@ -133,7 +133,7 @@ def test_all_that_is_kept_is_granted_where_it_is_kept_and_nothing_else() -> None
     assert kept == granted(find("Role", "espalier"))
 
 
-async def run_on(cluster: FakeCluster, settings: RunSettings = SETTINGS) -> Outcome:
+async def run_on(cluster: FakeCluster, settings: RunSettings = SETTINGS) -> RunOutcome:
     assert cluster.definition is not None
     return await run(cluster.definition, cluster.ports, settings, cluster)
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from espalier.crd import Definition
-from espalier.engine import Outcome, Reason, RunSettings, run
+from espalier.engine import Reason, RunOutcome, RunSettings, run
 from tests.fakes.clock import play
 from tests.fakes.cluster import FakeCluster, Killed, rejected, widgets
 
@@ -21,7 +21,7 @@ def a_cluster(objects: int = 1) -> FakeCluster:
     return cluster
 
 
-async def run_on(cluster: FakeCluster, settings: RunSettings = SETTINGS) -> Outcome:
+async def run_on(cluster: FakeCluster, settings: RunSettings = SETTINGS) -> RunOutcome:
     assert cluster.definition is not None
     return await run(cluster.definition, cluster.ports, settings, cluster)
 

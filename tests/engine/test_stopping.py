@@ -6,7 +6,7 @@ import logging
 
 import pytest
 
-from espalier.engine import Outcome, Reason, RunSettings, run
+from espalier.engine import Reason, RunOutcome, RunSettings, run
 from espalier.engine.status.stop_reasons import why_stopped
 from espalier.errors import (
     EspalierError,
@@ -103,7 +103,7 @@ def test_what_is_said_of_an_error(
     assert not_told not in message
 
 
-async def run_on(cluster: FakeCluster) -> Outcome:
+async def run_on(cluster: FakeCluster) -> RunOutcome:
     assert cluster.definition is not None
     return await run(cluster.definition, cluster.ports, SETTINGS, cluster)
 

@@ -12,9 +12,9 @@ from typing import Any, TypeVar
 import pytest
 
 from espalier.crd import Condition, Definition
-from espalier.engine import Ports, Reason, RunSettings, restore, run, tend
-from espalier.engine.coordination.lease import Holder
-from espalier.engine.ports import ObjectKey, Resource
+from espalier.engine import Ports, Reason, RunSettings, keep_pruned, restore, run
+from espalier.engine.coordination.lease import LeaseHolder
+from espalier.engine.ports import Endpoint, ObjectKey
 from espalier.engine.ports.progress import PassProgress
 from espalier.engine.ports.reporter import Reporter
 from espalier.engine.status import conditions
@@ -50,7 +50,7 @@ class SlowCluster(FakeCluster):
     seconds = 0.0
 
     async def replace(
-        self, resource: Resource, obj: dict[str, JSON], *, subresource: str | None
+        self, resource: Endpoint, obj: dict[str, JSON], *, subresource: str | None
     ) -> dict[str, JSON]:
         await self.clock.sleep(self.seconds)
         return await super().replace(resource, obj, subresource=subresource)
@@ -117,7 +117,7 @@ class World:
         definition = self.cluster.definition
         assert definition is not None
         ports, reporter = self.ports(identity), reporter or self.cluster
-        return self.begin(identity, tend(definition, ports, settings, reporter, told=told))
+        return self.begin(identity, keep_pruned(definition, ports, settings, reporter, told=told))
 
     @asynccontextmanager
     async def tended(
@@ -150,7 +150,7 @@ async def taken(world: World, identity: str) -> float:
     """
     Take the lease as commands do, and tell how long that took.
     """
-    holder = Holder(
+    holder = LeaseHolder(
         world.ports(identity).leases, world.clock, world.cluster.definition or legacy_widgets()
     )
     begun = world.clock.monotonic_seconds()

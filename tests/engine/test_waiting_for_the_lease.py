@@ -4,7 +4,7 @@ Stories of a lease that somebody else has: alive, dead, or just about to end.
 
 from dataclasses import replace
 
-from espalier.engine import Outcome, Reason, RunSettings, run
+from espalier.engine import Reason, RunOutcome, RunSettings, run
 from espalier.errors import LeaseLostError
 from tests.fakes.clock import play
 from tests.fakes.cluster import WIDGETS, FakeCluster, widgets
@@ -33,7 +33,7 @@ class TakenCluster(FakeCluster):
             raise LeaseLostError(WIDGETS, "host_7", left_seconds)
 
 
-async def run_on(cluster: FakeCluster, settings: RunSettings) -> tuple[Outcome, float]:
+async def run_on(cluster: FakeCluster, settings: RunSettings) -> tuple[RunOutcome, float]:
     assert cluster.definition is not None
     outcome = await run(cluster.definition, cluster.ports, settings, cluster)
     return outcome, cluster.clock.monotonic_seconds()

@@ -15,10 +15,10 @@ from espalier import crd, schema
 from espalier.crd import Condition, Definition, Version
 from espalier.engine import Ports
 from espalier.engine.ports import (
+    Endpoint,
     MetadataPage,
     ObjectKey,
     ObjectPage,
-    Resource,
     StoredMetadata,
     WatchEvent,
 )
@@ -286,7 +286,7 @@ class FakeCluster:
 
     async def list_metadata(
         self,
-        resource: Resource,
+        resource: Endpoint,
         *,
         page_size: int,
         continue_token: str | None,
@@ -312,7 +312,7 @@ class FakeCluster:
 
     async def list_objects(
         self,
-        resource: Resource,
+        resource: Endpoint,
         *,
         page_size: int,
         continue_token: str | None,
@@ -340,14 +340,14 @@ class FakeCluster:
     def place_of(self, token: str) -> str | None:
         return None if token in self.bad_tokens else f"{token}\0"
 
-    async def get_object(self, resource: Resource, key: ObjectKey) -> dict[str, JSON]:
+    async def get_object(self, resource: Endpoint, key: ObjectKey) -> dict[str, JSON]:
         await self._enter("get_object", key.name)
         obj = self._read(key, resource.version)
         await self._leave("get_object", key.name)
         return obj
 
     async def rewrite(
-        self, resource: Resource, key: ObjectKey, *, uid: str, resource_version: str | None
+        self, resource: Endpoint, key: ObjectKey, *, uid: str, resource_version: str | None
     ) -> str:
         await self._enter("rewrite", key.name)
         stored = self._check(key, uid, resource_version)
@@ -357,7 +357,7 @@ class FakeCluster:
         return after
 
     async def try_rewrite(
-        self, resource: Resource, key: ObjectKey, *, uid: str, resource_version: str
+        self, resource: Endpoint, key: ObjectKey, *, uid: str, resource_version: str
     ) -> dict[str, JSON]:
         await self._enter("try_rewrite", key.name)
         self._check(key, uid, resource_version)
@@ -367,7 +367,7 @@ class FakeCluster:
 
     async def annotate(
         self,
-        resource: Resource,
+        resource: Endpoint,
         key: ObjectKey,
         *,
         uid: str,
@@ -385,7 +385,7 @@ class FakeCluster:
 
     async def replace_managed_fields(
         self,
-        resource: Resource,
+        resource: Endpoint,
         key: ObjectKey,
         *,
         uid: str,
@@ -403,7 +403,7 @@ class FakeCluster:
         await self._leave("replace_managed_fields", key.name)
 
     async def replace(
-        self, resource: Resource, obj: dict[str, JSON], *, subresource: str | None
+        self, resource: Endpoint, obj: dict[str, JSON], *, subresource: str | None
     ) -> dict[str, JSON]:
         metadata = obj["metadata"]
         assert isinstance(metadata, dict)
@@ -426,7 +426,7 @@ class FakeCluster:
         return answer
 
     async def watch_objects(
-        self, resource: Resource, *, resource_version: str
+        self, resource: Endpoint, *, resource_version: str
     ) -> AsyncIterator[WatchEvent]:
         await self._enter("watch_objects", "")
         queue: asyncio.Queue[WatchEvent | None] = asyncio.Queue()
@@ -483,7 +483,7 @@ class FakeCluster:
         raise AssertionError("the reporter's business, not the engine's")
 
     async def missing_verbs(
-        self, resource: Resource, verbs: Sequence[str], *, namespace: str = ""
+        self, resource: Endpoint, verbs: Sequence[str], *, namespace: str = ""
     ) -> tuple[str, ...]:
         await self._enter("missing_verbs", resource.plural)
         where = f" in {namespace}" if namespace else ""
@@ -579,7 +579,7 @@ class FakeCluster:
         return self._version
 
     def _page(
-        self, resource: Resource, page_size: int, token: str | None, namespace: str
+        self, resource: Endpoint, page_size: int, token: str | None, namespace: str
     ) -> tuple[list[ObjectKey], str | None, int | None]:
         if token in self.bad_tokens:
             raise self.bad_tokens[token]

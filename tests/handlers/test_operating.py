@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from espalier.crd import Condition, Definition
-from espalier.engine.runs.outcome import Outcome
+from espalier.engine.runs.outcome import RunOutcome
 from espalier.errors import MalformedDefinitionError, TransientError
 from espalier.handlers.application import FAILED_RESYNC_SECONDS, Espalier
 from espalier.handlers.settings import Settings
@@ -27,11 +27,13 @@ class FakeWork:
     def key_of(self, definition: Definition) -> Hashable:
         return definition.versions
 
-    async def run(self, definition: Definition) -> Outcome:
+    async def run(self, definition: Definition) -> RunOutcome:
         self.log.append(definition.name)
-        return Outcome(definition=definition, is_proved=True)
+        return RunOutcome(definition=definition, is_proved=True)
 
-    async def tend(self, definition: Definition, *, told: tuple[Condition, ...] = ()) -> None:
+    async def keep_pruned(
+        self, definition: Definition, *, told: tuple[Condition, ...] = ()
+    ) -> None:
         raise AssertionError(definition.name, told)
 
 
@@ -59,7 +61,7 @@ class EndlessWork(FakeWork):
         super().__init__()
         self.may_give_back = asyncio.Event()
 
-    async def run(self, definition: Definition) -> Outcome:
+    async def run(self, definition: Definition) -> RunOutcome:
         self.log.append("run")
         try:
             await asyncio.Event().wait()
@@ -67,7 +69,7 @@ class EndlessWork(FakeWork):
             self.log.append("stopped")
             await self.may_give_back.wait()
             self.log.append("gave back")
-        return Outcome(definition=definition)
+        return RunOutcome(definition=definition)
 
 
 class HangingDefinitions(FakeDefinitions):

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from espalier.crd import Condition, Definition
-from espalier.engine.runs.outcome import Outcome
+from espalier.engine.runs.outcome import RunOutcome
 from espalier.errors import EspalierError, TransientError
 from espalier.handlers.status_writer import StatusReporter
 from espalier.handlers.supervisor import Supervisor, pause_seconds
@@ -15,10 +15,10 @@ from tests.handlers.world import FakeClock, FakeDefinitions, FakeEvents, definit
 
 WIDGETS = definition_of(labels={"espalier.dev/mode": "enforce"})
 
-PROVED = Outcome(definition=WIDGETS, is_proved=True)
-TENDED = Outcome(definition=WIDGETS, is_proved=True, tends=True)
-STOPPED = Outcome(definition=WIDGETS)
-FAILED = Outcome(definition=WIDGETS, retries=True)
+PROVED = RunOutcome(definition=WIDGETS, is_proved=True)
+TENDED = RunOutcome(definition=WIDGETS, is_proved=True, tends=True)
+STOPPED = RunOutcome(definition=WIDGETS)
+FAILED = RunOutcome(definition=WIDGETS, retries=True)
 
 NAME = WIDGETS.name
 
@@ -31,14 +31,14 @@ class FakeWork:
     def __init__(self) -> None:
         self.log: list[str] = []
         self.running = 0
-        self.verdicts: dict[str, asyncio.Queue[Outcome | EspalierError | ValueError]] = {}
+        self.verdicts: dict[str, asyncio.Queue[RunOutcome | EspalierError | ValueError]] = {}
         self.told_before: tuple[Condition, ...] = ()
         self.tending: asyncio.Queue[EspalierError | None] = asyncio.Queue()
 
     def key_of(self, definition: Definition) -> Hashable:
         return (definition.versions, tuple(definition.labels.items()))
 
-    async def run(self, definition: Definition) -> Outcome:
+    async def run(self, definition: Definition) -> RunOutcome:
         self.log.append(f"run {definition.resource_version}")
         self.running += 1
         try:
@@ -52,7 +52,9 @@ class FakeWork:
             raise told
         return told
 
-    async def tend(self, definition: Definition, *, told: tuple[Condition, ...] = ()) -> None:
+    async def keep_pruned(
+        self, definition: Definition, *, told: tuple[Condition, ...] = ()
+    ) -> None:
         self.log.append(f"tend {definition.resource_version}")
         self.told_before = told
         try:
@@ -62,7 +64,7 @@ class FakeWork:
         finally:
             self.log.append("tended")
 
-    def told(self, name: str) -> asyncio.Queue[Outcome | EspalierError | ValueError]:
+    def told(self, name: str) -> asyncio.Queue[RunOutcome | EspalierError | ValueError]:
         return self.verdicts.setdefault(name, asyncio.Queue())
 
 
@@ -95,7 +97,7 @@ class World:
         await self.supervisor.reconcile(definition.name, definition)
         await settled()
 
-    async def tell(self, verdict: Outcome | EspalierError | ValueError) -> None:
+    async def tell(self, verdict: RunOutcome | EspalierError | ValueError) -> None:
         self.work.told(NAME).put_nowait(verdict)
         await settled()
 
@@ -316,7 +318,7 @@ async def test_runs_wait_for_their_turn_and_tending_takes_none(world: World) -> 
 
 
 SAID = Condition(type="c", status="False", reason="Failed", message="1 object")
-HALF = Outcome(definition=WIDGETS, conditions=(SAID, SAID), tends=True, retries=True)
+HALF = RunOutcome(definition=WIDGETS, conditions=(SAID, SAID), tends=True, retries=True)
 
 
 async def test_a_run_that_failed_is_tended_until_it_is_tried_again(world: World) -> None:
@@ -382,7 +384,7 @@ async def test_a_bug_stops_the_operator_and_is_kept(
 
 async def test_a_run_that_wants_to_look_again_does_so_at_its_time(world: World) -> None:
     await world.see(WIDGETS)
-    await world.tell(Outcome(definition=WIDGETS, is_proved=True, again_seconds=3600))
+    await world.tell(RunOutcome(definition=WIDGETS, is_proved=True, again_seconds=3600))
     await world.clock.advance(3599)
     assert world.work.log == ["run 1"]
     await world.clock.advance(1)
@@ -397,6 +399,6 @@ async def test_a_storage_version_that_moved_and_moved_back_is_seen_while_a_run_r
     world: World,
 ) -> None:
     await world.see(WIDGETS)
-    await world.tell(Outcome(definition=WIDGETS, is_proved=True, again_seconds=3600))
+    await world.tell(RunOutcome(definition=WIDGETS, is_proved=True, again_seconds=3600))
     await world.see(replace(WIDGETS, resource_version="2", stored_versions=("v0", "v1")))
     assert world.work.log == ["run 1", "run 2"]

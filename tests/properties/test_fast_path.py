@@ -23,7 +23,7 @@ from espalier.golang.strfmt import FORMATS
 from espalier.paths import JSON
 from espalier.schema import Profile, Resource, Structural
 from espalier.schema.prefilter import json_schema as translating
-from espalier.schema.prefilter.prefilter import Validation
+from espalier.schema.prefilter.screen import ScreenedValidation
 from tests.schema.test_validation import GOOD_AND_BAD
 
 VALUES_OF_A_SCHEMA = 100
@@ -139,7 +139,7 @@ def parsed(raw: Node, profile: Profile) -> Structural:
     return structural
 
 
-def disagreement(validation: Validation, value: JSON, *, exact: bool) -> bool:
+def disagreement(validation: ScreenedValidation, value: JSON, *, exact: bool) -> bool:
     return validation.is_surely_valid(value) and not exact
 
 
@@ -174,7 +174,7 @@ def disagreements_of(keyword: str, places: int, profile: Profile) -> Iterator[tu
         around, put = PLACES[place]
         raw = around(node)
         structural = parsed(raw, profile)
-        validation = Validation(structural, profile)
+        validation = ScreenedValidation(structural, profile)
         # All values at the root, and a third of them, by turns, elsewhere.
         for inner in VALUES[turn % 3 :: 3] if place else VALUES:
             value = put(inner)
@@ -320,7 +320,7 @@ counted: Counter[str] = Counter()
 @given(drawn_nodes(), st.sampled_from(Profile), st.integers(0, 1 << 32))
 def compare_drawn(raw: Node, profile: Profile, seed: int) -> None:
     structural = parsed({"type": "object", "properties": {"f": raw}}, profile)
-    validation = Validation(structural, profile)
+    validation = ScreenedValidation(structural, profile)
     for inner in values_near(raw, seed):
         value: JSON = {"f": inner}
         findings = schema.validate(value, structural, profile=profile)
@@ -378,7 +378,7 @@ def test_writes_are_answered_alike_with_and_without_the_screen(
 
     screened = [answers_of(*pair, resource) for pair in pairwise(objects)]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Validation, "is_surely_valid", lambda _self, _value: False)
+        patch.setattr(ScreenedValidation, "is_surely_valid", lambda _self, _value: False)
         walked = [answers_of(*pair, resource) for pair in pairwise(objects)]
 
     assert screened == walked

@@ -10,7 +10,7 @@ import pytest
 from espalier import schema
 from espalier.paths import JSON
 from espalier.schema import Profile, Structural
-from espalier.schema.prefilter.prefilter import Validation, compile_validation
+from espalier.schema.prefilter.screen import ScreenedValidation, compile_validation
 from tests.properties.test_hostile import deep_list, deep_object
 
 LEVELS = 10_000
@@ -36,7 +36,7 @@ def parsed(node: Any) -> Structural:
 
 
 def is_valid(value: JSON, structural: Structural) -> bool:
-    validation = Validation(structural, Profile.APISERVER)
+    validation = ScreenedValidation(structural, Profile.APISERVER)
     exact = not schema.validate(value, structural, profile=Profile.APISERVER)
     assert validation.is_valid(value) == exact
     assert exact or not validation.is_surely_valid(value)
@@ -76,7 +76,7 @@ def test_a_schema_may_nest_as_deeply_as_allowed(junctor: str, levels: int) -> No
     assert is_valid({"a": good}, structural)
     assert not is_valid({"a": bad}, structural)
     if junctor != "not":
-        assert Validation(structural, Profile.APISERVER).is_surely_valid({"a": good})
+        assert ScreenedValidation(structural, Profile.APISERVER).is_surely_valid({"a": good})
 
 
 def test_a_million_keys_and_items_take_time_in_proportion() -> None:
@@ -88,9 +88,9 @@ def test_a_million_keys_and_items_take_time_in_proportion() -> None:
     started = time.process_time()
 
     for node in (table, known):
-        assert Validation(parsed(node), Profile.APISERVER).is_surely_valid(keys)
+        assert ScreenedValidation(parsed(node), Profile.APISERVER).is_surely_valid(keys)
     items: JSON = {"a": [*range(1_000_000)]}
-    assert Validation(parsed(many), Profile.APISERVER).is_surely_valid(items)
+    assert ScreenedValidation(parsed(many), Profile.APISERVER).is_surely_valid(items)
     assert time.process_time() - started < 5
 
 
@@ -103,7 +103,7 @@ def test_large_lists_of_distinct_items_take_time_in_proportion(kind: str) -> Non
     if kind == "map":
         node |= {"x-kubernetes-list-map-keys": ["k"], "items": item}
         value = [{"k": name} for name in value]
-    validation = Validation(parsed(node), Profile.APISERVER)
+    validation = ScreenedValidation(parsed(node), Profile.APISERVER)
 
     assert validation.is_surely_valid({"a": value})
     assert not validation.is_valid({"a": [*value, value[0]]})
@@ -188,8 +188,8 @@ def test_findings_stand_where_the_caller_says() -> None:
     structural = parsed({"type": "string"})
     value: JSON = {"a": 1}
 
-    [server] = Validation(structural, Profile.APISERVER).validate(value, path=("spec",))
-    [proposed] = Validation(structural, Profile.KEP).validate(value, root="data")
+    [server] = ScreenedValidation(structural, Profile.APISERVER).validate(value, path=("spec",))
+    [proposed] = ScreenedValidation(structural, Profile.KEP).validate(value, root="data")
 
     assert server.path == ("spec", "a")
     assert "data.a in body" in proposed.detail

@@ -12,9 +12,9 @@ from espalier.sandbox.ownership import (
     intersection,
     union,
 )
-from espalier.sandbox.shapes import DEDUCED, Shape
+from espalier.sandbox.shapes import DEDUCED, SchemaShape
 
-LIST = Shape(fields={"items": Shape(keys=("name",)), "tags": Shape(is_set=True)})
+LIST = SchemaShape(fields={"items": SchemaShape(keys=("name",)), "tags": SchemaShape(is_set=True)})
 
 
 @pytest.mark.parametrize(

@@ -10,14 +10,14 @@ from espalier.schema.validation import dispatch as planning_module
 from espalier.schema.validation.dispatch import Plans
 from espalier.schema.validation.formats import format_of
 from espalier.schema.validation.keywords import CHECKS, CHECKS_OF_NULL, SPEAKING, check_type
-from espalier.schema.validation.violations import At, Check, Result
+from espalier.schema.validation.violations import At, Check, ValueViolations
 from tests.properties.test_fast_path import KEYWORDS, VALUES, nodes_with, parsed
 
 EVERY = 29
 
 
-def by_all_checks(value: JSON, node: Structural, path: Path = ()) -> Result:
-    result = Result()
+def by_all_checks(value: JSON, node: Structural, path: Path = ()) -> ValueViolations:
+    result = ValueViolations()
     at = At(path, "", by_all_checks, by_all_checks, format_of)
     if value is None:
         for check in CHECKS_OF_NULL:
@@ -36,11 +36,11 @@ def by_all_checks(value: JSON, node: Structural, path: Path = ()) -> Result:
     return result
 
 
-def by_plan(value: JSON, node: Structural, plans: Plans, path: Path = ()) -> Result:
-    def walk(value: JSON, node: Structural, path: Path) -> Result:
+def by_plan(value: JSON, node: Structural, plans: Plans, path: Path = ()) -> ValueViolations:
+    def walk(value: JSON, node: Structural, path: Path) -> ValueViolations:
         return by_plan(value, node, plans, path)
 
-    result = Result()
+    result = ValueViolations()
     checks = CHECKS_OF_NULL
     if value is not None:
         result.matches, checks = plans.of(node, value.__class__)

@@ -4,22 +4,22 @@ from espalier import schema
 from espalier.paths import JSON
 from espalier.schema import Nulls, Profile
 from espalier.schema.normalization import fast_path as recognizing
-from espalier.schema.normalization.closures import IDLE, PRUNING, Change, Done, Shape
+from espalier.schema.normalization.closures import IDLE, PRUNING, ClosureShape, Done, PlaceActions
 from tests.properties.test_recognition import NODES, VALUES, around, normalizers, put
 
-SHAPE = Shape({"a": IDLE}, PRUNING, frozenset(), IDLE)
+SHAPE = ClosureShape({"a": IDLE}, PRUNING, frozenset(), IDLE)
 NORMAL: dict[str, JSON] = {"a": 1}
 SPOILT: dict[str, JSON] = {"z": 1}
 
 
-INNER = Shape({"x": IDLE}, PRUNING, frozenset(), IDLE)
-ITEM = Change(on_object=lambda _: None, shape=INNER)
-NESTED = Change(
+INNER = ClosureShape({"x": IDLE}, PRUNING, frozenset(), IDLE)
+ITEM = PlaceActions(on_object=lambda _: None, shape=INNER)
+NESTED = PlaceActions(
     on_object=lambda _: None,
     on_list=lambda _: None,
-    shape=Shape({"x": IDLE}, PRUNING, frozenset(), ITEM),
+    shape=ClosureShape({"x": IDLE}, PRUNING, frozenset(), ITEM),
 )
-HOLDING = Shape({"a": NESTED}, PRUNING, frozenset(), IDLE)
+HOLDING = ClosureShape({"a": NESTED}, PRUNING, frozenset(), IDLE)
 
 
 class Walks:
@@ -27,9 +27,9 @@ class Walks:
     A change of objects that counts how many it walked over.
     """
 
-    def __init__(self, shape: Shape | None = SHAPE) -> None:
+    def __init__(self, shape: ClosureShape | None = SHAPE) -> None:
         self.count = 0
-        self.change = recognizing.recognizing(Change(on_object=self.walk, shape=shape))
+        self.change = recognizing.recognizing(PlaceActions(on_object=self.walk, shape=shape))
 
     def walk(self, _fields: dict[str, JSON]) -> Done | None:
         self.count += 1
@@ -77,16 +77,18 @@ def test_trials_become_rare_where_they_fail_and_frequent_where_they_do_not() -> 
     ("shape", "value"),
     [
         (SHAPE, {"a": [{"deep": None}]}),
-        (Shape({"a": IDLE}, IDLE, frozenset(), IDLE), {"a": 1, "b": 2}),
-        (Shape({}, IDLE, frozenset(), IDLE), {"b": None}),
-        (Shape({"a": IDLE, "b": IDLE}, PRUNING, frozenset({"b"}), IDLE), {"b": None}),
+        (ClosureShape({"a": IDLE}, IDLE, frozenset(), IDLE), {"a": 1, "b": 2}),
+        (ClosureShape({}, IDLE, frozenset(), IDLE), {"b": None}),
+        (ClosureShape({"a": IDLE, "b": IDLE}, PRUNING, frozenset({"b"}), IDLE), {"b": None}),
         (HOLDING, {"a": {"x": []}}),
         (HOLDING, {"a": [{"x": {}}, None, 1]}),
-        (Shape({}, ITEM, frozenset(), IDLE), {"k": {"x": 1}, "l": {}}),
+        (ClosureShape({}, ITEM, frozenset(), IDLE), {"k": {"x": 1}, "l": {}}),
     ],
     ids=["anything", "unknown", "a map", "needed", "an object", "a list", "a map of objects"],
 )
-def test_what_a_shape_leaves_alone_is_recognised(shape: Shape, value: dict[str, JSON]) -> None:
+def test_what_a_shape_leaves_alone_is_recognised(
+    shape: ClosureShape, value: dict[str, JSON]
+) -> None:
     assert Walks(shape).of(value, 3) == 0
 
 
@@ -95,13 +97,16 @@ def test_what_a_shape_leaves_alone_is_recognised(shape: Shape, value: dict[str, 
     ("shape", "value"),
     [
         (SHAPE, SPOILT),
-        (Shape({"a": IDLE, "b": IDLE}, PRUNING, frozenset({"a"}), IDLE), {"b": 1}),
+        (ClosureShape({"a": IDLE, "b": IDLE}, PRUNING, frozenset({"a"}), IDLE), {"b": 1}),
         (HOLDING, {"a": {"z": 1}}),
         (HOLDING, {"a": [{"z": 1}]}),
-        (Shape({}, ITEM, frozenset(), IDLE), {"k": {"z": 1}}),
+        (ClosureShape({}, ITEM, frozenset(), IDLE), {"k": {"z": 1}}),
         # Neither can be written as a type.
-        (Shape({"a": IDLE}, Change(on_list=lambda _: None), frozenset(), IDLE), {"a": 1}),
-        (Shape({"\ud800": IDLE}, PRUNING, frozenset(), IDLE), {}),
+        (
+            ClosureShape({"a": IDLE}, PlaceActions(on_list=lambda _: None), frozenset(), IDLE),
+            {"a": 1},
+        ),
+        (ClosureShape({"\ud800": IDLE}, PRUNING, frozenset(), IDLE), {}),
         (SHAPE, {"\ud800": 1}),
     ],
     ids=[
@@ -115,12 +120,12 @@ def test_what_a_shape_leaves_alone_is_recognised(shape: Shape, value: dict[str, 
         "a surrogate unknown",
     ],
 )
-def test_nothing_else_is_recognised(shape: Shape, value: dict[str, JSON]) -> None:
+def test_nothing_else_is_recognised(shape: ClosureShape, value: dict[str, JSON]) -> None:
     assert Walks(shape).of(value, 3) == 3
 
 
 def test_without_a_shape_there_is_nothing_to_recognise() -> None:
-    change = Change(on_object=lambda _: None)
+    change = PlaceActions(on_object=lambda _: None)
 
     assert recognizing.recognizing(change) is change
     assert recognizing.recognizing(IDLE) is IDLE

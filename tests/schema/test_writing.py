@@ -7,7 +7,7 @@ import pytest
 from espalier import schema
 from espalier.findings import ErrorType
 from espalier.paths import JSON
-from espalier.schema import NO_JUDGE, Profile, Resource, Scale, Standing
+from espalier.schema import NO_JUDGE, Profile, Resource, ScalePaths, Standing
 
 SPEC: JSON = {
     "type": "object",
@@ -104,7 +104,7 @@ def test_a_resource_of_the_cluster_has_no_namespace() -> None:
 )
 def test_replicas_are_small_natural_numbers(spec: JSON, error: str | None) -> None:
     loose: JSON = {"x-kubernetes-preserve-unknown-fields": True}
-    scaled = resource(loose, scale=Scale(".spec.n", ".status.n", ".status.s"))
+    scaled = resource(loose, scale=ScalePaths(".spec.n", ".status.n", ".status.s"))
 
     found = created(foo(spec=spec), scaled)
 
@@ -112,7 +112,7 @@ def test_replicas_are_small_natural_numbers(spec: JSON, error: str | None) -> No
 
 
 def test_a_selector_is_a_text() -> None:
-    scaled = resource(scale=Scale(".spec.n", ".status.n", ".status.s"))
+    scaled = resource(scale=ScalePaths(".spec.n", ".status.n", ".status.s"))
 
     [error] = created(foo(status={"n": 1, "s": {}}), scaled)
 
@@ -245,7 +245,7 @@ def test_a_stored_object_is_valid_writable_or_blocked() -> None:
 
 
 def test_a_status_may_be_blocked_alone() -> None:
-    scaled = resource(scale=Scale(".spec.n", ".status.n"), has_status=True)
+    scaled = resource(scale=ScalePaths(".spec.n", ".status.n"), has_status=True)
 
     verdict = schema.judge_stored(foo(status={"n": -1}), scaled)
 

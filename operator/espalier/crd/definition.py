@@ -11,7 +11,7 @@ from types import MappingProxyType
 
 from espalier.errors import MalformedDefinitionError, NoStorageVersionError, UnknownVersionError
 from espalier.paths import JSON, Key, Path
-from espalier.schema import Scale
+from espalier.schema import ScalePaths
 
 _NOTHING: Mapping[str, str] = MappingProxyType({})
 
@@ -52,7 +52,7 @@ class Version:
     storage: bool
     schema: dict[str, JSON] | None = field(default=None, hash=False)
     has_status: bool = False
-    scale: Scale | None = None
+    scale: ScalePaths | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -211,12 +211,12 @@ def _version(entry: dict[str, JSON], shared: dict[str, JSON], path: Path) -> Ver
     )
 
 
-def _scale(subresources: dict[str, JSON], path: Path) -> Scale | None:
+def _scale(subresources: dict[str, JSON], path: Path) -> ScalePaths | None:
     below = (*path, "scale")
     scale = _optional_mapping(subresources.get("scale"), below)
     if not scale:
         return None
-    return Scale(
+    return ScalePaths(
         spec_replicas_path=_text(scale, "specReplicasPath", below, default=""),
         status_replicas_path=_text(scale, "statusReplicasPath", below, default=""),
         label_selector_path=_text(scale, "labelSelectorPath", below, default=""),

@@ -109,7 +109,7 @@ def named_paths(structural: Structural | None, managed_fields: Iterable[JSON]) -
     wholes: set[str] = set()
     for entry in managed_fields:
         fields = entry.get("fieldsV1") if isinstance(entry, dict) else None
-        waiting: list[tuple[JSON, str, _Place]] = [(fields, "", _root_place(structural))]
+        waiting: list[tuple[JSON, str, _PathPosition]] = [(fields, "", _root_place(structural))]
         while waiting:
             node, here, place = waiting.pop()
             for key, child in node.items() if isinstance(node, dict) else ():
@@ -188,7 +188,7 @@ def unspecified(structural: Structural | None, named: Iterable[str]) -> tuple[st
     return tuple(sorted(lost))
 
 
-class _Place(NamedTuple):
+class _PathPosition(NamedTuple):
     """
     Where a walk along a path has come to.
 
@@ -202,7 +202,7 @@ class _Place(NamedTuple):
     keeps: bool
     is_resource: bool = False
 
-    def step(self, segment: str) -> "_Place | None":
+    def step(self, segment: str) -> "_PathPosition | None":
         """
         Go on; None if what the segment names goes.
         """
@@ -233,30 +233,30 @@ class _Place(NamedTuple):
         )
         return _ANY_KEY if is_key or len(segment) > _MAX_NAME_LENGTH else segment
 
-    def _item(self) -> "_Place":
+    def _item(self) -> "_PathPosition":
         item = None if self.node is None else self.node.items
         if item is None:
             # It stays; within it only what is kept anyway.
             return _KEPT if self.keeps else _EMPTIED
         keeps = self.keeps or item.preserve_unknown_fields
-        return _Place(item, keeps, item.embedded_resource)
+        return _PathPosition(item, keeps, item.embedded_resource)
 
 
-_KEPT = _Place(None, keeps=True)
-_EMPTIED = _Place(None, keeps=False)
+_KEPT = _PathPosition(None, keeps=True)
+_EMPTIED = _PathPosition(None, keeps=False)
 
 
-def _at(node: Structural) -> _Place:
-    return _Place(node, node.preserve_unknown_fields, node.embedded_resource)
+def _at(node: Structural) -> _PathPosition:
+    return _PathPosition(node, node.preserve_unknown_fields, node.embedded_resource)
 
 
-def _root_place(root: Structural | None) -> _Place:
+def _root_place(root: Structural | None) -> _PathPosition:
     keeps = root is not None and root.preserve_unknown_fields
-    return _Place(root, keeps, is_resource=True)
+    return _PathPosition(root, keeps, is_resource=True)
 
 
-def _place_of(root: Structural | None, segments: Iterable[str]) -> _Place | None:
-    place: _Place | None = _root_place(root)
+def _place_of(root: Structural | None, segments: Iterable[str]) -> _PathPosition | None:
+    place: _PathPosition | None = _root_place(root)
     for segment in segments:
         if place is None:
             return None

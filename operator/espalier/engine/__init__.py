@@ -2,20 +2,20 @@
 Decides what happens to stored objects, and drives it through ``espalier.engine.ports``.
 
 No HTTP, no Kopf, no clock of its own. A run is: plan, prove that nothing is lost, rewrite, settle,
-verify, trim. ``run`` does it once, ``tend`` keeps the objects of a legacy definition in form
+verify, trim. ``run`` does it once, ``keep_pruned`` keeps the objects of a legacy definition in form
 afterwards, and ``restore`` brings back what pruning removed.
 """
 
-from espalier.engine.controller.controller import tend
+from espalier.engine.controller.loop import keep_pruned
 from espalier.engine.conversion.comparison import ConversionLoss
-from espalier.engine.coordination.definition_guard import purpose_of
+from espalier.engine.coordination.definition_guard import run_identity
 from espalier.engine.flowcontrol.backoff import FORBIDDEN_PAUSE_SECONDS, run_pause_seconds
 from espalier.engine.legacy.archive_pages import export_archive, old_pages, remove_pages
 from espalier.engine.legacy.restoration import Refusal, RestoreReport, restore, restore_alone
 from espalier.engine.policy.labels import Mode, Policy, read_policy
 from espalier.engine.policy.loss import Loss
 from espalier.engine.policy.plan import Legacy, ServerPruned, Stop, plan, run_key
-from espalier.engine.runs.outcome import Outcome
+from espalier.engine.runs.outcome import RunOutcome
 from espalier.engine.runs.run import run
 from espalier.engine.settings import Ports, RunSettings
 from espalier.engine.status.conditions import (
@@ -41,13 +41,13 @@ __all__ = [
     "Loss",
     "Mode",
     "Normalising",
-    "Outcome",
     "PathCount",
     "Policy",
     "Ports",
     "Reason",
     "Refusal",
     "RestoreReport",
+    "RunOutcome",
     "RunSettings",
     "Scope",
     "ServerPruned",
@@ -56,16 +56,16 @@ __all__ = [
     "Surveyor",
     "Totals",
     "export_archive",
+    "keep_pruned",
     "old_pages",
     "plan",
-    "purpose_of",
     "read_policy",
     "remove_pages",
     "restore",
     "restore_alone",
     "run",
+    "run_identity",
     "run_key",
     "run_pause_seconds",
     "survey",
-    "tend",
 ]

@@ -37,7 +37,7 @@ FAILED_RESYNC_SECONDS = 5.0
 LAST_WORDS_SECONDS = 5.0
 
 
-class Catalogue(Definitions, Protocol):
+class DefinitionLister(Definitions, Protocol):
     """
     The definitions, which can also be listed.
     """
@@ -63,7 +63,7 @@ class Espalier:
         self,
         settings: Settings,
         *,
-        definitions: Catalogue,
+        definitions: DefinitionLister,
         clock: Clock,
         guard: Guard,
         queue: WorkQueue,

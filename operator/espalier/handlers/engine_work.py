@@ -5,10 +5,10 @@ The engine as the supervisor sees it: its runs, with their ports and settings bo
 from collections.abc import Hashable
 
 from espalier.crd import Condition, Definition
-from espalier.engine.controller.controller import tend
-from espalier.engine.coordination.definition_guard import purpose_of
+from espalier.engine.controller.loop import keep_pruned
+from espalier.engine.coordination.definition_guard import run_identity
 from espalier.engine.ports.reporter import Reporter
-from espalier.engine.runs.outcome import Outcome
+from espalier.engine.runs.outcome import RunOutcome
 from espalier.engine.runs.run import run
 from espalier.engine.settings import Ports, RunSettings
 
@@ -27,16 +27,18 @@ class EngineWork:
         """
         Tell what a run on this definition is for.
         """
-        return purpose_of(definition)
+        return run_identity(definition)
 
-    async def run(self, definition: Definition) -> Outcome:
+    async def run(self, definition: Definition) -> RunOutcome:
         """
         Do it once, and report how it goes.
         """
         return await run(definition, self._ports, self._settings, self._reporter)
 
-    async def tend(self, definition: Definition, *, told: tuple[Condition, ...] = ()) -> None:
+    async def keep_pruned(
+        self, definition: Definition, *, told: tuple[Condition, ...] = ()
+    ) -> None:
         """
         Keep new objects in form.
         """
-        await tend(definition, self._ports, self._settings, self._reporter, told=told)
+        await keep_pruned(definition, self._ports, self._settings, self._reporter, told=told)

@@ -16,7 +16,7 @@ from espalier.crd import Condition, Definition
 from espalier.engine.flowcontrol import backoff as retrying
 from espalier.engine.ports.clock import Clock
 from espalier.engine.ports.definitions import Definitions
-from espalier.engine.runs.outcome import Outcome
+from espalier.engine.runs.outcome import RunOutcome
 from espalier.engine.status.conditions import Reason
 from espalier.errors import EspalierError, NotFoundError
 from espalier.handlers.status_writer import OWN_CONDITIONS, StatusReporter
@@ -37,7 +37,7 @@ _LONGEST_PAUSES: Mapping[str, float] = {
 }
 
 
-class Work(Protocol):
+class DefinitionWork(Protocol):
     """
     What is to be done for a definition.
     """
@@ -47,7 +47,7 @@ class Work(Protocol):
         Tell what a run on this definition is for.
         """
 
-    async def run(self, definition: Definition) -> Outcome:
+    async def run(self, definition: Definition) -> RunOutcome:
         """
         Do it once, and report how it goes.
 
@@ -55,7 +55,9 @@ class Work(Protocol):
             EspalierError: It could not be done now; it may be tried again.
         """
 
-    async def tend(self, definition: Definition, *, told: tuple[Condition, ...] = ()) -> None:
+    async def keep_pruned(
+        self, definition: Definition, *, told: tuple[Condition, ...] = ()
+    ) -> None:
         """
         Keep new objects in form; ends only when everything must be looked at anew.
 
@@ -96,7 +98,7 @@ class Supervisor:
 
     def __init__(  # noqa: PLR0913 - its collaborators, each named
         self,
-        work: Work,
+        work: DefinitionWork,
         definitions: Definitions,
         reporter: StatusReporter,
         *,
@@ -229,12 +231,12 @@ class Supervisor:
                 return
             definition = fresh
 
-    async def _run(self, definition: Definition) -> Outcome:
+    async def _run(self, definition: Definition) -> RunOutcome:
         async with self._turns:
             return await self._work.run(definition)
 
     async def _tend(
-        self, definition: Definition, outcome: Outcome, *, attempt: int
+        self, definition: Definition, outcome: RunOutcome, *, attempt: int
     ) -> float | None:
         """
         Tend until everything must be looked at anew; after a run that failed, until it is its turn.
@@ -244,10 +246,12 @@ class Supervisor:
         """
         definition = outcome.definition or definition
         if not outcome.retries:
-            await self._work.tend(definition)
+            await self._work.keep_pruned(definition)
             return None
         again_seconds = pause_seconds(outcome.reason, attempt=attempt)
-        tending = asyncio.ensure_future(self._work.tend(definition, told=outcome.conditions[:1]))
+        tending = asyncio.ensure_future(
+            self._work.keep_pruned(definition, told=outcome.conditions[:1])
+        )
         resting = asyncio.ensure_future(self._clock.sleep(again_seconds))
         try:
             await asyncio.wait({tending, resting}, return_when=asyncio.FIRST_COMPLETED)

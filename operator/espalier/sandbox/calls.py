@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 import yaml
 
-from espalier.sandbox.wire import Cause, Object, Refusal, bad_request, invalid, server_error
+from espalier.sandbox.wire import Cause, Object, RequestRefusal, bad_request, invalid, server_error
 
 MERGE = "application/merge-patch+json"
 JSON_PATCH = "application/json-patch+json"
@@ -28,7 +28,7 @@ class View(Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Target:
+class RequestTarget:
     """
     What a path names.
 
@@ -46,7 +46,7 @@ class Target:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Call:
+class ObjectRequest:
     """
     One request on objects.
 
@@ -57,7 +57,7 @@ class Call:
     """
 
     verb: str
-    target: Target
+    target: RequestTarget
     options: Mapping[str, str] = field(hash=False)
     content_type: str
     user_agent: str
@@ -86,7 +86,7 @@ class Call:
         return self.options.get("fieldManager") or self.user_agent.partition("/")[0]
 
 
-def target_of(path: str) -> Target | None:
+def target_of(path: str) -> RequestTarget | None:
     """
     Take the path of an object or a collection apart; None if it has another form.
     """
@@ -99,7 +99,7 @@ def target_of(path: str) -> Target | None:
     return None
 
 
-def _target(group: str, version: str, rest: list[str]) -> Target | None:
+def _target(group: str, version: str, rest: list[str]) -> RequestTarget | None:
     namespace = ""
     # A namespace's own subresources look like collections within it.
     own = not group and rest[2:] in (["status"], ["finalize"])
@@ -108,7 +108,7 @@ def _target(group: str, version: str, rest: list[str]) -> Target | None:
     if len(rest) > 3:  # noqa: PLR2004 - a plural, a name, a subresource
         return None
     plural, name, subresource = [*rest, "", ""][:3]
-    return Target(
+    return RequestTarget(
         group=group,
         version=version,
         plural=plural,
@@ -118,7 +118,7 @@ def _target(group: str, version: str, rest: list[str]) -> Target | None:
     )
 
 
-def verb_of(method: str, target: Target, options: Mapping[str, str]) -> str:
+def verb_of(method: str, target: RequestTarget, options: Mapping[str, str]) -> str:
     """
     Name the verb of a request; empty for a method that is not served.
     """
@@ -142,7 +142,7 @@ def view_of(accept: str) -> View:
     return View.WHOLE
 
 
-def check_media_type(call: Call) -> None:
+def check_media_type(call: ObjectRequest) -> None:
     """
     Refuse bodies that are no JSON; clients that prefer protobuf then send JSON.
 
@@ -150,7 +150,7 @@ def check_media_type(call: Call) -> None:
         Refusal: 415.
     """
     if call.verb in ("create", "update") and call.content_type not in ("", "application/json"):
-        raise Refusal(
+        raise RequestRefusal(
             status=415,
             reason="UnsupportedMediaType",
             message="the body of the request was in an unknown format - accepted media types "
@@ -219,7 +219,7 @@ def delete_options(body: bytes) -> Object:
 _OPTIONS = {"patch": "PatchOptions", "create": "CreateOptions", "update": "UpdateOptions"}
 
 
-def check_options(call: Call) -> None:
+def check_options(call: ObjectRequest) -> None:
     """
     Refuse options that make no sense.
 

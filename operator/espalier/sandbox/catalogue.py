@@ -10,7 +10,7 @@ from espalier.errors import DefinitionError
 from espalier.sandbox.codecs import BuiltinCodec, Codec, CustomCodec, versions_of
 from espalier.sandbox.kinds import BUILTINS, CRDS, Kind
 from espalier.sandbox.store import Store, Stored
-from espalier.sandbox.wire import Object, Refusal
+from espalier.sandbox.wire import Object, RequestRefusal
 
 _CUSTOM_VERBS = (
     "delete",
@@ -24,7 +24,7 @@ _CUSTOM_VERBS = (
 )
 
 
-class Catalogue:
+class CodecCatalogue:
     """
     Finds codecs by group, version and plural.
     """
@@ -66,7 +66,7 @@ class Catalogue:
         try:
             obj = self.definitions.read(stored)
             definition = read_definition(obj)
-        except (Refusal, DefinitionError):
+        except (RequestRefusal, DefinitionError):
             return {}
         if not definition.established:
             return {}

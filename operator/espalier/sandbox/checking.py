@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from espalier.golang.printing import quote
-from espalier.sandbox.calls import Call, revision_of
+from espalier.sandbox.calls import ObjectRequest, revision_of
 from espalier.sandbox.kinds import Kind
 from espalier.sandbox.store import Stored
 from espalier.sandbox.wire import Cause, Object, bad_request, conflict, invalid
@@ -21,7 +21,7 @@ _IMMUTABLE_FIELDS = ("data", "binaryData", "stringData")
 _CONDITIONAL = ("Lease", "ServiceAccount", "CustomResourceDefinition")
 
 
-def check_body(kind: Kind, call: Call, body: Object) -> None:
+def check_body(kind: Kind, call: ObjectRequest, body: Object) -> None:
     """
     Compare apiVersion, kind, name and namespace of a body with the request.
 
@@ -44,7 +44,7 @@ def check_body(kind: Kind, call: Call, body: Object) -> None:
     check_name(call, metadata)
 
 
-def check_name(call: Call, metadata: Object) -> None:
+def check_name(call: ObjectRequest, metadata: Object) -> None:
     """
     Compare the name and the namespace of an object with the request.
 
@@ -80,7 +80,9 @@ def check_new_name(kind: Kind, metadata: Object) -> None:
         raise invalid(kind.group, kind.kind, name, [cause])
 
 
-def check_preconditions(kind: Kind, call: Call, stored: Stored, live: Object, new: Object) -> None:
+def check_preconditions(
+    kind: Kind, call: ObjectRequest, stored: Stored, live: Object, new: Object
+) -> None:
     """
     Compare the resource version and, for a PUT, the uid with what is stored.
 

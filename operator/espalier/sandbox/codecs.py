@@ -18,7 +18,7 @@ from espalier.errors import MalformedValueError, SchemaParseError
 from espalier.paths import JSON, render_path
 from espalier.sandbox.definitions import as_v1, refuse_malformed, with_defaults
 from espalier.sandbox.kinds import CRDS, NAMESPACES, SECRETS, Kind
-from espalier.sandbox.shapes import BUILTIN_SHAPES, OBJECT, Shape, shape_of
+from espalier.sandbox.shapes import BUILTIN_SHAPES, OBJECT, SchemaShape, shape_of
 from espalier.sandbox.store import Stored
 from espalier.sandbox.wire import Object, bad_request, corrupt, encode
 from espalier.schema import Profile, Structural
@@ -30,7 +30,7 @@ class Codec(Protocol):
     """
 
     kind: Kind
-    shape: Shape
+    shape: SchemaShape
 
     def read(self, stored: Stored) -> Object:
         """

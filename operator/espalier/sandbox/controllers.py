@@ -13,11 +13,11 @@ import time
 from espalier.crd import nonstructural_condition, read_definition
 from espalier.errors import DefinitionError
 from espalier.sandbox import ownership
-from espalier.sandbox.catalogue import Catalogue
+from espalier.sandbox.catalogue import CodecCatalogue
 from espalier.sandbox.kinds import CRDS
 from espalier.sandbox.ownership import Writer
 from espalier.sandbox.store import Store, Stored
-from espalier.sandbox.wire import Object, Refusal
+from espalier.sandbox.wire import Object, RequestRefusal
 from espalier.sandbox.writing import CLEANUP, utc_now
 
 _MANAGER = "kube-apiserver"
@@ -34,7 +34,7 @@ class Controllers:
     """
 
     def __init__(
-        self, store: Store, catalogue: Catalogue, *, structural_delay_seconds: float | None
+        self, store: Store, catalogue: CodecCatalogue, *, structural_delay_seconds: float | None
     ) -> None:
         self._store = store
         self._catalogue = catalogue
@@ -125,7 +125,7 @@ class Controllers:
             return None
         try:
             return self._catalogue.definitions.read(stored)
-        except (Refusal, KeyError, TypeError):
+        except (RequestRefusal, KeyError, TypeError):
             return None
 
     def _write(self, key: str, live: Object, status: Object) -> None:

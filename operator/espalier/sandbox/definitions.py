@@ -17,7 +17,7 @@ from espalier.findings import ErrorType
 from espalier.golang.printing import render_value
 from espalier.paths import JSON, Path
 from espalier.sandbox.kinds import CRD_GROUP
-from espalier.sandbox.wire import Cause, Object, Refusal, bad_request, invalid
+from espalier.sandbox.wire import Cause, Object, RequestRefusal, bad_request, invalid
 from espalier.schema import Profile
 
 _KIND = "CustomResourceDefinition"
@@ -242,5 +242,5 @@ def refuse_malformed(obj: Object) -> None:
         raise _unreadable("spec.versions must be a list of objects")
 
 
-def _unreadable(text: str) -> Refusal:
+def _unreadable(text: str) -> RequestRefusal:
     return bad_request(f'{_KIND} in version "v1" cannot be handled as a {_KIND}: {text}')

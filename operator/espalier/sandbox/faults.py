@@ -6,7 +6,7 @@ import asyncio
 import re
 from dataclasses import dataclass
 
-from espalier.sandbox.wire import Refusal, qualified
+from espalier.sandbox.wire import RequestRefusal, qualified
 
 
 @dataclass(slots=True, kw_only=True)
@@ -51,14 +51,14 @@ class Fault:
             self.times -= 1
         return True
 
-    def refusal(self) -> Refusal:
+    def refusal(self) -> RequestRefusal:
         """
         Make the answer.
         """
         details = None
         if self.retry_after_seconds is not None:
             details = {"retryAfterSeconds": self.retry_after_seconds}
-        return Refusal(
+        return RequestRefusal(
             status=self.status, reason=self.reason, message=self.message, details=details
         )
 
@@ -126,7 +126,7 @@ class Faults:
             return
         where = f'in the namespace "{namespace}"' if namespace else "at the cluster scope"
         plural = resource.partition("/")[0]
-        raise Refusal(
+        raise RequestRefusal(
             status=403,
             reason="Forbidden",
             message=f'{qualified(group, plural)} is forbidden: User "sandbox" cannot {verb} '

@@ -8,12 +8,12 @@ from typing import NamedTuple
 
 import orjson
 
-from espalier.sandbox.calls import Call, View, limit_of, revision_of
+from espalier.sandbox.calls import ObjectRequest, View, limit_of, revision_of
 from espalier.sandbox.codecs import Codec
 from espalier.sandbox.kinds import Kind
 from espalier.sandbox.selecting import selector
 from espalier.sandbox.store import CompactedError, Store
-from espalier.sandbox.wire import Object, Refusal, bad_request, details_of, qualified
+from espalier.sandbox.wire import Object, RequestRefusal, bad_request, details_of, qualified
 
 _META = "meta.k8s.io/v1"
 _EXPIRED = (
@@ -36,7 +36,7 @@ class _Start(NamedTuple):
     after: str
 
 
-class _Page(NamedTuple):
+class _ListPage(NamedTuple):
     objects: list[Object]
     last: str
     remaining: int
@@ -58,7 +58,7 @@ def collection_prefix(kind: Kind, namespace: str) -> str:
     return f"{kind.prefix}{namespace}/" if namespace else kind.prefix
 
 
-class Listing:
+class ListHandler:
     """
     Lists objects of a store.
     """
@@ -66,7 +66,7 @@ class Listing:
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    def list(self, codec: Codec, call: Call) -> Object:
+    def list(self, codec: Codec, call: ObjectRequest) -> Object:
         """
         List a page.
 
@@ -100,7 +100,7 @@ class Listing:
         stored = self._store.get(codec.kind.key(namespace, name))
         return None if stored is None else codec.read(stored)
 
-    def _start(self, call: Call) -> _Start:
+    def _start(self, call: ObjectRequest) -> _Start:
         token, revision = call.options.get("continue"), call.options.get("resourceVersion", "")
         if token:
             if revision not in ("", "0"):
@@ -115,10 +115,10 @@ class Listing:
         exact = call.options.get("resourceVersionMatch") == "Exact"
         return _Start(wanted if exact else None, "")
 
-    def _page(self, codec: Codec, call: Call, prefix: str, start: _Start) -> _Page:
+    def _page(self, codec: Codec, call: ObjectRequest, prefix: str, start: _Start) -> _ListPage:
         limit, matches = limit_of(call.options), selector(call.options)
         objects: list[Object] = []
-        corrupt: list[tuple[str, Refusal]] = []
+        corrupt: list[tuple[str, RequestRefusal]] = []
         last, remaining = "", 0
         after = f"{prefix}{start.after}" if start.after else ""
         for stored in self._store.scan(prefix, after=after, revision=start.revision):
@@ -127,7 +127,7 @@ class Listing:
                 continue
             try:
                 obj = codec.read(stored)
-            except Refusal as error:
+            except RequestRefusal as error:
                 corrupt.append((stored.key, error))
                 continue
             if matches is None or matches(obj):
@@ -135,18 +135,20 @@ class Listing:
                 last = stored.key
         if corrupt:
             raise _unreadable(codec.kind, corrupt)
-        return _Page(objects, last if remaining else "", remaining)
+        return _ListPage(objects, last if remaining else "", remaining)
 
-    def _expired(self, start: _Start) -> Refusal:
+    def _expired(self, start: _Start) -> RequestRefusal:
         if not start.after:
             text = "The resourceVersion for the provided list is too old."
-            return Refusal(status=410, reason="Expired", message=text)
+            return RequestRefusal(status=410, reason="Expired", message=text)
         fresh = _token(-1, start.after)
-        return Refusal(status=410, reason="Expired", message=_EXPIRED, metadata={"continue": fresh})
+        return RequestRefusal(
+            status=410, reason="Expired", message=_EXPIRED, metadata={"continue": fresh}
+        )
 
-    def _too_large(self, wanted: int) -> Refusal:
+    def _too_large(self, wanted: int) -> RequestRefusal:
         text = "Too large resource version"
-        return Refusal(
+        return RequestRefusal(
             status=504,
             reason="Timeout",
             message=f"Timeout: {text}: {wanted}, current: {self._store.revision}",
@@ -157,7 +159,7 @@ class Listing:
         )
 
 
-def _unreadable(kind: Kind, corrupt: list[tuple[str, Refusal]]) -> Refusal:
+def _unreadable(kind: Kind, corrupt: list[tuple[str, RequestRefusal]]) -> RequestRefusal:
     causes = []
     for key, error in corrupt:
         _, _, detail = error.message.partition("AdditionalErrorMsg: ")
@@ -171,7 +173,7 @@ def _unreadable(kind: Kind, corrupt: list[tuple[str, Refusal]]) -> Refusal:
     if len(causes) > 1:
         message = f"{message} (and {len(causes) - 1} more)"
     details = details_of(kind.group, kind.plural, kind.prefix.removesuffix("/"))
-    return Refusal(
+    return RequestRefusal(
         status=500,
         reason="StorageReadError",
         message=message,

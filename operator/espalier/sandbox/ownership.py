@@ -14,8 +14,8 @@ from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from espalier.sandbox.shapes import Shape, members
-from espalier.sandbox.wire import Object, Refusal
+from espalier.sandbox.shapes import SchemaShape, members
+from espalier.sandbox.wire import Object, RequestRefusal
 
 FieldSet = dict[str, Any]
 
@@ -93,7 +93,7 @@ def tracked(obj: Mapping[str, Any]) -> Object:
     return kept
 
 
-def compare(old: Any, new: Any, shape: Shape) -> Difference:
+def compare(old: Any, new: Any, shape: SchemaShape) -> Difference:
     """
     Find the fields that differ between two values.
     """
@@ -121,7 +121,7 @@ def compare(old: Any, new: Any, shape: Shape) -> Difference:
     return Difference(written, removed)
 
 
-def _everything(value: Any, shape: Shape, *, with_self: bool) -> FieldSet:
+def _everything(value: Any, shape: SchemaShape, *, with_self: bool) -> FieldSet:
     taken = members(value, shape)
     if not taken:
         return {}
@@ -132,7 +132,7 @@ def _everything(value: Any, shape: Shape, *, with_self: bool) -> FieldSet:
     return {".": {}, **found} if with_self else found
 
 
-def applied_set(value: Any, shape: Shape) -> FieldSet:
+def applied_set(value: Any, shape: SchemaShape) -> FieldSet:
     """
     List the fields that an applied configuration names.
     """
@@ -192,7 +192,9 @@ def entries_of(obj: Mapping[str, Any]) -> list[Object]:
     return [entry for entry in entries if isinstance(entry, dict) and entry.get("manager")]
 
 
-def track_update(live: Object | None, new: Object, shape: Shape, writer: Writer) -> list[Object]:
+def track_update(
+    live: Object | None, new: Object, shape: SchemaShape, writer: Writer
+) -> list[Object]:
     """
     Say who owns what after a create or an update.
 
@@ -248,7 +250,7 @@ def _ordered(entries: list[Object]) -> list[Object]:
 def apply(
     live: Object | None,
     config: Object,
-    shape: Shape,
+    shape: SchemaShape,
     writer: Writer,
     *,
     force: bool,
@@ -290,7 +292,7 @@ def apply(
     return merged
 
 
-def _entries_before(live: Object | None, shape: Shape, writer: Writer) -> list[Object]:
+def _entries_before(live: Object | None, shape: SchemaShape, writer: Writer) -> list[Object]:
     entries = entries_of(live or {})
     if live is None or entries:
         return entries
@@ -310,7 +312,7 @@ def _metadata_of(config: Object) -> Object:
     return {k: v for k, v in config.get("metadata", {}).items() if k != "managedFields"}
 
 
-def _merge(base: Any, config: Any, shape: Shape) -> Any:
+def _merge(base: Any, config: Any, shape: SchemaShape) -> Any:
     if shape.atomic or type(base) is not type(config):
         return deepcopy(config)
     if isinstance(config, dict):
@@ -323,7 +325,7 @@ def _merge(base: Any, config: Any, shape: Shape) -> Any:
     return deepcopy(config)
 
 
-def _merge_list(base: list[Any], config: list[Any], shape: Shape) -> list[Any]:
+def _merge_list(base: list[Any], config: list[Any], shape: SchemaShape) -> list[Any]:
     wanted = members(config, shape) or {}
     merged = []
     for key, (item, below) in (members(base, shape) or {}).items():
@@ -331,7 +333,7 @@ def _merge_list(base: list[Any], config: list[Any], shape: Shape) -> list[Any]:
     return [*merged, *(deepcopy(item) for item, _ in wanted.values())]
 
 
-def _prune(value: Any, had: FieldSet, owned: FieldSet, shape: Shape) -> Any:
+def _prune(value: Any, had: FieldSet, owned: FieldSet, shape: SchemaShape) -> Any:
     gone = {key for key in had if key != "." and key not in owned}
     deeper = {key for key in had if key != "." and key in owned and had[key]}
     if isinstance(value, dict):
@@ -350,7 +352,7 @@ def _prune(value: Any, had: FieldSet, owned: FieldSet, shape: Shape) -> Any:
     return value
 
 
-def _conflict(conflicts: list[tuple[Object, FieldSet]]) -> Refusal:
+def _conflict(conflicts: list[tuple[Object, FieldSet]]) -> RequestRefusal:
     causes = []
     for entry, hit in conflicts:
         who = f'conflict with "{entry["manager"]}"'
@@ -364,7 +366,7 @@ def _conflict(conflicts: list[tuple[Object, FieldSet]]) -> Refusal:
         ]
     count = f"{len(causes)} conflict" + ("" if len(causes) == 1 else "s")
     texts = ", ".join(f"{cause['message']}: {cause['field']}" for cause in causes)
-    return Refusal(
+    return RequestRefusal(
         status=409,
         reason="Conflict",
         message=f"Apply failed with {count}: {texts}",

@@ -8,7 +8,7 @@ Source:
 from copy import deepcopy
 from typing import Any
 
-from espalier.sandbox.wire import Object, Refusal, bad_request
+from espalier.sandbox.wire import Object, RequestRefusal, bad_request
 
 _GO_NAMES = {list: "array", dict: "object", str: "string", bool: "bool", int: "number"}
 
@@ -59,7 +59,7 @@ def json_patch(obj: Object, patch: Any) -> Object:
         for operation in patch:
             _operate(root, operation)
     except (LookupError, TypeError, ValueError, AttributeError) as error:
-        raise Refusal(
+        raise RequestRefusal(
             status=422,
             reason="Invalid",
             message="the server rejected our request due to an error in our request",

@@ -11,7 +11,7 @@ from typing import Self
 import orjson
 from aiohttp import web
 
-from espalier.sandbox.catalogue import Catalogue
+from espalier.sandbox.catalogue import CodecCatalogue
 from espalier.sandbox.controllers import Controllers
 from espalier.sandbox.faults import Faults
 from espalier.sandbox.kinds import NAMESPACES
@@ -52,7 +52,7 @@ class Sandbox:
         namespaces: Sequence[str] = _NAMESPACES,
     ) -> None:
         self._store = Store(kept_changes=kept_changes)
-        catalogue = Catalogue(self._store)
+        catalogue = CodecCatalogue(self._store)
         self.faults = Faults()
         watching = Watching(self._store, catalogue, self.faults, bookmark_seconds=bookmark_seconds)
         self._server = Server(self._store, catalogue, self.faults, watching)

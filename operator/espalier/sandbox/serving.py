@@ -10,8 +10,8 @@ from aiohttp import web
 
 from espalier.sandbox import discovery
 from espalier.sandbox.calls import (
-    Call,
-    Target,
+    ObjectRequest,
+    RequestTarget,
     check_media_type,
     check_options,
     json_body,
@@ -19,14 +19,14 @@ from espalier.sandbox.calls import (
     verb_of,
     view_of,
 )
-from espalier.sandbox.catalogue import Catalogue
+from espalier.sandbox.catalogue import CodecCatalogue
 from espalier.sandbox.codecs import Codec
 from espalier.sandbox.faults import Fault, Faults
 from espalier.sandbox.kinds import REVIEWS
-from espalier.sandbox.listing import Listing, viewed
+from espalier.sandbox.listing import ListHandler, viewed
 from espalier.sandbox.store import Store
 from espalier.sandbox.watching import Watching
-from espalier.sandbox.wire import Object, Refusal, bad_request, not_found
+from espalier.sandbox.wire import Object, RequestRefusal, bad_request, not_found
 from espalier.sandbox.writing import Writing
 
 _MAX_BODY_BYTES = 3 * 1024 * 1024
@@ -68,12 +68,12 @@ class Server:
     """
 
     def __init__(
-        self, store: Store, catalogue: Catalogue, faults: Faults, watching: Watching
+        self, store: Store, catalogue: CodecCatalogue, faults: Faults, watching: Watching
     ) -> None:
         self._catalogue = catalogue
         self._faults = faults
         self._watching = watching
-        self._listing = Listing(store)
+        self._listing = ListHandler(store)
         self._writing = Writing(store)
         self.log: list[Request] = []
 
@@ -102,14 +102,14 @@ class Server:
                     response = await _fail(request, fault)
             if request.transport is not None and not request.transport.is_closing():
                 status = response.status
-        except Refusal as refusal:
+        except RequestRefusal as refusal:
             response = _refuse(refusal)
             status = response.status
         finally:
             self.log.append(_logged(request, verb, status, body))
         return response
 
-    def _codec(self, target: Target | None) -> Codec | None:
+    def _codec(self, target: RequestTarget | None) -> Codec | None:
         if target is None:
             return None
         codec = self._catalogue.find(target.group, target.version, target.plural)
@@ -123,13 +123,13 @@ class Server:
         self,
         request: web.Request,
         codec: Codec | None,
-        target: Target | None,
+        target: RequestTarget | None,
         verb: str,
         body: bytes,
     ) -> web.StreamResponse:
         if codec is None or target is None:
             return self._document(request)
-        call = Call(
+        call = ObjectRequest(
             verb=verb,
             target=target,
             options=request.query,
@@ -161,7 +161,7 @@ class Server:
             return _unknown()
         return _json(found)
 
-    def _respond(self, codec: Codec, call: Call) -> web.Response:
+    def _respond(self, codec: Codec, call: ObjectRequest) -> web.Response:
         check_options(call)
         status = 200
         match call.verb:
@@ -183,7 +183,7 @@ class Server:
             case "deletecollection":
                 return _json(self._delete_all(codec, call))
             case _:
-                raise Refusal(
+                raise RequestRefusal(
                     status=405,
                     reason="MethodNotAllowed",
                     message="the server does not allow this method on the requested resource",
@@ -193,19 +193,19 @@ class Server:
             answer = viewed(answer, call.view)
         return _json(answer, status=status)
 
-    def _get(self, codec: Codec, call: Call) -> Object:
+    def _get(self, codec: Codec, call: ObjectRequest) -> Object:
         target = call.target
         found = self._listing.get(codec, target.namespace, target.name)
         if found is None:
             raise not_found(codec.kind.group, codec.kind.plural, target.name)
         return found
 
-    def _delete_all(self, codec: Codec, call: Call) -> Object:
+    def _delete_all(self, codec: Codec, call: ObjectRequest) -> Object:
         listed = self._listing.list(codec, call)
         self._writing.delete_all(codec, listed)
         return listed
 
-    def _review(self, call: Call) -> Object:
+    def _review(self, call: ObjectRequest) -> Object:
         review = json_body(call.body, REVIEWS.kind)
         asked = (review.get("spec") or {}).get("resourceAttributes") or {}
         resource = "/".join(
@@ -215,7 +215,9 @@ class Server:
         status = {"allowed": False, "reason": "scripted"} if denied else {"allowed": True}
         return {**review, "metadata": {}, "status": status}
 
-    async def _watch(self, request: web.Request, codec: Codec, call: Call) -> web.StreamResponse:
+    async def _watch(
+        self, request: web.Request, codec: Codec, call: ObjectRequest
+    ) -> web.StreamResponse:
         self._watching.check(call)
         response = web.StreamResponse(headers={"Content-Type": "application/json"})
         response.enable_chunked_encoding()
@@ -240,7 +242,7 @@ async def _fail(request: web.Request, fault: Fault) -> web.Response:
     return web.Response(status=500)
 
 
-def _refuse(refusal: Refusal) -> web.Response:
+def _refuse(refusal: RequestRefusal) -> web.Response:
     headers = {}
     seconds = (refusal.details or {}).get("retryAfterSeconds")
     if seconds is not None:

@@ -14,11 +14,11 @@ import orjson
 
 from espalier.schema import Structural
 
-_NOTHING: Mapping[str, "Shape"] = MappingProxyType({})
+_NOTHING: Mapping[str, "SchemaShape"] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shape:
+class SchemaShape:
     """
     One node.
 
@@ -33,62 +33,66 @@ class Shape:
     atomic: bool = False
     keys: tuple[str, ...] = ()
     is_set: bool = False
-    fields: Mapping[str, "Shape"] = field(default_factory=lambda: _NOTHING, hash=False)
-    rest: "Shape | None" = None
+    fields: Mapping[str, "SchemaShape"] = field(default_factory=lambda: _NOTHING, hash=False)
+    rest: "SchemaShape | None" = None
 
-    def member(self, key: str) -> "Shape":
+    def member(self, key: str) -> "SchemaShape":
         """
         Find the shape of a map's member, or, by any key, that of a list's items.
         """
         return self.fields.get(key) or self.rest or DEDUCED
 
 
-DEDUCED = Shape()
+DEDUCED = SchemaShape()
 """Maps are granular and lists are atomic, as where there is no schema."""
-ATOMIC = Shape(atomic=True)
-_METADATA = Shape(
+ATOMIC = SchemaShape(atomic=True)
+_METADATA = SchemaShape(
     fields={
-        "finalizers": Shape(is_set=True),
-        "ownerReferences": Shape(keys=("uid",)),
+        "finalizers": SchemaShape(is_set=True),
+        "ownerReferences": SchemaShape(keys=("uid",)),
     }
 )
-_CONDITIONS = Shape(fields={"conditions": Shape(keys=("type",))})
-OBJECT = Shape(fields={"metadata": _METADATA})
-BUILTIN_SHAPES: Mapping[str, Shape] = MappingProxyType(
+_CONDITIONS = SchemaShape(fields={"conditions": SchemaShape(keys=("type",))})
+OBJECT = SchemaShape(fields={"metadata": _METADATA})
+BUILTIN_SHAPES: Mapping[str, SchemaShape] = MappingProxyType(
     {
-        "CustomResourceDefinition": Shape(fields={"metadata": _METADATA, "status": _CONDITIONS}),
-        "Event": Shape(fields={"metadata": _METADATA, "involvedObject": ATOMIC}),
-        "ServiceAccount": Shape(fields={"metadata": _METADATA, "secrets": Shape(keys=("name",))}),
+        "CustomResourceDefinition": SchemaShape(
+            fields={"metadata": _METADATA, "status": _CONDITIONS}
+        ),
+        "Event": SchemaShape(fields={"metadata": _METADATA, "involvedObject": ATOMIC}),
+        "ServiceAccount": SchemaShape(
+            fields={"metadata": _METADATA, "secrets": SchemaShape(keys=("name",))}
+        ),
     }
 )
 
 
-def shape_of(structural: Structural | None) -> Shape:
+def shape_of(structural: Structural | None) -> SchemaShape:
     """
     Derive the shape of custom objects from their schema; it is deduced where there is none.
     """
     if structural is None:
         return OBJECT
     node = _node(structural)
-    return Shape(fields={**node.fields, "metadata": _METADATA}, rest=node.rest)
+    return SchemaShape(fields={**node.fields, "metadata": _METADATA}, rest=node.rest)
 
 
-def _node(node: Structural) -> Shape:
+def _node(node: Structural) -> SchemaShape:
     if node.map_type == "atomic":
         return ATOMIC
     if node.items is not None:
         items = _node(node.items)
         if node.list_type == "map":
-            return Shape(keys=node.list_map_keys, rest=items)
-        return Shape(is_set=node.list_type == "set", rest=items)
+            return SchemaShape(keys=node.list_map_keys, rest=items)
+        return SchemaShape(is_set=node.list_type == "set", rest=items)
     rest = node.additional_properties
-    return Shape(
+    return SchemaShape(
         fields={key: _node(child) for key, child in node.properties.items()},
         rest=_node(rest) if isinstance(rest, Structural) else None,
     )
 
 
-def members(value: Any, shape: Shape) -> dict[str, tuple[Any, Shape]] | None:
+def members(value: Any, shape: SchemaShape) -> dict[str, tuple[Any, SchemaShape]] | None:
     """
     Take a value apart into the path elements of ``fieldsV1`` and what stands there.
 
@@ -107,7 +111,7 @@ def members(value: Any, shape: Shape) -> dict[str, tuple[Any, Shape]] | None:
     return None
 
 
-def item_key(item: Mapping[str, Any], shape: Shape) -> str:
+def item_key(item: Mapping[str, Any], shape: SchemaShape) -> str:
     """
     Write the path element of an item of a map list: ``k:{"type":"Ready"}``.
     """

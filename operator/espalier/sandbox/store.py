@@ -24,7 +24,7 @@ class Stored(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
+class StoreEvent:
     """
     One change: ``before`` is None for a new key, ``after`` for one taken away.
     """
@@ -53,7 +53,7 @@ class Store:
         self._kept_changes = kept_changes
         self._versions: dict[str, list[tuple[int, bytes | None]]] = {}
         self._keys: list[str] = []
-        self._changes: deque[Change] = deque()
+        self._changes: deque[StoreEvent] = deque()
         self._watchers: set[asyncio.Event] = set()
         self.revision = 1
         self.compacted = 1
@@ -105,7 +105,7 @@ class Store:
             if found is not None:
                 yield found
 
-    def changes_since(self, revision: int) -> list[Change]:
+    def changes_since(self, revision: int) -> list[StoreEvent]:
         """
         List the changes after a revision, oldest first.
 
@@ -154,7 +154,7 @@ class Store:
             insort(self._keys, key)
         self._versions[key].append((self.revision, value))
         self._changes.append(
-            Change(
+            StoreEvent(
                 key=key,
                 revision=self.revision,
                 before=None if before is None else before.value,

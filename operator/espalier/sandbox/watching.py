@@ -6,14 +6,14 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Iterator
 
-from espalier.sandbox.calls import Call, revision_of
-from espalier.sandbox.catalogue import Catalogue
+from espalier.sandbox.calls import ObjectRequest, revision_of
+from espalier.sandbox.catalogue import CodecCatalogue
 from espalier.sandbox.codecs import Codec
 from espalier.sandbox.faults import Faults
 from espalier.sandbox.listing import collection_prefix, viewed
 from espalier.sandbox.selecting import Matches, selector
-from espalier.sandbox.store import Change, CompactedError, Store, Stored
-from espalier.sandbox.wire import Object, Refusal, server_error
+from espalier.sandbox.store import CompactedError, Store, Stored, StoreEvent
+from espalier.sandbox.wire import Object, RequestRefusal, server_error
 
 _DEFAULT_SECONDS = 1800
 _END_OF_INITIAL = {"k8s.io/initial-events-end": "true"}
@@ -28,14 +28,14 @@ class Watching:
     """
 
     def __init__(
-        self, store: Store, catalogue: Catalogue, faults: Faults, *, bookmark_seconds: float
+        self, store: Store, catalogue: CodecCatalogue, faults: Faults, *, bookmark_seconds: float
     ) -> None:
         self._store = store
         self._catalogue = catalogue
         self._faults = faults
         self._bookmark_seconds = bookmark_seconds
 
-    def check(self, call: Call) -> None:
+    def check(self, call: ObjectRequest) -> None:
         """
         Refuse a resource version that is none, before the stream begins.
 
@@ -45,12 +45,12 @@ class Watching:
         text = call.options.get("resourceVersion", "")
         try:
             revision_of(text or "0")
-        except Refusal as error:
+        except RequestRefusal as error:
             raise server_error(
                 f'resourceVersion: Invalid value: "{text}": {error.message}'
             ) from error
 
-    async def events(self, codec: Codec, call: Call) -> AsyncIterator[Object]:
+    async def events(self, codec: Codec, call: ObjectRequest) -> AsyncIterator[Object]:
         """
         Yield watch events until the watch times out, fails, or its definition changes.
         """
@@ -121,7 +121,10 @@ async def _is_set(event: asyncio.Event, seconds: float) -> bool:
 
 def _expired(wanted: int, oldest: int) -> Object:
     text = f"too old resource version: {wanted} ({oldest})"
-    return {"type": "ERROR", "object": Refusal(status=410, reason="Expired", message=text).body()}
+    return {
+        "type": "ERROR",
+        "object": RequestRefusal(status=410, reason="Expired", message=text).body(),
+    }
 
 
 class _Stream:
@@ -129,7 +132,7 @@ class _Stream:
     Turns changes into the events that one client asked for.
     """
 
-    def __init__(self, codec: Codec, call: Call) -> None:
+    def __init__(self, codec: Codec, call: ObjectRequest) -> None:
         self.codec = codec
         self.prefix = collection_prefix(codec.kind, call.target.namespace)
         self.wants_bookmarks = call.options.get("allowWatchBookmarks") in ("true", "1")
@@ -143,13 +146,13 @@ class _Stream:
         """
         try:
             obj = self.codec.read(stored)
-        except Refusal as error:
+        except RequestRefusal as error:
             yield {"type": "ERROR", "object": error.body()}
             return
         if self._wants(obj):
             yield self._event("ADDED", obj)
 
-    def translate(self, change: Change) -> Iterator[Object]:
+    def translate(self, change: StoreEvent) -> Iterator[Object]:
         """
         Yield the event of a change, if it is wanted.
         """
@@ -157,7 +160,7 @@ class _Stream:
             return
         try:
             before, after = self._read(change, change.before), self._read(change, change.after)
-        except Refusal as error:
+        except RequestRefusal as error:
             yield {"type": "ERROR", "object": error.body()}
             return
         if after is not None:
@@ -176,7 +179,7 @@ class _Stream:
         obj = {"kind": kind.kind, "apiVersion": kind.api_version, "metadata": metadata}
         return self._event("BOOKMARK", obj)
 
-    def _read(self, change: Change, value: bytes | None) -> Object | None:
+    def _read(self, change: StoreEvent, value: bytes | None) -> Object | None:
         if value is None:
             return None
         obj = self.codec.read(Stored(change.key, value, change.revision))

@@ -50,7 +50,7 @@ class Cause:
 
 
 @dataclass(unsafe_hash=True, kw_only=True)
-class Refusal(Exception):  # noqa: N818 - an answer of the server, not a fault of ours
+class RequestRefusal(Exception):  # noqa: N818 - an answer of the server, not a fault of ours
     """
     A request is answered with a Status object, or with plain text where there is no message.
 
@@ -99,11 +99,11 @@ def qualified(group: str, kind: str) -> str:
     return f"{kind}.{group}" if group else kind
 
 
-def not_found(group: str, plural: str, name: str) -> Refusal:
+def not_found(group: str, plural: str, name: str) -> RequestRefusal:
     """
     Say that an object does not exist.
     """
-    return Refusal(
+    return RequestRefusal(
         status=404,
         reason="NotFound",
         message=f'{qualified(group, plural)} "{name}" not found',
@@ -111,7 +111,7 @@ def not_found(group: str, plural: str, name: str) -> Refusal:
     )
 
 
-def terminating(group: str, plural: str, name: str, namespace: str) -> Refusal:
+def terminating(group: str, plural: str, name: str, namespace: str) -> RequestRefusal:
     """
     Say that nothing can be created in a namespace that is being deleted.
     """
@@ -122,7 +122,7 @@ def terminating(group: str, plural: str, name: str, namespace: str) -> Refusal:
             "field": "metadata.namespace",
         }
     ]
-    return Refusal(
+    return RequestRefusal(
         status=403,
         reason="Forbidden",
         message=f'{qualified(group, plural)} "{name}" is forbidden: unable to create new content'
@@ -131,11 +131,11 @@ def terminating(group: str, plural: str, name: str, namespace: str) -> Refusal:
     )
 
 
-def already_exists(group: str, plural: str, name: str) -> Refusal:
+def already_exists(group: str, plural: str, name: str) -> RequestRefusal:
     """
     Say that there is an object of this name.
     """
-    return Refusal(
+    return RequestRefusal(
         status=409,
         reason="AlreadyExists",
         message=f'{qualified(group, plural)} "{name}" already exists',
@@ -148,11 +148,11 @@ MODIFIED = (
 )
 
 
-def conflict(group: str, plural: str, name: str, text: str = MODIFIED) -> Refusal:
+def conflict(group: str, plural: str, name: str, text: str = MODIFIED) -> RequestRefusal:
     """
     Say that a precondition does not hold.
     """
-    return Refusal(
+    return RequestRefusal(
         status=409,
         reason="Conflict",
         message=f'Operation cannot be fulfilled on {qualified(group, plural)} "{name}": {text}',
@@ -160,14 +160,14 @@ def conflict(group: str, plural: str, name: str, text: str = MODIFIED) -> Refusa
     )
 
 
-def invalid(group: str, kind: str, name: str, causes: list[Cause]) -> Refusal:
+def invalid(group: str, kind: str, name: str, causes: list[Cause]) -> RequestRefusal:
     """
     Say what is wrong with an object; equal errors are said once, and listed as often as found.
     """
     texts = list(dict.fromkeys(str(cause) for cause in causes))
     text = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
     listed = [{"reason": c.reason, "message": c.message, "field": c.field} for c in causes]
-    return Refusal(
+    return RequestRefusal(
         status=422,
         reason="Invalid",
         message=f'{qualified(group, kind)} "{name}" is invalid: {text}',
@@ -175,21 +175,21 @@ def invalid(group: str, kind: str, name: str, causes: list[Cause]) -> Refusal:
     )
 
 
-def bad_request(message: str) -> Refusal:
+def bad_request(message: str) -> RequestRefusal:
     """
     Say that a request makes no sense.
     """
-    return Refusal(status=400, reason="BadRequest", message=message)
+    return RequestRefusal(status=400, reason="BadRequest", message=message)
 
 
-def server_error(message: str) -> Refusal:
+def server_error(message: str) -> RequestRefusal:
     """
     Say what the API server lets slip as an internal error without a reason.
     """
-    return Refusal(status=500, message=message)
+    return RequestRefusal(status=500, message=message)
 
 
-def corrupt(key: str, revision: int, text: str) -> Refusal:
+def corrupt(key: str, revision: int, text: str) -> RequestRefusal:
     """
     Say that stored bytes cannot be read.
     """
@@ -197,7 +197,7 @@ def corrupt(key: str, revision: int, text: str) -> Refusal:
         f"StorageError: corrupt object, Code: 7, Key: {key}, ResourceVersion: 0, "
         f"AdditionalErrorMsg: object not decodable revision={revision}: {text}"
     )
-    return Refusal(
+    return RequestRefusal(
         status=500,
         reason="InternalError",
         message=f"Internal error occurred: {message}",

@@ -14,7 +14,7 @@ from espalier.sandbox.calls import (
     JSON_PATCH,
     MERGE,
     STRATEGIC,
-    Call,
+    ObjectRequest,
     apply_body,
     delete_options,
     json_body,
@@ -35,7 +35,7 @@ from espalier.sandbox.preparing import prepare_new, prepare_update, scaffold_of
 from espalier.sandbox.store import Store, Stored
 from espalier.sandbox.wire import (
     Object,
-    Refusal,
+    RequestRefusal,
     already_exists,
     bad_request,
     conflict,
@@ -63,7 +63,7 @@ class Writing:
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    def create(self, codec: Codec, call: Call) -> Object:
+    def create(self, codec: Codec, call: ObjectRequest) -> Object:
         """
         Create an object.
 
@@ -74,7 +74,7 @@ class Writing:
         check_body(codec.kind, call, body)
         return self._create(codec, call, codec.accept(body))
 
-    def update(self, codec: Codec, call: Call) -> Object:
+    def update(self, codec: Codec, call: ObjectRequest) -> Object:
         """
         Replace an object.
 
@@ -87,7 +87,7 @@ class Writing:
         stored = self._get(codec, call)
         return self._update(codec, call, stored, lambda _: new)
 
-    def patch(self, codec: Codec, call: Call) -> tuple[Object, bool]:
+    def patch(self, codec: Codec, call: ObjectRequest) -> tuple[Object, bool]:
         """
         Patch an object; an apply creates it where it is not there.
 
@@ -110,7 +110,7 @@ class Writing:
             case _:
                 raise _unsupported(codec)
 
-    def delete(self, codec: Codec, call: Call) -> Object:
+    def delete(self, codec: Codec, call: ObjectRequest) -> Object:
         """
         Delete an object, or mark it, if finalizers hold it.
 
@@ -152,7 +152,7 @@ class Writing:
             elif stored is not None:
                 self._store.delete(key)
 
-    def _get(self, codec: Codec, call: Call) -> Stored:
+    def _get(self, codec: Codec, call: ObjectRequest) -> Stored:
         target = call.target
         stored = self._store.get(codec.kind.key(target.namespace, target.name))
         if stored is None:
@@ -160,7 +160,7 @@ class Writing:
         return stored
 
     def _create(
-        self, codec: Codec, call: Call, new: Object, *, fields: list[Object] | None = None
+        self, codec: Codec, call: ObjectRequest, new: Object, *, fields: list[Object] | None = None
     ) -> Object:
         kind, namespace = codec.kind, call.target.namespace
         check_new_name(kind, new.get("metadata", {}))
@@ -183,7 +183,7 @@ class Writing:
         return _answer(codec, Stored(key, value, revision))
 
     def _patch(
-        self, codec: Codec, call: Call, change: Callable[[Object, object], Object]
+        self, codec: Codec, call: ObjectRequest, change: Callable[[Object, object], Object]
     ) -> Object:
         patch = patch_body(call.body)
         stored = self._get(codec, call)
@@ -196,7 +196,7 @@ class Writing:
 
         return self._update(codec, call, stored, patched)
 
-    def _apply(self, codec: Codec, call: Call) -> tuple[Object, bool]:
+    def _apply(self, codec: Codec, call: ObjectRequest) -> tuple[Object, bool]:
         kind, target = codec.kind, call.target
         config = apply_body(call.body)
         metadata = dict(config.get("metadata") or {})
@@ -225,7 +225,9 @@ class Writing:
 
         return self._update(codec, call, stored, applied, tracks=False), False
 
-    def _apply_new(self, codec: Codec, call: Call, config: Object, writer: Writer) -> Object:
+    def _apply_new(
+        self, codec: Codec, call: ObjectRequest, config: Object, writer: Writer
+    ) -> Object:
         kind, name = codec.kind, call.target.name
         if call.target.subresource:
             raise not_found(kind.group, kind.plural, name)
@@ -242,7 +244,7 @@ class Writing:
     def _update(
         self,
         codec: Codec,
-        call: Call,
+        call: ObjectRequest,
         stored: Stored,
         change: Callable[[Object], Object],
         *,
@@ -306,7 +308,7 @@ def _answer(codec: Codec, stored: Stored) -> Object:
     return answer
 
 
-def _writer(codec: Codec, call: Call) -> Writer:
+def _writer(codec: Codec, call: ObjectRequest) -> Writer:
     return Writer(
         name=call.manager,
         operation="Apply" if call.content_type == APPLY else "Update",
@@ -321,7 +323,7 @@ def _with_fields(metadata: Object, fields: list[Object]) -> Object:
     return {**kept, "managedFields": fields} if fields else kept
 
 
-def _own_part(codec: Codec, call: Call, config: Object) -> Object:
+def _own_part(codec: Codec, call: ObjectRequest, config: Object) -> Object:
     if call.target.subresource:
         names = ("name", "namespace", "uid", "resourceVersion")
         metadata = {k: v for k, v in config["metadata"].items() if k in names}
@@ -348,9 +350,9 @@ def _terminating(status: Object, now: str) -> Object:
     return {**status, "conditions": [*(status.get("conditions") or []), condition]}
 
 
-def _unsupported(codec: Codec) -> Refusal:
+def _unsupported(codec: Codec) -> RequestRefusal:
     offers = [JSON_PATCH, MERGE, *([STRATEGIC] if codec.kind.typed else []), APPLY]
-    return Refusal(
+    return RequestRefusal(
         status=415,
         reason="UnsupportedMediaType",
         message="the body of the request was in an unknown format - accepted media types "

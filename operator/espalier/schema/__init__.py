@@ -21,23 +21,23 @@ from espalier.schema.normalization.pruned_defaults import pruned_defaults
 from espalier.schema.normalization.pruning import Pruned, prune
 from espalier.schema.normalization.type_mismatches import Mistyped, mistyped_values
 from espalier.schema.parsing import parse
-from espalier.schema.prefilter.prefilter import Validation, compile_validation
+from espalier.schema.prefilter.screen import ScreenedValidation, compile_validation
 from espalier.schema.publishing.openapi import convert_to_v2, strip, strip_defaults, unfold
 from espalier.schema.rendering import render
-from espalier.schema.requests.requests import (
+from espalier.schema.requests.scale import ScalePaths
+from espalier.schema.requests.stored_objects import Standing, StoredObjectVerdict, judge_stored
+from espalier.schema.requests.writes import (
     Resource,
     check_creation,
     check_status_update,
     check_update,
 )
-from espalier.schema.requests.scale import Scale
-from espalier.schema.requests.stored_objects import Standing, Verdict, judge_stored
 from espalier.schema.rules.evaluation import CelJudge
-from espalier.schema.rules.port import NO_JUDGE, Answer, Outcome, RuleJudge, Ruling, has_rules
+from espalier.schema.rules.port import NO_JUDGE, Answer, RuleJudge, RuleOutcome, Ruling, has_rules
 from espalier.schema.structural.hints import fix_hint
 from espalier.schema.structural.invariants import check_structural, render_structural
 from espalier.schema.validation.default_values import default_judge
-from espalier.schema.validation.defaults import Judge, accept_any_value, check_defaults
+from espalier.schema.validation.defaults import DefaultCheck, accept_any_value, check_defaults
 from espalier.schema.validation.formats import recognizes_format
 from espalier.schema.validation.walk import RULES, check_value, render_validation, validate
 from espalier.schema.values import copy_json, equal_json, is_of_type, type_of
@@ -49,25 +49,25 @@ __all__ = [
     "Carefully",
     "CelJudge",
     "Decoded",
+    "DefaultCheck",
     "Defaulted",
-    "Judge",
     "Mistyped",
     "Normalized",
     "Normalizer",
     "Nulls",
     "NullsDropped",
-    "Outcome",
     "Profile",
     "Pruned",
     "Resource",
     "RuleJudge",
+    "RuleOutcome",
     "Ruling",
-    "Scale",
+    "ScalePaths",
+    "ScreenedValidation",
     "Standing",
+    "StoredObjectVerdict",
     "Structural",
-    "Validation",
     "ValueValidation",
-    "Verdict",
     "accept_any_value",
     "bytes_of",
     "check_creation",

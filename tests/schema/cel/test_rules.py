@@ -10,7 +10,7 @@ from espalier.schema import Profile
 from espalier.schema.parsing import parse
 from espalier.schema.ratcheting import Correlation, Tolerance
 from espalier.schema.rules.evaluation import CelJudge
-from espalier.schema.rules.port import Outcome, Ruling
+from espalier.schema.rules.port import RuleOutcome, Ruling
 
 DATA = Path(__file__).parents[2] / "data"
 SHARED: dict[str, Any] = json.loads((DATA / "cel.json").read_text())
@@ -40,7 +40,7 @@ def test_rules_have_against_a_value_what_the_server_has(case: dict[str, Any]) ->
     rulings = judge(schema, case.get("value", SHARED["value"]), old=old)
 
     assert texts(rulings) == case["errors"]
-    assert {ruling.outcome for ruling in rulings} <= {Outcome.VIOLATED}
+    assert {ruling.outcome for ruling in rulings} <= {RuleOutcome.VIOLATED}
 
 
 NUMBERS: JSON = {"type": "object", "properties": {"a": {"type": "integer"}}}
@@ -81,7 +81,7 @@ def test_what_takes_too_long_was_not_checked() -> None:
         schema, {}, rules=CelJudge(monotonic_seconds=lambda: next(ticks), seconds_of_object=5)
     )
 
-    assert [ruling.outcome for ruling in found] == [Outcome.NOT_CHECKED]
+    assert [ruling.outcome for ruling in found] == [RuleOutcome.NOT_CHECKED]
     assert rule in found[0].error.detail
 
 
@@ -111,7 +111,7 @@ def test_what_cannot_be_evaluated_is_not_valid(rule: str) -> None:
 
     found = judge(schema, {"s": "9" * 50_000, "n": 1.5, "b": True})
 
-    assert [ruling.outcome for ruling in found] == [Outcome.NOT_CHECKED]
+    assert [ruling.outcome for ruling in found] == [RuleOutcome.NOT_CHECKED]
 
 
 def test_rules_of_a_schema_that_nests_too_deep_were_not_checked() -> None:
@@ -121,7 +121,7 @@ def test_rules_of_a_schema_that_nests_too_deep_were_not_checked() -> None:
 
     found = judge(schema, {"a": {}})
 
-    assert [ruling.outcome for ruling in found] == [Outcome.NOT_CHECKED]
+    assert [ruling.outcome for ruling in found] == [RuleOutcome.NOT_CHECKED]
 
 
 LONG = "9" * 5000
@@ -178,9 +178,9 @@ def test_what_was_there_before_is_forgiven_but_for_transitions() -> None:
     found = CelJudge().judge(structural, value, old=value, tolerance=tolerance)
 
     assert [ruling.outcome for ruling in found] == [
-        Outcome.FORGIVEN,
-        Outcome.VIOLATED,
-        Outcome.VIOLATED,
+        RuleOutcome.FORGIVEN,
+        RuleOutcome.VIOLATED,
+        RuleOutcome.VIOLATED,
     ]
 
 

@@ -3,7 +3,7 @@ import pytest
 from espalier.schema import Profile
 from espalier.schema.parsing import parse
 from espalier.schema.rules.evaluation import CelJudge
-from espalier.schema.rules.port import Outcome
+from espalier.schema.rules.port import RuleOutcome
 from espalier.schema.validation.walk import validate
 from tests import vectors
 from tests.vectors import Vector
@@ -33,5 +33,5 @@ def test_rules_have_against_a_value_what_the_server_has(vector: Vector) -> None:
 
     rulings = CelJudge().judge(structural, vector.input, old=vector.options.get("old"))
 
-    assert {ruling.outcome for ruling in rulings} <= {Outcome.VIOLATED}
+    assert {ruling.outcome for ruling in rulings} <= {RuleOutcome.VIOLATED}
     assert [str(ruling.error) for ruling in rulings] == expected

@@ -10,7 +10,7 @@ from espalier.cel.signatures import Library
 from espalier.cel.types import CelType
 
 
-class Fields(Protocol):
+class ObjectFields(Protocol):
     """
     Knows the objects of a schema.
     """
@@ -35,4 +35,4 @@ class Declarations:
     variables: Mapping[str, CelType]
     functions: Library
     types: Mapping[str, CelType]
-    fields: Fields
+    fields: ObjectFields

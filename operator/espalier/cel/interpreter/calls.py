@@ -33,7 +33,7 @@ CONVERSIONS: Final = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class Interpretable:
     """
     How a part of an expression is evaluated.
 
@@ -49,14 +49,14 @@ class Plan:
     value: Value = None
 
 
-def constant(value: Value) -> Plan:
+def constant(value: Value) -> Interpretable:
     """
     Plan a constant.
     """
-    return Plan(lambda _: value, is_constant=True, value=value)
+    return Interpretable(lambda _: value, is_constant=True, value=value)
 
 
-def plan_logic(plans: list[Plan], *, decisive: bool) -> Plan:
+def plan_logic(plans: list[Interpretable], *, decisive: bool) -> Interpretable:
     """
     Plan ``&&`` or ``||``: an error counts only where no other part decides.
     """
@@ -78,7 +78,7 @@ def plan_logic(plans: list[Plan], *, decisive: bool) -> Plan:
             raise error
         return not decisive
 
-    return Plan(run)
+    return Interpretable(run)
 
 
 def _both(
@@ -106,7 +106,7 @@ def _both(
 _FIXED_SIZE: Final = frozenset((bool, int, Uint, float))
 
 
-def plan_equality(plans: list[Plan], *, is_negated: bool) -> Plan:
+def plan_equality(plans: list[Interpretable], *, is_negated: bool) -> Interpretable:
     """
     Plan ``==`` or ``!=``; what cannot be compared differs.
     """
@@ -133,10 +133,10 @@ def plan_equality(plans: list[Plan], *, is_negated: bool) -> Plan:
         except CelError:
             return True
 
-    return Plan(run)
+    return Interpretable(run)
 
 
-def plan_optional_or(plans: list[Plan], *, is_value: bool) -> Plan:
+def plan_optional_or(plans: list[Interpretable], *, is_value: bool) -> Interpretable:
     """
     Plan ``or`` or ``orValue``: the second part is evaluated only where the first has no value.
     """
@@ -150,13 +150,13 @@ def plan_optional_or(plans: list[Plan], *, is_value: bool) -> Plan:
             return demand(found.value) if is_value else found
         return second(frame)
 
-    return Plan(run)
+    return Interpretable(run)
 
 
 _PRIMITIVES: Final = (bool, int, float, str, Uint)
 
 
-def plan_membership(plans: list[Plan]) -> Plan | None:
+def plan_membership(plans: list[Interpretable]) -> Interpretable | None:
     """
     Plan ``in`` with a constant list: looking it up costs nothing.
 
@@ -170,16 +170,16 @@ def plan_membership(plans: list[Plan]) -> Plan | None:
     element = plans[0].run
     if not keys:
         return constant(value=False)
-    return Plan(lambda frame: number_key(element(frame)) in keys)
+    return Interpretable(lambda frame: number_key(element(frame)) in keys)
 
 
 def plan_call(
     function: str,
     overloads: tuple[Overload, ...],
-    plans: list[Plan],
+    plans: list[Interpretable],
     *,
     evaluates_both: bool = True,
-) -> Plan:
+) -> Interpretable:
     """
     Plan a call of a function.
 
@@ -194,19 +194,21 @@ def plan_call(
     cost = cost_of(function, id_)
     runs = [each.run for each in plans]
     if function == "@not_strictly_false":
-        return Plan(_not_strictly_false(runs[0]))
+        return Interpretable(_not_strictly_false(runs[0]))
     # Whatever chooses among overloads takes its arguments as a list.
     is_varied = len(overloads) > 1 and overloads[0].is_guarded
     if evaluates_both and not is_varied and len(runs) == 2:  # noqa: PLR2004 - a call with two arguments
-        return Plan(_binary(runs[0], runs[1], invoke, cost))
-    return Plan(_other(runs, invoke, cost))
+        return Interpretable(_binary(runs[0], runs[1], invoke, cost))
+    return Interpretable(_other(runs, invoke, cost))
 
 
 PATTERN_FUNCTIONS: Final = frozenset(("matches", "find", "findAll"))
 """The functions whose pattern is compiled once and for all where it is constant."""
 
 
-def plan_search(function: str, overloads: tuple[Overload, ...], plans: list[Plan]) -> Plan:
+def plan_search(
+    function: str, overloads: tuple[Overload, ...], plans: list[Interpretable]
+) -> Interpretable:
     """
     Plan a search for a constant pattern.
 
@@ -225,7 +227,7 @@ def plan_search(function: str, overloads: tuple[Overload, ...], plans: list[Plan
                 raise CelError(NO_SUCH_OVERLOAD) from None
             raise
 
-    return Plan(run)
+    return Interpretable(run)
 
 
 def _not_strictly_false(inner: Run) -> Run:

@@ -37,7 +37,7 @@ from espalier.cel.interpreter.attributes import (
 from espalier.cel.interpreter.calls import (
     CONVERSIONS,
     PATTERN_FUNCTIONS,
-    Plan,
+    Interpretable,
     constant,
     plan_call,
     plan_equality,
@@ -98,16 +98,16 @@ class _Planner:
         self._scopes: list[dict[str, Attribute | int]] = []
         self.slots = 0
 
-    def plan(self, node: Node) -> Plan:
+    def plan(self, node: Node) -> Interpretable:
         make = _PLANS.get(node.__class__)
         if make is None:
             raise UnsupportedError("it makes a message")
         return make(self, node)
 
-    def literal(self, node: Literal) -> Plan:
+    def literal(self, node: Literal) -> Interpretable:
         return constant(node.value)
 
-    def ident(self, node: Ident) -> Plan:
+    def ident(self, node: Ident) -> Interpretable:
         named = self._checked.type_names.get(node.id)
         if named is not None:
             return constant(named)
@@ -124,21 +124,21 @@ class _Planner:
                 return slot_reader(found) if isinstance(found, int) else found.resolve
         raise UnsupportedError(f"{name} is not bound")
 
-    def _attribute(self, attribute: Attribute) -> Plan:
-        return Plan(reader(attribute), attribute)
+    def _attribute(self, attribute: Attribute) -> Interpretable:
+        return Interpretable(reader(attribute), attribute)
 
-    def _as_attribute(self, made: Plan) -> Attribute:
+    def _as_attribute(self, made: Interpretable) -> Attribute:
         return made.attribute or Plain(made.run)
 
-    def select(self, node: Select) -> Plan:
+    def select(self, node: Select) -> Interpretable:
         attribute = self._as_attribute(self.plan(node.operand))
         name = node.field
         attribute.add(Qualifier(lambda _: name, is_test=node.is_test))
         if node.is_test:
-            return Plan(tester(attribute), attribute)
+            return Interpretable(tester(attribute), attribute)
         return self._attribute(attribute)
 
-    def call(self, node: Call) -> Plan:
+    def call(self, node: Call) -> Interpretable:
         args = node.args if node.target is None else (node.target, *node.args)
         plans = [self.plan(each) for each in args]
         special = _SPECIAL.get(node.function)
@@ -158,7 +158,7 @@ class _Planner:
             return constant(made.run(_no_frame()))
         return made
 
-    def index(self, plans: list[Plan], *, is_optional: bool = False) -> Plan:
+    def index(self, plans: list[Interpretable], *, is_optional: bool = False) -> Interpretable:
         attribute = self._as_attribute(plans[0])
         key = plans[1]
         if key.is_constant:
@@ -167,27 +167,27 @@ class _Planner:
         attribute.add(Qualifier(read, is_optional=is_optional))
         return self._attribute(attribute)
 
-    def optional_index(self, plans: list[Plan]) -> Plan:
+    def optional_index(self, plans: list[Interpretable]) -> Interpretable:
         return self.index(plans, is_optional=True)
 
-    def conditional(self, plans: list[Plan]) -> Plan:
+    def conditional(self, plans: list[Interpretable]) -> Interpretable:
         condition, truthy, falsy = plans
         chosen = Conditional(condition.run, self._as_attribute(truthy), self._as_attribute(falsy))
         return self._attribute(chosen)
 
-    def logical_and(self, plans: list[Plan]) -> Plan:
+    def logical_and(self, plans: list[Interpretable]) -> Interpretable:
         return plan_logic(plans, decisive=False)
 
-    def logical_or(self, plans: list[Plan]) -> Plan:
+    def logical_or(self, plans: list[Interpretable]) -> Interpretable:
         return plan_logic(plans, decisive=True)
 
-    def equals(self, plans: list[Plan]) -> Plan:
+    def equals(self, plans: list[Interpretable]) -> Interpretable:
         return plan_equality(plans, is_negated=False)
 
-    def not_equals(self, plans: list[Plan]) -> Plan:
+    def not_equals(self, plans: list[Interpretable]) -> Interpretable:
         return plan_equality(plans, is_negated=True)
 
-    def list(self, node: ListLiteral) -> Plan:
+    def list(self, node: ListLiteral) -> Interpretable:
         plans = [self.plan(each) for each in node.elements]
         runs = [each.run for each in plans]
         optional = node.optional_indices
@@ -203,11 +203,11 @@ class _Planner:
 
         if all(each.is_constant for each in plans) and not optional:
             return constant(ListValue([each.value for each in plans]))
-        return Plan(run)
+        return Interpretable(run)
 
-    def map(self, node: MapLiteral) -> Plan:
+    def map(self, node: MapLiteral) -> Interpretable:
         entries: list[tuple[Run, Run, bool]] = []
-        plans: list[Plan] = []
+        plans: list[Interpretable] = []
         for entry in node.entries:
             if not isinstance(entry.key, Node):
                 raise UnsupportedError("it makes a message")
@@ -226,9 +226,9 @@ class _Planner:
 
         if all(each.is_constant for each in plans) and not any(each[2] for each in entries):
             return constant(run(_no_frame()))
-        return Plan(run)
+        return Interpretable(run)
 
-    def comprehension(self, node: Comprehension) -> Plan:
+    def comprehension(self, node: Comprehension) -> Interpretable:
         first = self.slots
         self.slots += 3
         init = self.plan(node.init)
@@ -252,10 +252,10 @@ class _Planner:
         self._scopes.pop()
         fold.result = self.plan(node.result).run
         self._scopes.pop()
-        return Plan(fold.run)
+        return Interpretable(fold.run)
 
 
-_PLANS: Final[Mapping[type, Callable[[_Planner, Any], Plan]]] = {
+_PLANS: Final[Mapping[type, Callable[[_Planner, Any], Interpretable]]] = {
     Literal: _Planner.literal,
     Ident: _Planner.ident,
     Select: _Planner.select,
@@ -264,7 +264,7 @@ _PLANS: Final[Mapping[type, Callable[[_Planner, Any], Plan]]] = {
     MapLiteral: _Planner.map,
     Comprehension: _Planner.comprehension,
 }
-_SPECIAL: Final[Mapping[str, Callable[[_Planner, list[Plan]], Plan]]] = {
+_SPECIAL: Final[Mapping[str, Callable[[_Planner, list[Interpretable]], Interpretable]]] = {
     "_&&_": _Planner.logical_and,
     "_||_": _Planner.logical_or,
     "_?_:_": _Planner.conditional,

@@ -12,7 +12,7 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from espalier.cli.checks.definition import Verdict, is_definition, judge
+from espalier.cli.checks.definition import DefinitionVerdict, is_definition, judge
 from espalier.cli.input.files import Document, expand, read_documents
 from espalier.cli.output.terminal import Advance
 from espalier.cli.result import Problem, Skipped, counted
@@ -45,7 +45,7 @@ class Judged:
     What one source came to, or all.
     """
 
-    verdicts: list[Verdict] = field(default_factory=list)
+    verdicts: list[DefinitionVerdict] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
     skipped: list[Skipped] = field(default_factory=list)
 
@@ -59,7 +59,7 @@ class Judged:
 
 
 @dataclass(frozen=True, slots=True)
-class Judge:
+class BatchJudge:
     """
     What every source is judged by.
 
@@ -105,7 +105,7 @@ class Judge:
         return None if self.olds is None else self.olds.get(name_of(document.value))
 
 
-def judge_sources(sources: Sequence[str], judge: Judge, advance: Advance) -> Judged:
+def judge_sources(sources: Sequence[str], judge: BatchJudge, advance: Advance) -> Judged:
     """
     Judge all definitions in files, folders, patterns and standard input, in their order.
     """
@@ -153,10 +153,10 @@ def name_of(manifest: JSON) -> str:
             return ""
 
 
-_judge_here: Judge | None = None
+_judge_here: BatchJudge | None = None
 
 
-def _begin(judge: Judge) -> None:
+def _begin(judge: BatchJudge) -> None:
     # Each process is told once; a task is a name then, though the old definitions are large.
     global _judge_here  # noqa: PLW0603 - there is no other way into a worker process
     _judge_here = judge
@@ -170,7 +170,7 @@ def _judge_one(task: Task) -> Judged:
     return _judge_here.judge(task)
 
 
-def _parts(tasks: Sequence[Task], judge: Judge) -> Iterator[Judged]:
+def _parts(tasks: Sequence[Task], judge: BatchJudge) -> Iterator[Judged]:
     processes = _processes(tasks)
     if processes == 1:
         yield from map(judge.judge, tasks)

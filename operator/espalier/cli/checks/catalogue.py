@@ -51,7 +51,7 @@ class Defined:
 
 
 @dataclass(slots=True)
-class Catalogue:
+class DefinitionCatalogue:
     """
     All definitions that a command was given.
 

@@ -18,7 +18,7 @@ _GROUP = "apiextensions.k8s.io/"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
+class DefinitionVerdict:
     """
     What was found on one definition; small enough to be sent between processes.
 
@@ -64,7 +64,7 @@ def is_definition(document: Document) -> bool:
             return False
 
 
-def judge(document: Document, *, profile: Profile, old: JSON = None) -> Verdict:
+def judge(document: Document, *, profile: Profile, old: JSON = None) -> DefinitionVerdict:
     """
     Find all there is to say about a definition.
 
@@ -85,7 +85,7 @@ def judge(document: Document, *, profile: Profile, old: JSON = None) -> Verdict:
         raise _malformed(document, error) from error
     told = {(finding.path, finding.rule.partition("/")[2]) for finding in structural[profile]}
     fresh = [one for one in refusals if (one.path, one.rule.partition("/")[2]) not in told]
-    return Verdict(
+    return DefinitionVerdict(
         subject=judged.subject,
         structural={known: len(found) for known, found in structural.items()},
         refusals=len(refusals),

@@ -7,13 +7,13 @@ from collections.abc import AsyncIterator, Sequence
 
 from espalier import cluster
 from espalier.cli.checks.batch import Judged, problem_of
-from espalier.cli.checks.catalogue import Catalogue
+from espalier.cli.checks.catalogue import DefinitionCatalogue
 from espalier.cli.checks.definition import judge
 from espalier.cli.input.files import Document
 from espalier.cli.options import Target
 from espalier.cli.output.terminal import Advance
 from espalier.cluster import Cluster
-from espalier.cluster.transport.client import Call
+from espalier.cluster.transport.client import ApiRequest
 from espalier.cluster.transport.json_codec import decode_json
 from espalier.cluster.transport.paths import definition_path
 from espalier.errors import NotFoundError, SourceError
@@ -43,7 +43,7 @@ def judge_cluster(
     return asyncio.run(_judge(target, names, profile, advance))
 
 
-async def add_definitions(target: Target, catalogue: Catalogue) -> None:
+async def add_definitions(target: Target, catalogue: DefinitionCatalogue) -> None:
     """
     Take all definitions of a cluster into a catalogue.
 
@@ -67,7 +67,7 @@ async def manifests_of(connected: Cluster, names: Sequence[str]) -> AsyncIterato
         ClusterError: One could not be read.
     """
     for name in names or await connected.definitions.definition_names():
-        call = Call(
+        call = ApiRequest(
             verb="get",
             resource=f"{_RESOURCE} {name}",
             method="GET",

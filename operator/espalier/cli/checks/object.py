@@ -9,7 +9,7 @@ import time
 from dataclasses import dataclass, replace
 
 from espalier import crd, schema
-from espalier.cli.checks.catalogue import Catalogue, Defined, named
+from espalier.cli.checks.catalogue import Defined, DefinitionCatalogue, named
 from espalier.cli.input.files import Document
 from espalier.cli.result import Finding, Level, Subject
 from espalier.errors import MalformedValueError, SchemaParseError
@@ -21,7 +21,7 @@ from espalier.schema.rules.evaluation import CelJudge
 _RULES = CelJudge(monotonic_seconds=time.monotonic)
 
 
-class Status(enum.StrEnum):
+class ObjectStatus(enum.StrEnum):
     """
     What is known of an object.
     """
@@ -43,7 +43,7 @@ class Validated:
     """
 
     subject: Subject
-    status: Status
+    status: ObjectStatus
     version: str = ""
     findings: tuple[Finding, ...] = ()
     rules_not_checked: int = 0
@@ -67,7 +67,7 @@ class Question:
         namespace: Where an object is meant to be that does not say so.
     """
 
-    catalogue: Catalogue
+    catalogue: DefinitionCatalogue
     profile: Profile
     namespace: str
 
@@ -99,7 +99,7 @@ def validate_document(document: Document, question: Question, *, old: JSON = Non
         return replace(_without_schema(document, subject, str(error)), version=version)
     else:
         found = [_violation(document, one, question.profile) for one in answer.errors]
-    status = Status.INVALID if found else Status.VALID
+    status = ObjectStatus.INVALID if found else ObjectStatus.VALID
     for one in answer.unchecked:
         text = f"{render_path(one.path)}: a validation rule was not checked: {one.detail}"
         found.append(_finding(document, one.path, "rule-not-checked", text, Level.WARNING))
@@ -110,8 +110,8 @@ def validate_document(document: Document, question: Question, *, old: JSON = Non
         for one in answer.forgiven
     ]
     found += [_unknown(document, path, defined) for path in unknown]
-    if answer.unchecked and status is Status.VALID:
-        status = Status.NOT_CHECKED
+    if answer.unchecked and status is ObjectStatus.VALID:
+        status = ObjectStatus.NOT_CHECKED
     return Validated(
         subject=subject,
         status=status,
@@ -175,7 +175,7 @@ def _normal(
 
 def _without_schema(document: Document, subject: Subject, text: str) -> Validated:
     finding = _finding(document, (), "no-schema", text, Level.WARNING)
-    return Validated(subject=subject, status=Status.NO_SCHEMA, findings=(finding,))
+    return Validated(subject=subject, status=ObjectStatus.NO_SCHEMA, findings=(finding,))
 
 
 def _violation(document: Document, error: FieldError, profile: Profile) -> Finding:

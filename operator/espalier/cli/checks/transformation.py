@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from espalier import schema
-from espalier.cli.checks.catalogue import Catalogue, Defined, named
+from espalier.cli.checks.catalogue import Defined, DefinitionCatalogue, named
 from espalier.cli.input.files import Document
 from espalier.cli.result import Finding, Level
 from espalier.errors import MalformedValueError, SchemaParseError
@@ -29,7 +29,7 @@ class Operation(enum.StrEnum):
     NORMALIZE = "normalize"
 
 
-class Change(NamedTuple):
+class Transformation(NamedTuple):
     """
     What became of a value, and how.
     """
@@ -71,7 +71,7 @@ class Transformed:
 
 
 def transform(
-    document: Document, catalogue: Catalogue, operation: Operation, profile: Profile
+    document: Document, catalogue: DefinitionCatalogue, operation: Operation, profile: Profile
 ) -> Transformed:
     """
     Do it to one object; one without a usable schema stays as it is, and that is told.
@@ -98,34 +98,34 @@ def transform(
     return Transformed(document=document, value=change.value, findings=tuple(told))
 
 
-def _prune(value: JSON, defined: Defined, profile: Profile) -> Change:
+def _prune(value: JSON, defined: Defined, profile: Profile) -> Transformation:
     structural = defined.structural(profile)
     if structural is None:
         # Whatever an absent schema specifies: nobody means that nothing shall be left.
-        return Change(value)
+        return Transformation(value)
     pruned = schema.prune(value, structural, profile=profile)
-    return Change(pruned.value, removed=pruned.removed)
+    return Transformation(pruned.value, removed=pruned.removed)
 
 
-def _default(value: JSON, defined: Defined, profile: Profile) -> Change:
+def _default(value: JSON, defined: Defined, profile: Profile) -> Transformation:
     filled = schema.default(value, defined.structural(profile), profile=profile)
-    return Change(filled.value, dropped=filled.dropped, filled=filled.filled)
+    return Transformation(filled.value, dropped=filled.dropped, filled=filled.filled)
 
 
-def _normalize(value: JSON, defined: Defined, profile: Profile) -> Change:
+def _normalize(value: JSON, defined: Defined, profile: Profile) -> Transformation:
     structural = defined.structural(profile)
     if structural is None:
-        return Change(value)
+        return Transformation(value)
     normal = schema.normalize(
         value,
         structural,
         profile=profile,
         preserve_unknown_fields=defined.definition.preserve_unknown_fields,
     )
-    return Change(normal.value, normal.removed, normal.dropped, normal.filled)
+    return Transformation(normal.value, normal.removed, normal.dropped, normal.filled)
 
 
-_ACTS: Mapping[Operation, Callable[[JSON, Defined, Profile], Change]] = MappingProxyType(
+_ACTS: Mapping[Operation, Callable[[JSON, Defined, Profile], Transformation]] = MappingProxyType(
     {
         Operation.PRUNE: _prune,
         Operation.DEFAULT: _default,
@@ -144,7 +144,11 @@ def _acts(
 
 
 def _differences(
-    document: Document, defined: Defined, operation: Operation, profile: Profile, change: Change
+    document: Document,
+    defined: Defined,
+    operation: Operation,
+    profile: Profile,
+    change: Transformation,
 ) -> list[Finding]:
     other = next(known for known in Profile if known is not profile)
     try:

@@ -9,8 +9,8 @@ from dataclasses import replace
 import click
 
 from espalier import crd
-from espalier.cli.checks.batch import Judge, Judged, judge_sources, name_of, problem_of
-from espalier.cli.checks.definition import Verdict, is_definition
+from espalier.cli.checks.batch import BatchJudge, Judged, judge_sources, name_of, problem_of
+from espalier.cli.checks.definition import DefinitionVerdict, is_definition
 from espalier.cli.input.files import expand, read_documents
 from espalier.cli.options import Target, profiled, reporting, targeting
 from espalier.cli.output.terminal import Advance, Terminal
@@ -83,11 +83,14 @@ def check(  # noqa: PLR0913 - one argument an option
             fetching = importlib.import_module("espalier.cli.checks.from_cluster")
             judged = fetching.judge_cluster(target, files, profile, advance)
         else:
-            judged = _check_files(files, old, advance, Judge(profile, skips_others=skip_others))
+            judge = BatchJudge(profile, skips_others=skip_others)
+            judged = _check_files(files, old, advance, judge)
     terminal.finish(_result_of(judged, profile))
 
 
-def _check_files(files: Sequence[str], old: str | None, advance: Advance, judge: Judge) -> Judged:
+def _check_files(
+    files: Sequence[str], old: str | None, advance: Advance, judge: BatchJudge
+) -> Judged:
     before = Judged()
     if old is not None:
         judge = replace(judge, olds=_read_olds(old, before))
@@ -165,7 +168,7 @@ def _summary(result: Result, profile: Profile) -> str:
     return f"{told}: {fit} structural, {definitions - fit} not; {found}{skipped}"
 
 
-def _table(verdicts: Sequence[Verdict]) -> Table:
+def _table(verdicts: Sequence[DefinitionVerdict]) -> Table:
     columns = [
         Column(title=title)
         for title in ("DEFINITION", "KEP", "APISERVER", "SERVER WOULD", "ERRORS", "WARNINGS", "AT")
@@ -173,7 +176,7 @@ def _table(verdicts: Sequence[Verdict]) -> Table:
     return Table(columns=columns, rows=[_row(verdict) for verdict in verdicts], is_wide=True)
 
 
-def _row(verdict: Verdict) -> list[str]:
+def _row(verdict: DefinitionVerdict) -> list[str]:
     fit = ["yes" if verdict.is_structural(profile) else "no" for profile in Profile]
     levels = [
         str(sum(finding.level is level for finding in verdict.findings))
@@ -182,12 +185,12 @@ def _row(verdict: Verdict) -> list[str]:
     return [verdict.subject.name, *fit, _acceptance(verdict), *levels, verdict.subject.where]
 
 
-def _acceptance(verdict: Verdict) -> str:
+def _acceptance(verdict: DefinitionVerdict) -> str:
     act = "update" if verdict.is_update else "create"
     return f"refuse to {act}" if verdict.refusals else act
 
 
-def _item(verdict: Verdict, profile: Profile) -> JSON:
+def _item(verdict: DefinitionVerdict, profile: Profile) -> JSON:
     condition = verdict.condition
     return {
         "name": verdict.subject.name,

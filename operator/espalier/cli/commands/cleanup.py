@@ -17,7 +17,7 @@ from espalier.cli.output.formats import TABULAR
 from espalier.cli.output.terminal import Advance, Terminal
 from espalier.cli.result import Column, Problem, Result, Table, counted
 from espalier.cluster import Cluster
-from espalier.cluster.transport.client import MERGE_PATCH_TYPE, Call
+from espalier.cluster.transport.client import MERGE_PATCH_TYPE, ApiRequest
 from espalier.cluster.transport.paths import FIELD_MANAGER, definition_path
 from espalier.crd import Definition
 from espalier.crd.structural import NONSTRUCTURAL
@@ -25,7 +25,7 @@ from espalier.engine import STORED_OBJECTS_CURRENT, STORED_OBJECTS_VALID
 from espalier.engine.listing.lists import ObjectListing
 from espalier.engine.listing.pages import pages
 from espalier.engine.policy.labels import PREFIX
-from espalier.engine.ports import ObjectKey, Resource, key_of
+from espalier.engine.ports import Endpoint, ObjectKey, key_of
 from espalier.engine.ports.records import Identity, identity_of, resource_of
 from espalier.engine.surveys.annotations import ANNOTATION
 from espalier.errors import EspalierError, NotFoundError
@@ -74,7 +74,7 @@ class _OnDefinition:
         # The uid guards against another definition of the same name.
         gone: dict[str, JSON] = dict.fromkeys(self.names)
         body: dict[str, JSON] = {"metadata": {"uid": self.definition.uid, self.what: gone}}
-        call = Call(
+        call = ApiRequest(
             verb="patch",
             resource=f"{_DEFINITIONS} {self.name}",
             method="PATCH",
@@ -92,7 +92,7 @@ class _OnObject:
     The annotation on an object.
     """
 
-    resource: Resource
+    resource: Endpoint
     key: ObjectKey
     seen: Identity
     names: tuple[str, ...] = (ANNOTATION,)

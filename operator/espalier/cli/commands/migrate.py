@@ -23,7 +23,7 @@ from espalier.cli.output.terminal import Advance, Terminal
 from espalier.cli.result import Finding, Level, Problem, Result, Subject, counted
 from espalier.cluster import Cluster, FolderArchive
 from espalier.crd import Definition
-from espalier.engine import Outcome, Ports, Reason, RunSettings, Stop, read_policy
+from espalier.engine import Ports, Reason, RunOutcome, RunSettings, Stop, read_policy
 from espalier.engine.policy.labels import PREFIX
 from espalier.engine.ports.archive import Archive
 from espalier.engine.ports.records import resource_of
@@ -32,7 +32,7 @@ from espalier.handlers.settings import Settings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Request:
+class _MigrateRequest:
     """
     What was asked for: the arguments of the command.
     """
@@ -78,7 +78,7 @@ class _Request:
             return FolderArchive(self.archive_folder, max_total_bytes=most)
         return connected.archive(namespace, max_total_bytes=most)
 
-    def is_met_by(self, outcome: Outcome) -> bool:
+    def is_met_by(self, outcome: RunOutcome) -> bool:
         """
         Whether a run did all that was asked for.
         """
@@ -172,7 +172,7 @@ def migrate(
       3  the cluster could not be read
       4  it stopped, or somebody else is at work: the output says why
     """
-    request = _Request(**asked)
+    request = _MigrateRequest(**asked)
     chosen = asyncio.run(_choose(target, request))
     if dry_run:
         with terminal.progress("surveying") as advance:
@@ -192,13 +192,13 @@ def _ask(terminal: Terminal, chosen: Sequence[str], *, is_answered: bool) -> Non
             click.get_current_context().exit(Exit.INCOMPLETE)
 
 
-async def _choose(target: Target, request: _Request) -> list[str]:
+async def _choose(target: Target, request: _MigrateRequest) -> list[str]:
     async with cluster.connect(target.kubeconfig, context=target.context) as connected:
         return [(await connected.definitions.get_definition(name)).name for name in request.names]
 
 
 async def _migrate(
-    target: Target, request: _Request, names: Sequence[str], reporter: OnScreen
+    target: Target, request: _MigrateRequest, names: Sequence[str], reporter: OnScreen
 ) -> Result:
     outcomes, warnings = [], []
     async with cluster.connect(target.kubeconfig, context=target.context) as connected:
@@ -241,7 +241,7 @@ async def _warnings(
     ]
 
 
-def _ports_of(connected: Cluster, target: Target, request: _Request) -> Ports:
+def _ports_of(connected: Cluster, target: Target, request: _MigrateRequest) -> Ports:
     namespace = target.operator_namespace
     return Ports(
         objects=connected.objects,
@@ -256,7 +256,7 @@ def _ports_of(connected: Cluster, target: Target, request: _Request) -> Ports:
 
 
 async def _rehearse(
-    target: Target, request: _Request, names: Sequence[str], advance: Advance
+    target: Target, request: _MigrateRequest, names: Sequence[str], advance: Advance
 ) -> Result:
     surveys, findings, problems = [], [], []
     async with cluster.connect(target.kubeconfig, context=target.context) as connected:
@@ -301,7 +301,7 @@ def _hindrances(stops: int) -> str:
     return f"{counted(stops, 'reason')} to stop" if stops else "nothing would stop a migration"
 
 
-def _as_loss(finding: Finding, request: _Request) -> Finding:
+def _as_loss(finding: Finding, request: _MigrateRequest) -> Finding:
     """
     Take for an error only what a migration stops at.
     """

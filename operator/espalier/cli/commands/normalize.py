@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 
 from espalier.cli.checks.batch import problem_of
-from espalier.cli.checks.catalogue import Catalogue, named
+from espalier.cli.checks.catalogue import DefinitionCatalogue, named
 from espalier.cli.checks.transformation import Operation, Transformed, transform
 from espalier.cli.input.files import Document, expand, items_of, read_whole, with_items
 from espalier.cli.options import Command, profiled, reporting
@@ -25,7 +25,7 @@ from espalier.schema import Profile
 
 
 @dataclass(frozen=True, slots=True)
-class _Whole:
+class _WholeDocument:
     """
     One document as it stands in a file, with what becomes of it.
     """
@@ -44,7 +44,7 @@ class _Whole:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Request:
+class _NormalizeRequest:
     """
     What was asked for.
     """
@@ -172,9 +172,9 @@ def normalize(*, terminal: Terminal, **given: object) -> None:
 
 
 def _run(operation: Operation, terminal: Terminal, given: dict[str, object]) -> None:
-    request = _Request(operation=operation, **given)  # type: ignore[arg-type]  # click's values
+    request = _NormalizeRequest(operation=operation, **given)  # type: ignore[arg-type]  # click's values
     request.check()
-    catalogue = Catalogue()
+    catalogue = DefinitionCatalogue()
     catalogue.add_sources(request.crds)
     problems: list[Problem] = []
     wholes = [] if catalogue.problems else list(_wholes(request, catalogue, problems))
@@ -192,7 +192,9 @@ def _run(operation: Operation, terminal: Terminal, given: dict[str, object]) -> 
     click.get_current_context().exit(code)
 
 
-def _finish(request: _Request, terminal: Terminal, wholes: Sequence[_Whole]) -> Exit:
+def _finish(
+    request: _NormalizeRequest, terminal: Terminal, wholes: Sequence[_WholeDocument]
+) -> Exit:
     if request.in_place:
         return _write_files(request, terminal, wholes)
     if request.diffs:
@@ -202,7 +204,9 @@ def _finish(request: _Request, terminal: Terminal, wholes: Sequence[_Whole]) -> 
     return Exit.CLEAN
 
 
-def _wholes(request: _Request, catalogue: Catalogue, problems: list[Problem]) -> Iterator[_Whole]:
+def _wholes(
+    request: _NormalizeRequest, catalogue: DefinitionCatalogue, problems: list[Problem]
+) -> Iterator[_WholeDocument]:
     for name in request.objects:
         try:
             for source in expand([name]):
@@ -212,17 +216,19 @@ def _wholes(request: _Request, catalogue: Catalogue, problems: list[Problem]) ->
             problems.append(problem_of(error))
 
 
-def _transformed(document: Document, request: _Request, catalogue: Catalogue) -> _Whole:
+def _transformed(
+    document: Document, request: _NormalizeRequest, catalogue: DefinitionCatalogue
+) -> _WholeDocument:
     parts = tuple(
         transform(item, catalogue, request.operation, request.profile)
         for item in items_of(document)
     )
     # An empty list has no items to be put together again.
     value = with_items(document, [part.value for part in parts]) if parts else document.value
-    return _Whole(document, value, parts)
+    return _WholeDocument(document, value, parts)
 
 
-def _show_differences(terminal: Terminal, wholes: Sequence[_Whole]) -> Exit:
+def _show_differences(terminal: Terminal, wholes: Sequence[_WholeDocument]) -> Exit:
     lines = [
         line for whole in wholes for part in whole.parts if part.is_changed for line in _diff(part)
     ]
@@ -238,8 +244,10 @@ def _diff(part: Transformed) -> Iterator[str]:
     )
 
 
-def _write_files(request: _Request, terminal: Terminal, wholes: Sequence[_Whole]) -> Exit:
-    files: dict[str, list[_Whole]] = {}
+def _write_files(
+    request: _NormalizeRequest, terminal: Terminal, wholes: Sequence[_WholeDocument]
+) -> Exit:
+    files: dict[str, list[_WholeDocument]] = {}
     for whole in wholes:
         files.setdefault(whole.document.source, []).append(whole)
     changed = {

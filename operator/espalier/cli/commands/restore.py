@@ -28,7 +28,7 @@ from espalier.paths import render_pointer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Request:
+class _RestoreRequest:
     """
     What was asked for.
     """
@@ -117,7 +117,7 @@ def restore(
       4  not all of it was done: a page of the archive is damaged, or the operator is at work on
          this CRD, or something else came in between; the output tells what was put back
     """
-    request = _Request(
+    request = _RestoreRequest(
         name=crd,
         namespace=target.operator_namespace,
         folder=archive_folder,
@@ -128,7 +128,7 @@ def restore(
 
 
 async def _restore(
-    terminal: Terminal, target: Target, request: _Request, *, only_list: bool
+    terminal: Terminal, target: Target, request: _RestoreRequest, *, only_list: bool
 ) -> _Told:
     async with cluster.connect(target.kubeconfig, context=target.context) as connected:
         definition = await connected.definitions.get_definition(request.name)
@@ -137,7 +137,7 @@ async def _restore(
         return await _restored(terminal, connected, request, definition)
 
 
-async def _listed(request: _Request, archive: Archive, definition: Definition) -> _Told:
+async def _listed(request: _RestoreRequest, archive: Archive, definition: Definition) -> _Told:
     told = _Told()
     async for entry in archive.entries(definition, pass_over=told.unreadable.append):
         if request.is_wanted(entry.key):
@@ -149,7 +149,7 @@ async def _listed(request: _Request, archive: Archive, definition: Definition) -
 
 
 async def _restored(
-    terminal: Terminal, connected: Cluster, request: _Request, definition: Definition
+    terminal: Terminal, connected: Cluster, request: _RestoreRequest, definition: Definition
 ) -> _Told:
     async def tell(error: LeaseLostError) -> None:
         terminal.tell(f"waiting for the lease held by {error.holder or 'another process'}")
@@ -197,7 +197,7 @@ def _rows_of(report: RestoreReport) -> Iterator[_Row]:
         yield _Row(str(one.key), one.pointer or "all of it", "refused", one.reason)
 
 
-def _result_of(request: _Request, told: _Told) -> Result:
+def _result_of(request: _RestoreRequest, told: _Told) -> Result:
     columns = [Column(title=title) for title in ("OBJECT", "PATH", "STATE")]
     numbers = Counter(row.state for row in told.rows)
     return Result(
@@ -226,7 +226,7 @@ def _summary(told: _Told, numbers: Counter[str]) -> str:
     return f"{text}; interrupted" if told.interruption else text
 
 
-def _findings(request: _Request, told: _Told) -> Iterator[Finding]:
+def _findings(request: _RestoreRequest, told: _Told) -> Iterator[Finding]:
     if told.interruption:
         yield _finding("interrupted", request.name, f"not all of it was done: {told.interruption}")
     yield from map(unreadable_finding, told.unreadable)
@@ -243,7 +243,7 @@ def _finding(rule: str, name: str, message: str) -> Finding:
     return Finding(level=Level.ERROR, rule=f"restore/{rule}", subject=subject, message=message)
 
 
-def _nothing(request: _Request) -> str:
+def _nothing(request: _RestoreRequest) -> str:
     which = "of these objects" if request.objects else f"of {request.name}"
     where = f"in {request.folder}" if request.folder else f"in namespace {request.namespace}"
     return f"the archive {where} has nothing {which}"

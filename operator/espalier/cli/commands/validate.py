@@ -10,9 +10,9 @@ from dataclasses import dataclass
 import click
 
 from espalier.cli.checks.batch import problem_of
-from espalier.cli.checks.catalogue import Catalogue
+from espalier.cli.checks.catalogue import DefinitionCatalogue
 from espalier.cli.checks.definition import is_definition
-from espalier.cli.checks.object import Question, Status, Validated, validate_document
+from espalier.cli.checks.object import ObjectStatus, Question, Validated, validate_document
 from espalier.cli.input.files import Document, expand, read_documents
 from espalier.cli.options import Target, profiled, reporting, targeting
 from espalier.cli.output.terminal import Advance, Terminal
@@ -22,10 +22,10 @@ from espalier.paths import JSON
 from espalier.schema import Profile
 
 _WORDS = {
-    Status.VALID: "valid",
-    Status.INVALID: "invalid",
-    Status.NOT_CHECKED: "not fully checked",
-    Status.NO_SCHEMA: "without a schema",
+    ObjectStatus.VALID: "valid",
+    ObjectStatus.INVALID: "invalid",
+    ObjectStatus.NOT_CHECKED: "not fully checked",
+    ObjectStatus.NO_SCHEMA: "without a schema",
 }
 
 
@@ -130,8 +130,8 @@ def _see_one_stdin(*sources: str | None) -> None:
         raise click.UsageError("Standard input (-) can be read only once.")
 
 
-def _catalogue_of(crds: Sequence[str], target: Target | None) -> Catalogue:
-    catalogue = Catalogue()
+def _catalogue_of(crds: Sequence[str], target: Target | None) -> DefinitionCatalogue:
+    catalogue = DefinitionCatalogue()
     catalogue.add_sources(crds)
     if target is not None:
         # The client of the cluster takes longer to load than most files take to be validated.
@@ -193,10 +193,10 @@ def _identity(value: JSON) -> tuple[str, ...]:
 def _result_of(
     validated: Sequence[Validated], problems: Sequence[Problem], *, is_lenient: bool
 ) -> Result:
-    numbers = {status: sum(one.status is status for one in validated) for status in Status}
+    numbers = {status: sum(one.status is status for one in validated) for status in ObjectStatus}
     parts = [f"{number} {_WORDS[status]}" for status, number in numbers.items() if number]
     told = counted(len(validated), "object")
-    doubtful = numbers[Status.NO_SCHEMA] + sum(one.rules_not_checked > 0 for one in validated)
+    doubtful = numbers[ObjectStatus.NO_SCHEMA] + sum(one.rules_not_checked > 0 for one in validated)
     columns = [Column(title=title) for title in ("OBJECT", "VERSION", "STATUS", "VIOLATIONS", "AT")]
     rows = [
         [

@@ -13,7 +13,7 @@ from espalier import cluster
 from espalier.cli.demo.operator_thread import operator_at_work
 from espalier.cli.demo.player import Player
 from espalier.cli.demo.screen import Ending, Screen
-from espalier.cli.demo.stage import EtcdGateway, Stage, Store
+from espalier.cli.demo.stage import EtcdGateway, RawStore, Stage
 from espalier.cli.demo.story import GROUP, STORY, name_of
 from espalier.cli.output.exit_codes import IncompleteError
 from espalier.cluster.auth.connection import Connection
@@ -57,9 +57,9 @@ class _SandboxStore:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Place:
+class _Venue:
     kubeconfig: Path
-    store: Store
+    store: RawStore
     about: str
     patience_seconds: float
 
@@ -126,13 +126,13 @@ async def _prepare(stage: Stage) -> None:
 
 
 @asynccontextmanager
-async def _sandbox() -> AsyncIterator[_Place]:
+async def _sandbox() -> AsyncIterator[_Venue]:
     # Its own controller is off, as on servers that have none: Espalier keeps NonStructuralSchema.
     async with Sandbox(structural_delay_seconds=None) as sandbox:
         with tempfile.TemporaryDirectory(prefix="espalier-demo-") as folder:
             kubeconfig = Path(folder, "kubeconfig")
             await asyncio.to_thread(kubeconfig.write_text, sandbox.kubeconfig(), encoding="utf-8")
-            yield _Place(
+            yield _Venue(
                 kubeconfig=kubeconfig,
                 store=_SandboxStore(sandbox),
                 about=f"Here is a sandbox, an API server in memory, on {sandbox.url}.",
@@ -141,12 +141,12 @@ async def _sandbox() -> AsyncIterator[_Place]:
 
 
 @asynccontextmanager
-async def _real(real: RealCluster) -> AsyncIterator[_Place]:
+async def _real(real: RealCluster) -> AsyncIterator[_Venue]:
     etcd = Connection(
         server=real.etcd, tls=None, credentials=FixedSource(None), origin="the demo's etcd"
     )
     async with cluster.connect_to(etcd, cluster.SystemClock()) as gateway:
-        yield _Place(
+        yield _Venue(
             kubeconfig=Path(real.kubeconfig),
             store=EtcdGateway(gateway.client),
             about=f"Here is a real API server, by {real.kubeconfig}.",

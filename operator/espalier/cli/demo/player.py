@@ -18,11 +18,11 @@ from espalier.cli.demo.stage import CRDS, Stage
 from espalier.cli.demo.steps import (
     Archived,
     Await,
-    Change,
     Chapter,
     Compare,
     Define,
     Inherit,
+    PatchDefinition,
     Plant,
     Remember,
     Say,
@@ -83,7 +83,7 @@ class Player:
                 await self._inherit(dict(manifest), served=step.served)
             case Plant():
                 await self._plant(step)
-            case Change():
+            case PatchDefinition():
                 self._screen.command(step.command)
                 await self._stage.change(f"{CRDS}/{self._name}", step.patch)
             case Await():

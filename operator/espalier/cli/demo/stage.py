@@ -8,7 +8,7 @@ from typing import Protocol
 
 import orjson
 
-from espalier.cluster.transport.client import Call, Client
+from espalier.cluster.transport.client import ApiRequest, Client
 from espalier.crd import Definition, read_definition
 from espalier.engine.ports.archive import Archive, ArchiveEntry
 from espalier.errors import ConflictError, NotFoundError
@@ -19,7 +19,7 @@ _NAMESPACES = "/api/v1/namespaces"
 _MERGE_PATCH = "application/merge-patch+json"
 
 
-class Store(Protocol):
+class RawStore(Protocol):
     """
     What lies behind the API server.
     """
@@ -64,7 +64,9 @@ class EtcdGateway:
         await self._call("put", {"key": _encoded(key.encode()), "value": _encoded(value)})
 
     async def _call(self, what: str, body: Mapping[str, JSON]) -> JSON:
-        call = Call(verb=what, resource="etcd", method="POST", path=f"/v3/kv/{what}", body=body)
+        call = ApiRequest(
+            verb=what, resource="etcd", method="POST", path=f"/v3/kv/{what}", body=body
+        )
         answer: JSON = orjson.loads(await self._client.send(call))
         return answer
 
@@ -74,7 +76,7 @@ class Stage:
     The API server as the people of the story use it.
     """
 
-    def __init__(self, client: Client, store: Store, archive: Archive) -> None:
+    def __init__(self, client: Client, store: RawStore, archive: Archive) -> None:
         self._client = client
         self._archive = archive
         self.store = store
@@ -84,7 +86,7 @@ class Stage:
         Read a definition.
         """
         path = f"{CRDS}/{name}"
-        call = Call(verb="get", resource=f"crd {name}", method="GET", path=path, is_read=True)
+        call = ApiRequest(verb="get", resource=f"crd {name}", method="GET", path=path, is_read=True)
         return read_definition(orjson.loads(await self._client.send(call)))
 
     async def has_definition(self, name: str) -> bool:
@@ -97,14 +99,14 @@ class Stage:
         """
         Create an object.
         """
-        call = Call(verb="create", resource=path, method="POST", path=path, body=body)
+        call = ApiRequest(verb="create", resource=path, method="POST", path=path, body=body)
         await self._client.send(call)
 
     async def change(self, path: str, patch: Mapping[str, JSON]) -> None:
         """
         Change an object by a merge patch.
         """
-        call = Call(
+        call = ApiRequest(
             verb="patch",
             resource=path,
             method="PATCH",
@@ -120,7 +122,7 @@ class Stage:
         """
         try:
             await self._client.send(
-                Call(verb="get", resource=path, method="GET", path=path, is_read=True)
+                ApiRequest(verb="get", resource=path, method="GET", path=path, is_read=True)
             )
         except NotFoundError:
             return False

@@ -55,7 +55,7 @@ class Plant:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
+class PatchDefinition:
     """
     Change the definition by a merge patch.
 
@@ -124,7 +124,7 @@ class Archived:
     entries: int
 
 
-Deed: TypeAlias = Define | Inherit | Plant | Change | Await
+Deed: TypeAlias = Define | Inherit | Plant | PatchDefinition | Await
 Sight: TypeAlias = Say | Remember | Compare | Versions | Archived
 Step: TypeAlias = Deed | Sight
 

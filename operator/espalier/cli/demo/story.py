@@ -5,11 +5,11 @@ The demo's story: four definitions in trouble, and how each ends.
 from espalier.cli.demo.steps import (
     Archived,
     Await,
-    Change,
     Chapter,
     Compare,
     Define,
     Inherit,
+    PatchDefinition,
     Plant,
     Remember,
     Say,
@@ -86,8 +86,8 @@ def _schema(**fields: JSON) -> dict[str, JSON]:
     }
 
 
-def _label(plural: str, name: str, value: str) -> Change:
-    return Change(
+def _label(plural: str, name: str, value: str) -> PatchDefinition:
+    return PatchDefinition(
         patch={"metadata": {"labels": {f"espalier.dev/{name}": value}}},
         command=f"kubectl label crd {name_of(plural)} espalier.dev/{name}={value}",
     )
@@ -120,7 +120,7 @@ _MIGRATION = Chapter(
             )
         ),
         Plant(version="v1alpha1", count=120, spec={"species": "pear", "height": 3}),
-        Change(
+        PatchDefinition(
             patch={
                 "spec": {
                     "versions": [
@@ -156,7 +156,7 @@ _LOSS = Chapter(
             _definition("vines", "Vine", _version("v1", storage=True, grape=_TEXT, planted=_NUMBER))
         ),
         Plant(version="v1", count=5, spec={"grape": "silvaner", "planted": 1892}),
-        Change(
+        PatchDefinition(
             patch={"spec": {"versions": [_version("v1", storage=True, grape=_TEXT)]}},
             command="kubectl apply -f vines-crd.yaml     # without spec.planted",
         ),

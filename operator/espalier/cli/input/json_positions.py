@@ -36,7 +36,7 @@ class JsonText:
 
 
 @dataclass(slots=True)
-class _Open:
+class _OpenValue:
     """
     A container that the walk is in; its key is None where the next one is awaited.
     """
@@ -79,11 +79,11 @@ class JsonMarks(Mapping[tuple[int, Step], Mark]):
         value = self._value
         if not isinstance(value, (dict, list)):
             return
-        walk: list[_Open] = []
+        walk: list[_OpenValue] = []
         for match in _TOKEN.finditer(self._text.text, self._start):
             lexeme = match[0]
             if not walk:
-                walk.append(_Open(value))
+                walk.append(_OpenValue(value))
             elif lexeme in "}]":
                 walk.pop()
                 if not walk:
@@ -96,7 +96,7 @@ class JsonMarks(Mapping[tuple[int, Step], Mark]):
                 if isinstance(place[1], int):
                     yield place, self._text.mark(match.start())
 
-    def _step_in(self, walk: list[_Open]) -> tuple[int, Step]:
+    def _step_in(self, walk: list[_OpenValue]) -> tuple[int, Step]:
         # Goes on to the next value of the innermost container, and into it if it is one itself.
         holder = walk[-1]
         step: Step
@@ -107,5 +107,5 @@ class JsonMarks(Mapping[tuple[int, Step], Mark]):
             step, holder.index = holder.index, holder.index + 1
             inner = holder.value[step]
         if isinstance(inner, (dict, list)):
-            walk.append(_Open(inner))
+            walk.append(_OpenValue(inner))
         return id(holder.value), step

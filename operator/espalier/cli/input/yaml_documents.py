@@ -34,7 +34,7 @@ class Mark(NamedTuple):
     column: int
 
 
-class _Place(Protocol):
+class _Mark(Protocol):
     # Marks of the C parser and of the Python one are of different classes.
     line: int
     column: int
@@ -92,7 +92,7 @@ def build_documents(data: bytes | str) -> Iterator[Built]:
 
 
 @dataclass(slots=True)
-class _Open:
+class _OpenNode:
     """
     A container that is not closed yet.
     """
@@ -121,7 +121,7 @@ class _Builder:
         self.root: JSON = None
         self.root_mark = Mark(1, 1)
         self.marks: dict[tuple[int, Step], Mark] = {}
-        self._open: list[_Open] = []
+        self._open: list[_OpenNode] = []
         self._anchors: dict[str, _Anchored | None] = {}
         self._aliased = 0
 
@@ -156,7 +156,7 @@ class _Builder:
         if anchor is not None:
             # Not to be used before it is closed: it would contain itself.
             self._anchors[anchor] = None
-        self._open.append(_Open(value, anchor, mark))
+        self._open.append(_OpenNode(value, anchor, mark))
 
     def _take_scalar(self, event: yaml.ScalarEvent, mark: Mark) -> None:
         if self._awaits_key() and event.value == "<<" and event.implicit[0]:
@@ -210,7 +210,7 @@ class _Builder:
             holder.value[holder.key] = value
             holder.key = None
 
-    def _take_key(self, holder: _Open, value: JSON, mark: Mark) -> None:
+    def _take_key(self, holder: _OpenNode, value: JSON, mark: Mark) -> None:
         try:
             key = key_of(value)
         except ValueError as error:
@@ -230,5 +230,5 @@ class _Builder:
                 self.marks[id(into), key] = mark
 
 
-def _mark(mark: _Place) -> Mark:
+def _mark(mark: _Mark) -> Mark:
     return Mark(mark.line + 1, mark.column + 1)

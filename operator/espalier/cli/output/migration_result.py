@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 from espalier.cli.label_overlay import MODE
 from espalier.cli.result import Column, Finding, Level, Result, Subject, Table, counted
-from espalier.engine import Outcome, Totals
+from espalier.engine import RunOutcome, Totals
 from espalier.paths import JSON
 
 _UNKNOWN = "-"
@@ -27,9 +27,9 @@ _COUNTS: Mapping[str, Callable[[Totals], int]] = MappingProxyType(
 
 
 def result_of(
-    outcomes: Sequence[tuple[str, Outcome]],
+    outcomes: Sequence[tuple[str, RunOutcome]],
     *,
-    is_met: Callable[[Outcome], bool],
+    is_met: Callable[[RunOutcome], bool],
     warnings: Sequence[Finding],
 ) -> Result:
     """
@@ -63,7 +63,7 @@ def result_of(
     )
 
 
-def _failures(name: str, outcome: Outcome) -> list[Finding]:
+def _failures(name: str, outcome: RunOutcome) -> list[Finding]:
     totals = outcome.totals
     return [
         Finding(
@@ -76,12 +76,12 @@ def _failures(name: str, outcome: Outcome) -> list[Finding]:
     ]
 
 
-def _sums(outcomes: Sequence[tuple[str, Outcome]]) -> dict[str, int]:
+def _sums(outcomes: Sequence[tuple[str, RunOutcome]]) -> dict[str, int]:
     known = [outcome.totals for _, outcome in outcomes if outcome.totals is not None]
     return {name: sum(map(count, known)) for name, count in _COUNTS.items()}
 
 
-def _table(outcomes: Sequence[tuple[str, Outcome]]) -> Table:
+def _table(outcomes: Sequence[tuple[str, RunOutcome]]) -> Table:
     titles = ("DEFINITION", "CURRENT", "STORED", *(name.upper() for name in _COUNTS))
     return Table(
         columns=[Column(title=title) for title in titles],
@@ -96,11 +96,11 @@ def _cells(totals: Totals | None) -> list[str]:
     return [_UNKNOWN if totals is None else str(count(totals)) for count in _COUNTS.values()]
 
 
-def _reason(outcome: Outcome) -> str:
+def _reason(outcome: RunOutcome) -> str:
     return outcome.reason or ("stopped" if outcome.definition else "gone")
 
 
-def _message(outcome: Outcome) -> str:
+def _message(outcome: RunOutcome) -> str:
     if outcome.definition is None:
         return "the definition is gone"
     if not outcome.conditions:
@@ -112,11 +112,11 @@ def _message(outcome: Outcome) -> str:
     return f"{current.reason}: {current.message}"
 
 
-def _stored(outcome: Outcome) -> tuple[str, ...]:
+def _stored(outcome: RunOutcome) -> tuple[str, ...]:
     return outcome.definition.stored_versions if outcome.definition else ()
 
 
-def _item(name: str, outcome: Outcome) -> JSON:
+def _item(name: str, outcome: RunOutcome) -> JSON:
     totals = outcome.totals
     failed: list[JSON] = [
         {"namespace": key.namespace, "name": key.name, "cause": cause}

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 import msgspec
 
-from espalier.cluster.transport.client import PARTIAL_LIST_TYPE, PARTIAL_TYPE, Call, Client
+from espalier.cluster.transport.client import PARTIAL_LIST_TYPE, PARTIAL_TYPE, ApiRequest, Client
 from espalier.cluster.transport.paths import MANAGED_BY, segment
 from espalier.engine.ports.archive import ArchivePage
 from espalier.errors import ExpiredTokenError, NotFoundError
@@ -31,22 +31,22 @@ _PAGE_SIZE = 500
 _NUMBER = re.compile(r"[0-9]{1,9}")
 
 
-class _Metadata(msgspec.Struct):
+class _SecretMetadata(msgspec.Struct):
     name: str
     uid: str = ""
     labels: dict[str, str] | None = None
     annotations: dict[str, str] | None = None
 
 
-class Partial(msgspec.Struct):
+class PartialSecret(msgspec.Struct):
     """
     A Secret without its data.
     """
 
-    metadata: _Metadata
+    metadata: _SecretMetadata
 
 
-class _ListMetadata(msgspec.Struct):
+class _SecretListMetadata(msgspec.Struct):
     continue_token: str = msgspec.field(default="", name="continue")
 
 
@@ -55,8 +55,8 @@ class _PartialList(msgspec.Struct):
     A page of a list of them.
     """
 
-    metadata: _ListMetadata
-    items: list[Partial] | None
+    metadata: _SecretListMetadata
+    items: list[PartialSecret] | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +82,7 @@ class Part:
     entries: str = ""
 
 
-_partial = msgspec.json.Decoder(Partial)
+_partial = msgspec.json.Decoder(PartialSecret)
 _partial_list = msgspec.json.Decoder(_PartialList)
 
 
@@ -132,24 +132,24 @@ class Parts:
             return None
         return part
 
-    def get_call(self, name: str) -> Call:
+    def get_call(self, name: str) -> ApiRequest:
         """
         Make the call that reads one.
         """
         return replace(self.call_of_one("get", "GET", name), is_read=True)
 
-    def call_of_one(self, verb: str, method: str, name: str) -> Call:
+    def call_of_one(self, verb: str, method: str, name: str) -> ApiRequest:
         """
         Make a call to one.
         """
         call = self.call(verb, method, name)
         return replace(call, path=f"{call.path}/{segment(name)}")
 
-    def call(self, verb: str, method: str, name: str) -> Call:
+    def call(self, verb: str, method: str, name: str) -> ApiRequest:
         """
         Make a call to all of them, or that creates one.
         """
-        return Call(
+        return ApiRequest(
             verb=verb,
             resource=f"secrets {self._namespace}/{name}".removesuffix("/"),
             method=method,
@@ -157,7 +157,7 @@ class Parts:
         )
 
 
-def parts_of(items: Iterable[Partial]) -> Iterable[Part]:
+def parts_of(items: Iterable[PartialSecret]) -> Iterable[Part]:
     """
     Read what some Secrets say of themselves; nothing that they say is believed blindly.
     """

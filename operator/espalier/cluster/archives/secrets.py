@@ -27,7 +27,13 @@ from espalier.cluster.archives.fingerprints import (
     read_text,
     text_of,
 )
-from espalier.cluster.archives.secret_parts import LABELS, MAX_PART_BYTES, Part, Partial, Parts
+from espalier.cluster.archives.secret_parts import (
+    LABELS,
+    MAX_PART_BYTES,
+    Part,
+    PartialSecret,
+    Parts,
+)
 from espalier.cluster.transport import responses as answers
 from espalier.cluster.transport.client import Client
 from espalier.cluster.transport.paths import FIELD_MANAGER, hash_of, name_of
@@ -55,16 +61,16 @@ class _Secret(msgspec.Struct):
     data: dict[str, str] | None = None
 
 
-class _Whole(Partial):
+class _WholeSecret(PartialSecret):
     data: dict[str, str] | None = None
 
 
 _secret = msgspec.json.Decoder(_Secret)
-_whole = msgspec.json.Decoder(_Whole)
+_whole = msgspec.json.Decoder(_WholeSecret)
 
 
 @dataclass(frozen=True, slots=True)
-class _Page:
+class _ArchivedPage:
     """
     Where entries are.
 
@@ -102,7 +108,7 @@ class SecretArchive:
         # By the hash of a definition's name; without one its pages have to be listed first.
         self._sequences: dict[str, int] = {}
         self._begun: dict[str, tuple[str, int]] = {}
-        self._kept: Kept[_Page] = Kept()
+        self._kept: Kept[_ArchivedPage] = Kept()
         self._storing = asyncio.Lock()
 
     @property
@@ -222,7 +228,7 @@ class SecretArchive:
     async def _store(self, definition: Definition, entries: Sequence[ArchiveEntry]) -> str:
         await self._look_at(definition)
         new: dict[Fingerprint, ArchiveEntry] = {}
-        found: dict[_Page, bool] = {}
+        found: dict[_ArchivedPage, bool] = {}
         fingerprints = await asyncio.to_thread(fingerprints_of, entries)
         for fingerprint, entry in zip(fingerprints, entries, strict=True):
             page = self._kept.page_with(fingerprint)
@@ -255,7 +261,7 @@ class SecretArchive:
         if known is not None and not await self._is_taken(definition, known + 1):
             return
         sequence = 0
-        told: list[tuple[list[Fingerprint], _Page]] = []
+        told: list[tuple[list[Fingerprint], _ArchivedPage]] = []
         self._begun.pop(crd_hash, None)
         for page in parts.by_page(await self._parts.listed({parts.HASH: crd_hash})):
             first = page[0]
@@ -268,7 +274,9 @@ class SecretArchive:
             if len(fingerprints) < first.objects:
                 # It may have newer entries of any object.
                 told.clear()
-            told.append((fingerprints, _Page(tuple(part.name for part in page), first.digest)))
+            told.append(
+                (fingerprints, _ArchivedPage(tuple(part.name for part in page), first.digest))
+            )
         for fingerprints, where in told:
             self._kept.add(fingerprints, where)
         while await self._is_taken(definition, sequence + 1):
@@ -278,7 +286,7 @@ class SecretArchive:
     async def _is_taken(self, definition: Definition, sequence: int) -> bool:
         return await self._parts.at(_name_of(definition, sequence, 1)) is not None
 
-    async def _is_reliable(self, page: _Page) -> bool:
+    async def _is_reliable(self, page: _ArchivedPage) -> bool:
         """
         See whether a page is still there, and will be for a while.
         """
@@ -305,7 +313,7 @@ class SecretArchive:
 
     async def _store_page(
         self, definition: Definition, packed: bytes, fingerprints: Sequence[Fingerprint]
-    ) -> _Page:
+    ) -> _ArchivedPage:
         crd_hash = hash_of(definition.name)
         digest = hashlib.sha256(packed).hexdigest()
         # Should this fail, the next try lists what there is of the page, and completes it.
@@ -332,7 +340,7 @@ class SecretArchive:
                 annotations[parts.ENTRIES] = text_of(fingerprints)
             await self._create(names[number - 1], crd_hash, annotations, piece)
         self._sequences[crd_hash] = max(sequence, last)
-        return _Page(names, digest)
+        return _ArchivedPage(names, digest)
 
     async def _create(
         self, name: str, crd_hash: str, annotations: Mapping[str, str], piece: bytes

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import msgspec
 
-from espalier.cluster.transport.client import Call, Client
-from espalier.engine.ports import Resource
+from espalier.cluster.transport.client import ApiRequest, Client
+from espalier.engine.ports import Endpoint
 from espalier.paths import JSON
 
 
@@ -31,7 +31,7 @@ class HttpRights:
         self._client = client
 
     async def missing_verbs(
-        self, resource: Resource, verbs: Sequence[str], *, namespace: str = ""
+        self, resource: Endpoint, verbs: Sequence[str], *, namespace: str = ""
     ) -> tuple[str, ...]:
         """
         Ask which verbs are not granted, in a namespace or in all.
@@ -40,7 +40,7 @@ class HttpRights:
             [verb for verb in verbs if not await self._is_allowed(resource, verb, namespace)]
         )
 
-    async def _is_allowed(self, resource: Resource, verb: str, namespace: str) -> bool:
+    async def _is_allowed(self, resource: Endpoint, verb: str, namespace: str) -> bool:
         plain_verb, _, subresource = verb.partition("/")
         attributes: dict[str, JSON] = {
             "group": resource.group,
@@ -52,7 +52,7 @@ class HttpRights:
             attributes["namespace"] = namespace
         if subresource:
             attributes["subresource"] = subresource
-        call = Call(
+        call = ApiRequest(
             verb="create",
             resource="selfsubjectaccessreviews.authorization.k8s.io",
             method="POST",

@@ -12,7 +12,7 @@ import orjson
 
 from espalier.cluster.archives.compression import pack, unpack
 from espalier.cluster.transport import responses as answers
-from espalier.cluster.transport.client import Call, Client
+from espalier.cluster.transport.client import ApiRequest, Client
 from espalier.cluster.transport.paths import FIELD_MANAGER, MANAGED_BY, hash_of, name_of, segment
 from espalier.crd import Definition
 from espalier.errors import ConflictError, NotFoundError, RejectedError
@@ -25,13 +25,13 @@ _DATA_KEY = "checkpoint.json.gz"
 _UID = "espalier.dev/crd-uid"
 
 
-class _Metadata(msgspec.Struct, rename="camel"):
+class _ConfigMapMetadata(msgspec.Struct, rename="camel"):
     resource_version: str
     annotations: dict[str, str] | None = None
 
 
 class _ConfigMap(msgspec.Struct, rename="camel"):
-    metadata: _Metadata
+    metadata: _ConfigMapMetadata
     binary_data: dict[str, str] | None = None
 
     @property
@@ -161,8 +161,8 @@ class ConfigMapCheckpoints:
         self._versions[definition.name] = found.metadata.resource_version
         return found
 
-    def _call(self, definition: Definition, verb: str, method: str) -> Call:
-        return Call(
+    def _call(self, definition: Definition, verb: str, method: str) -> ApiRequest:
+        return ApiRequest(
             verb=verb,
             resource=self._resource(definition),
             method=method,
@@ -176,7 +176,7 @@ class ConfigMapCheckpoints:
         return name_of("checkpoint", definition.name)
 
     def _damaged(self, definition: Definition, detail: str) -> RejectedError:
-        attempt = answers.Attempt(verb="get", resource=self._resource(definition))
+        attempt = answers.RequestedAction(verb="get", resource=self._resource(definition))
         return answers.malformed(
             attempt,
             f"the checkpoint cannot be read ({detail}); delete it to begin without what was known",

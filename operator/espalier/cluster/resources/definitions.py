@@ -16,7 +16,7 @@ from espalier.cluster.transport.client import (
     MERGE_PATCH_TYPE,
     PARTIAL_LIST_TYPE,
     PARTIAL_TYPE,
-    Call,
+    ApiRequest,
     Client,
 )
 from espalier.cluster.transport.json_codec import decode_json
@@ -48,12 +48,12 @@ class MalformedDefinition:
     error: MalformedDefinitionError
 
 
-class _ListMetadata(msgspec.Struct):
+class _DefinitionListMetadata(msgspec.Struct):
     continue_token: str = msgspec.field(default="", name="continue")
 
 
-class _List(msgspec.Struct):
-    metadata: _ListMetadata
+class _DefinitionList(msgspec.Struct):
+    metadata: _DefinitionListMetadata
     items: list[msgspec.Raw] | None
 
 
@@ -74,13 +74,13 @@ class _Named(msgspec.Struct):
 
 
 class _NamedList(msgspec.Struct):
-    metadata: _ListMetadata
+    metadata: _DefinitionListMetadata
     items: list[_Named] | None
 
 
-_Page = TypeVar("_Page", _List, _NamedList)
+_Page = TypeVar("_Page", _DefinitionList, _NamedList)
 
-_list = msgspec.json.Decoder(_List)
+_list = msgspec.json.Decoder(_DefinitionList)
 _versioned = msgspec.json.Decoder(_Versioned)
 _named_list = msgspec.json.Decoder(_NamedList)
 
@@ -150,11 +150,11 @@ class HttpDefinitions:
 
     async def _pages(
         self, accept: str, decoder: "msgspec.json.Decoder[_Page]", page_size: int
-    ) -> AsyncIterator[tuple[_Page, Call]]:
+    ) -> AsyncIterator[tuple[_Page, ApiRequest]]:
         token = ""
         while True:
             query = {"limit": str(page_size)} | ({"continue": token} if token else {})
-            call = Call(
+            call = ApiRequest(
                 verb="list",
                 resource=_RESOURCE,
                 method="GET",
@@ -231,8 +231,8 @@ class HttpDefinitions:
         )
 
 
-def _get_call(name: str) -> Call:
-    return Call(
+def _get_call(name: str) -> ApiRequest:
+    return ApiRequest(
         verb="get",
         resource=f"{_RESOURCE} {name}",
         method="GET",
@@ -243,8 +243,8 @@ def _get_call(name: str) -> Call:
 
 def _status_call(
     definition: Definition, body: dict[str, JSON], *, content_type: str, query: dict[str, str]
-) -> Call:
-    return Call(
+) -> ApiRequest:
+    return ApiRequest(
         verb="patch",
         resource=f"{_RESOURCE}/status {definition.name}",
         method="PATCH",
@@ -267,11 +267,11 @@ def _render(condition: Condition) -> dict[str, JSON]:
     return rendered
 
 
-def _read(body: bytes, call: Call) -> Definition:
+def _read(body: bytes, call: ApiRequest) -> Definition:
     return read_definition(_typed(body, call))
 
 
-def _read_listed(item: bytes, call: Call) -> Definition | MalformedDefinition:
+def _read_listed(item: bytes, call: ApiRequest) -> Definition | MalformedDefinition:
     manifest = _typed(item, call)
     try:
         return read_definition(manifest)
@@ -281,7 +281,7 @@ def _read_listed(item: bytes, call: Call) -> Definition | MalformedDefinition:
         return MalformedDefinition(name if isinstance(name, str) else "", error)
 
 
-def _typed(body: bytes, call: Call) -> dict[str, JSON]:
+def _typed(body: bytes, call: ApiRequest) -> dict[str, JSON]:
     try:
         manifest = decode_json(body)
     except ValueError as error:

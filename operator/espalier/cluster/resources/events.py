@@ -5,7 +5,7 @@ Kubernetes Events on a CustomResourceDefinition.
 import logging
 import socket
 
-from espalier.cluster.transport.client import Call, Client
+from espalier.cluster.transport.client import ApiRequest, Client
 from espalier.cluster.transport.paths import MANAGED_BY
 from espalier.crd import Definition
 from espalier.errors import ClusterError
@@ -39,7 +39,7 @@ class HttpEvents:
             message: For people, without values of objects; cut at 1024 bytes.
         """
         now = self._client.clock.utc_timestamp()
-        call = Call(
+        call = ApiRequest(
             verb="create",
             resource="events",
             method="POST",

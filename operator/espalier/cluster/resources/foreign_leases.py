@@ -12,7 +12,7 @@ from datetime import datetime
 import msgspec
 
 from espalier.cluster.resources.leases import DURATION_SECONDS, HttpLeases
-from espalier.cluster.transport.client import Call, Client
+from espalier.cluster.transport.client import ApiRequest, Client
 from espalier.cluster.transport.paths import hash_of
 from espalier.crd import Definition
 from espalier.errors import ForbiddenError, LeaseLostError
@@ -25,23 +25,23 @@ SKEW_SECONDS = 60.0
 _CALL_SECONDS = 4.0
 
 
-class _Metadata(msgspec.Struct):
+class _ForeignLeaseMetadata(msgspec.Struct):
     namespace: str = ""
 
 
-class _Spec(msgspec.Struct, rename="camel"):
+class _ForeignLeaseSpec(msgspec.Struct, rename="camel"):
     holder_identity: str | None = None
     lease_duration_seconds: int | None = None
     renew_time: str | None = None
 
 
-class _Lease(msgspec.Struct):
-    metadata: _Metadata
-    spec: _Spec | None = None
+class _ForeignLease(msgspec.Struct):
+    metadata: _ForeignLeaseMetadata
+    spec: _ForeignLeaseSpec | None = None
 
 
 class _Leases(msgspec.Struct):
-    items: list[_Lease]
+    items: list[_ForeignLease]
 
 
 _leases = msgspec.json.Decoder(_Leases)
@@ -87,7 +87,7 @@ class NeighbourlyLeases:
         await self._leases.release(definition)
 
     async def _elsewhere(self, definition: Definition) -> LeaseLostError | None:
-        call = Call(
+        call = ApiRequest(
             verb="list",
             resource="leases.coordination.k8s.io",
             method="GET",
@@ -105,7 +105,7 @@ class NeighbourlyLeases:
             )
             return None
         for lease in found.items:
-            spec, namespace = lease.spec or _Spec(), lease.metadata.namespace
+            spec, namespace = lease.spec or _ForeignLeaseSpec(), lease.metadata.namespace
             if namespace != self._namespace and spec.holder_identity and self._is_fresh(spec):
                 return LeaseLostError(
                     definition.name,
@@ -115,7 +115,7 @@ class NeighbourlyLeases:
                 )
         return None
 
-    def _is_fresh(self, spec: _Spec) -> bool:
+    def _is_fresh(self, spec: _ForeignLeaseSpec) -> bool:
         try:
             renewed = datetime.fromisoformat(spec.renew_time or "")
             now = datetime.fromisoformat(self._client.clock.utc_timestamp())

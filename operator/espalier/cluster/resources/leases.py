@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 
 import msgspec
 
-from espalier.cluster.transport.client import MERGE_PATCH_TYPE, Call, Client
+from espalier.cluster.transport.client import MERGE_PATCH_TYPE, ApiRequest, Client
 from espalier.cluster.transport.paths import FIELD_MANAGER, MANAGED_BY, hash_of, name_of, segment
 from espalier.crd import Definition
 from espalier.errors import ClusterError, ConflictError, LeaseLostError, NotFoundError
@@ -34,20 +34,20 @@ _ATTEMPTS = 3
 _MAX_HOST_CHARACTERS = 63
 
 
-class _Spec(msgspec.Struct, rename="camel"):
+class _LeaseSpec(msgspec.Struct, rename="camel"):
     holder_identity: str | None = None
     lease_duration_seconds: int | None = None
     renew_time: str | None = None
     lease_transitions: int | None = None
 
 
-class _Metadata(msgspec.Struct, rename="camel"):
+class _LeaseMetadata(msgspec.Struct, rename="camel"):
     resource_version: str
 
 
 class _Lease(msgspec.Struct):
-    metadata: _Metadata
-    spec: _Spec | None = None
+    metadata: _LeaseMetadata
+    spec: _LeaseSpec | None = None
 
 
 _lease = msgspec.json.Decoder(_Lease)
@@ -126,7 +126,7 @@ class HttpLeases:
                 if found is None:
                     await self._create(definition)
                     return
-                spec = found.spec or _Spec()
+                spec = found.spec or _LeaseSpec()
                 holder = spec.holder_identity or ""
                 left_seconds = self._left_seconds(definition, found)
                 if left_seconds >= 0:
@@ -169,7 +169,7 @@ class HttpLeases:
         """
         Tell when the lease runs out if nobody renews it; less than nothing if it is free.
         """
-        spec = found.spec or _Spec()
+        spec = found.spec or _LeaseSpec()
         if not spec.holder_identity or spec.holder_identity == self._identity:
             return -1.0
         now_seconds = self._client.clock.monotonic_seconds()
@@ -234,10 +234,10 @@ class HttpLeases:
         # A MicroTime is read with exactly six digits after the point.
         return self._client.clock.utc_timestamp().removesuffix("Z") + ".000000Z"
 
-    def _call(self, definition: Definition, verb: str, method: str) -> Call:
+    def _call(self, definition: Definition, verb: str, method: str) -> ApiRequest:
         name = self._name(definition)
         path = f"/apis/coordination.k8s.io/v1/namespaces/{segment(self._namespace)}/leases"
-        return Call(
+        return ApiRequest(
             verb=verb,
             resource=f"leases.coordination.k8s.io {self._namespace}/{name}",
             method=method,

@@ -10,7 +10,7 @@ import msgspec
 from espalier.cluster.transport import responses as answers
 from espalier.cluster.transport.deep_nesting import with_room_if_needed
 from espalier.cluster.transport.json_codec import decode_json
-from espalier.engine.ports import ObjectKey, Resource, StoredMetadata
+from espalier.engine.ports import Endpoint, ObjectKey, StoredMetadata
 from espalier.errors import RejectedError
 from espalier.paths import JSON
 
@@ -41,7 +41,7 @@ class Metadata(msgspec.Struct, rename="camel"):
     managed_fields: list[Any] | None = None
 
 
-class Partial(msgspec.Struct):
+class PartialObject(msgspec.Struct):
     """
     A PartialObjectMetadata.
     """
@@ -55,7 +55,7 @@ class PartialList(msgspec.Struct):
     """
 
     metadata: ListMetadata
-    items: list[Partial] | None
+    items: list[PartialObject] | None
 
 
 class RawList(msgspec.Struct):
@@ -67,7 +67,7 @@ class RawList(msgspec.Struct):
     items: list[msgspec.Raw] | None
 
 
-_partial = msgspec.json.Decoder(Partial)
+_partial = msgspec.json.Decoder(PartialObject)
 partial_list = msgspec.json.Decoder(PartialList)
 raw_list = msgspec.json.Decoder(RawList)
 
@@ -81,7 +81,7 @@ class LazyObjects(Sequence[dict[str, JSON]]):
     """
 
     def __init__(
-        self, items: Sequence[msgspec.Raw], resource: Resource, attempt: answers.Attempt
+        self, items: Sequence[msgspec.Raw], resource: Endpoint, attempt: answers.RequestedAction
     ) -> None:
         self._items = items
         self._resource = resource
@@ -111,7 +111,7 @@ class LazyObjects(Sequence[dict[str, JSON]]):
 
 
 def read_object(
-    text: bytes | memoryview, resource: Resource, attempt: answers.Attempt
+    text: bytes | memoryview, resource: Endpoint, attempt: answers.RequestedAction
 ) -> dict[str, JSON]:
     """
     Decode an object; its apiVersion and kind are filled in where a list leaves them out.

@@ -26,7 +26,7 @@ from espalier.cluster.transport.client import (
     MERGE_PATCH_TYPE,
     PARTIAL_LIST_TYPE,
     PARTIAL_TYPE,
-    Call,
+    ApiRequest,
     Client,
     TooLargeError,
 )
@@ -39,7 +39,7 @@ from espalier.cluster.transport.paths import (
     segment,
     token_from,
 )
-from espalier.engine.ports import MetadataPage, ObjectKey, ObjectPage, Resource, WatchEvent
+from espalier.engine.ports import Endpoint, MetadataPage, ObjectKey, ObjectPage, WatchEvent
 from espalier.paths import JSON
 
 MAX_PAGE_BYTES = 16 * 1024 * 1024
@@ -81,7 +81,7 @@ class HttpObjects:
 
     async def list_metadata(
         self,
-        resource: Resource,
+        resource: Endpoint,
         *,
         page_size: int,
         continue_token: str | None,
@@ -103,7 +103,7 @@ class HttpObjects:
 
     async def list_objects(
         self,
-        resource: Resource,
+        resource: Endpoint,
         *,
         page_size: int,
         continue_token: str | None,
@@ -133,7 +133,7 @@ class HttpObjects:
         names: list[str] = []
         query: dict[str, str] = {}
         while True:
-            call = Call(
+            call = ApiRequest(
                 verb="list",
                 resource="namespaces",
                 method="GET",
@@ -160,7 +160,7 @@ class HttpObjects:
         """
         return place_of_token(token)
 
-    async def get_object(self, resource: Resource, key: ObjectKey) -> dict[str, JSON]:
+    async def get_object(self, resource: Endpoint, key: ObjectKey) -> dict[str, JSON]:
         """
         Read one object.
         """
@@ -168,7 +168,7 @@ class HttpObjects:
         return read_object(await self._client.send(call), resource, call.attempt)
 
     async def rewrite(
-        self, resource: Resource, key: ObjectKey, *, uid: str, resource_version: str | None
+        self, resource: Endpoint, key: ObjectKey, *, uid: str, resource_version: str | None
     ) -> str:
         """
         Have the server store an object anew by a merge patch that changes nothing.
@@ -180,7 +180,7 @@ class HttpObjects:
         return (await self._client.fetch(call, _written)).metadata.resource_version
 
     async def try_rewrite(
-        self, resource: Resource, key: ObjectKey, *, uid: str, resource_version: str
+        self, resource: Endpoint, key: ObjectKey, *, uid: str, resource_version: str
     ) -> dict[str, JSON]:
         """
         Do the same as a dry run; nothing is stored.
@@ -191,7 +191,7 @@ class HttpObjects:
 
     async def annotate(
         self,
-        resource: Resource,
+        resource: Endpoint,
         key: ObjectKey,
         *,
         uid: str,
@@ -211,7 +211,7 @@ class HttpObjects:
 
     async def replace_managed_fields(
         self,
-        resource: Resource,
+        resource: Endpoint,
         key: ObjectKey,
         *,
         uid: str,
@@ -239,7 +239,7 @@ class HttpObjects:
         await self._client.send(call)
 
     async def replace(
-        self, resource: Resource, obj: dict[str, JSON], *, subresource: str | None
+        self, resource: Endpoint, obj: dict[str, JSON], *, subresource: str | None
     ) -> dict[str, JSON]:
         """
         PUT an object that carries uid and resourceVersion.
@@ -255,7 +255,7 @@ class HttpObjects:
         return read_object(await self._client.send(call), resource, call.attempt)
 
     def watch_objects(
-        self, resource: Resource, *, resource_version: str
+        self, resource: Endpoint, *, resource_version: str
     ) -> AsyncIterator[WatchEvent]:
         """
         Watch from a resource version until the server closes the stream.
@@ -263,7 +263,7 @@ class HttpObjects:
         return watch(self._watches, resource, resource_version=resource_version)
 
     async def _listed(
-        self, call: Call, page_size: int, decoder: "msgspec.json.Decoder[_Listed]"
+        self, call: ApiRequest, page_size: int, decoder: "msgspec.json.Decoder[_Listed]"
     ) -> _Listed:
         # A page of huge objects is asked for again in smaller pieces; the token stays the same.
         limit = page_size
@@ -278,8 +278,10 @@ class HttpObjects:
                 limit = max(1, limit // 4)
 
 
-def _list_call(resource: Resource, namespace: str, continue_token: str | None, accept: str) -> Call:
-    return Call(
+def _list_call(
+    resource: Endpoint, namespace: str, continue_token: str | None, accept: str
+) -> ApiRequest:
+    return ApiRequest(
         verb="list",
         resource=f"{resource} {namespace}".rstrip(),
         method="GET",
@@ -292,14 +294,14 @@ def _list_call(resource: Resource, namespace: str, continue_token: str | None, a
 
 
 def _object_call(
-    resource: Resource,
+    resource: Endpoint,
     key: ObjectKey,
     *,
     verb: str,
     method: str,
     is_read: bool = False,
-) -> Call:
-    return Call(
+) -> ApiRequest:
+    return ApiRequest(
         verb=verb,
         resource=f"{resource} {key}",
         method=method,
@@ -309,15 +311,15 @@ def _object_call(
 
 
 def _patch_call(
-    resource: Resource,
+    resource: Endpoint,
     key: ObjectKey,
     metadata: dict[str, JSON],
     *,
     query: Mapping[str, str],
     accept: str = JSON_TYPE,
-) -> Call:
+) -> ApiRequest:
     # Made in one go: nothing else is called so often.
-    return Call(
+    return ApiRequest(
         verb="patch",
         resource=f"{resource} {key}",
         method="PATCH",

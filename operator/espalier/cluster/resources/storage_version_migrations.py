@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from espalier.cluster.transport.client import Call, Client
+from espalier.cluster.transport.client import ApiRequest, Client
 from espalier.cluster.transport.paths import segment
 from espalier.crd import Definition
 from espalier.errors import NotFoundError
@@ -23,7 +23,7 @@ class _Resource(msgspec.Struct):
     group: str = ""
 
 
-class _Spec(msgspec.Struct):
+class _MigrationSpec(msgspec.Struct):
     resource: _Resource
 
 
@@ -36,13 +36,13 @@ class _Status(msgspec.Struct):
     conditions: list[_Condition] | None = None
 
 
-class _Metadata(msgspec.Struct):
+class _MigrationMetadata(msgspec.Struct):
     name: str
 
 
 class _Migration(msgspec.Struct):
-    metadata: _Metadata
-    spec: _Spec
+    metadata: _MigrationMetadata
+    spec: _MigrationSpec
     status: _Status | None = None
 
     def is_of(self, definition: Definition) -> bool:
@@ -55,7 +55,7 @@ class _Migration(msgspec.Struct):
         return any(one.type in _ENDED and one.status == "True" for one in conditions)
 
 
-class _List(msgspec.Struct):
+class _MigrationList(msgspec.Struct):
     items: list[_Migration] | None = None
 
 
@@ -76,7 +76,7 @@ class _Group(msgspec.Struct, rename="camel"):
         yield from (served.version for served in self.versions or ())
 
 
-_list = msgspec.json.Decoder(_List)
+_list = msgspec.json.Decoder(_MigrationList)
 _group = msgspec.json.Decoder(_Group)
 
 
@@ -92,7 +92,7 @@ async def other_migrations(client: Client, definition: Definition) -> tuple[str,
         ClusterError: They cannot be listed now.
     """
     for version in await _served_versions(client):
-        call = Call(
+        call = ApiRequest(
             verb="list",
             resource=f"storageversionmigrations.{_GROUP}",
             method="GET",
@@ -112,7 +112,9 @@ async def other_migrations(client: Client, definition: Definition) -> tuple[str,
 
 
 async def _served_versions(client: Client) -> tuple[str, ...]:
-    call = Call(verb="get", resource=_GROUP, method="GET", path=f"/apis/{_GROUP}", is_read=True)
+    call = ApiRequest(
+        verb="get", resource=_GROUP, method="GET", path=f"/apis/{_GROUP}", is_read=True
+    )
     try:
         found = await client.fetch(call, _group)
     except NotFoundError:

@@ -7,11 +7,11 @@ from collections.abc import AsyncIterator
 import msgspec
 
 from espalier.cluster.transport import responses as answers
-from espalier.cluster.transport.client import Call, Client, decode
+from espalier.cluster.transport.client import ApiRequest, Client, decode
 from espalier.cluster.transport.json_codec import decode_json
 from espalier.cluster.transport.paths import collection_path
 from espalier.cluster.transport.session import WATCH_SILENCE_SECONDS
-from espalier.engine.ports import Resource, WatchEvent
+from espalier.engine.ports import Endpoint, WatchEvent
 from espalier.errors import ClusterError, RejectedError, TransientError
 from espalier.paths import JSON
 
@@ -43,7 +43,7 @@ _head = msgspec.json.Decoder(_EventHead)
 
 async def watch(
     client: Client,
-    resource: Resource,
+    resource: Endpoint,
     *,
     resource_version: str,
     max_line_bytes: int = MAX_LINE_BYTES,
@@ -60,7 +60,7 @@ async def watch(
         TransientError: The stream broke, fell silent, or told of an error.
         RejectedError: Something came that is no event.
     """
-    call = Call(
+    call = ApiRequest(
         verb="watch",
         resource=str(resource),
         method="GET",
@@ -92,7 +92,7 @@ async def watch(
             )
 
 
-def _read_event(call: Call, resource: Resource, line: bytes) -> WatchEvent:
+def _read_event(call: ApiRequest, resource: Endpoint, line: bytes) -> WatchEvent:
     event = decode(call, line, _event)
     text = bytes(event.object)
     match event.type:
@@ -108,7 +108,7 @@ def _read_event(call: Call, resource: Resource, line: bytes) -> WatchEvent:
             raise answers.malformed(call.attempt, "an event of an unknown type")
 
 
-def _read_changed(call: Call, resource: Resource, text: bytes) -> dict[str, JSON]:
+def _read_changed(call: ApiRequest, resource: Endpoint, text: bytes) -> dict[str, JSON]:
     try:
         obj = decode_json(text)
     except ValueError as error:
@@ -120,7 +120,7 @@ def _read_changed(call: Call, resource: Resource, text: bytes) -> dict[str, JSON
     return changed
 
 
-def _told_error(call: Call, text: bytes) -> ClusterError:
+def _told_error(call: ApiRequest, text: bytes) -> ClusterError:
     status = answers.read_status(text)
     error = answers.error_of(call.attempt, status.code, text)
     if isinstance(error, RejectedError):

@@ -53,7 +53,7 @@ _Result = TypeVar("_Result")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Call:
+class ApiRequest:
     """
     One request.
 
@@ -79,11 +79,11 @@ class Call:
     max_answer_bytes: int = MAX_ANSWER_BYTES
 
     @property
-    def attempt(self) -> answers.Attempt:
+    def attempt(self) -> answers.RequestedAction:
         """
         What is tried, for the texts of errors.
         """
-        return answers.Attempt(verb=self.verb, resource=self.resource)
+        return answers.RequestedAction(verb=self.verb, resource=self.resource)
 
 
 @dataclass(unsafe_hash=True, kw_only=True)
@@ -120,7 +120,7 @@ class Client:
         """
         return self._clock
 
-    async def send(self, call: Call) -> bytes:
+    async def send(self, call: ApiRequest) -> bytes:
         """
         Send a call; a read is sent again, after pauses, while the server is busy or away.
 
@@ -132,7 +132,7 @@ class Client:
         """
         return await self._tried(call, lambda: self._send_once(call))
 
-    async def fetch(self, call: Call, decoder: "msgspec.json.Decoder[_Result]") -> _Result:
+    async def fetch(self, call: ApiRequest, decoder: "msgspec.json.Decoder[_Result]") -> _Result:
         """
         Send a call and decode its answer.
 
@@ -143,7 +143,7 @@ class Client:
 
     @asynccontextmanager
     async def stream(
-        self, call: Call, *, silence_seconds: float
+        self, call: ApiRequest, *, silence_seconds: float
     ) -> AsyncIterator[aiohttp.StreamReader]:
         """
         Send a call whose answer has no end, and give what it is read from.
@@ -166,7 +166,7 @@ class Client:
             )
             yield response.content
 
-    async def _tried(self, call: Call, once: Callable[[], Awaitable[_Result]]) -> _Result:
+    async def _tried(self, call: ApiRequest, once: Callable[[], Awaitable[_Result]]) -> _Result:
         attempt = 1
         while True:
             try:
@@ -178,7 +178,7 @@ class Client:
             await self._clock.sleep(pause_seconds)
             attempt += 1
 
-    async def _send_once(self, call: Call) -> bytes:
+    async def _send_once(self, call: ApiRequest) -> bytes:
         limits = aiohttp.ClientTimeout(
             total=call.total_seconds,
             sock_connect=self._session.timeout.sock_connect,
@@ -199,7 +199,7 @@ class Client:
 
     @asynccontextmanager
     async def _answered(
-        self, call: Call, limits: aiohttp.ClientTimeout
+        self, call: ApiRequest, limits: aiohttp.ClientTimeout
     ) -> AsyncIterator[aiohttp.ClientResponse]:
         query = f"?{urlencode(call.query)}" if call.query else ""
         url = URL(f"{self._server}{call.path}{query}", encoded=True)
@@ -232,7 +232,7 @@ class Client:
                 detail=str(error) or type(error).__name__,
             ) from error
 
-    async def _failure(self, call: Call, response: aiohttp.ClientResponse) -> Exception:
+    async def _failure(self, call: ApiRequest, response: aiohttp.ClientResponse) -> Exception:
         body = await _read(response, _MAX_ERROR_BYTES)
         if body is None:
             response.close()
@@ -263,7 +263,7 @@ class Client:
         return pause_seconds if pause_seconds <= _MAX_PAUSE_SECONDS else None
 
 
-def decode(call: Call, body: bytes, decoder: "msgspec.json.Decoder[_Result]") -> _Result:
+def decode(call: ApiRequest, body: bytes, decoder: "msgspec.json.Decoder[_Result]") -> _Result:
     """
     Decode an answer that has come.
 
@@ -278,7 +278,7 @@ def decode(call: Call, body: bytes, decoder: "msgspec.json.Decoder[_Result]") ->
         raise answers.malformed(call.attempt, "not JSON, or nested too deeply") from error
 
 
-def _encoded(call: Call, body: Mapping[str, JSON] | Sequence[JSON]) -> bytes:
+def _encoded(call: ApiRequest, body: Mapping[str, JSON] | Sequence[JSON]) -> bytes:
     try:
         return encode_json(body)
     except ValueError as error:

@@ -11,7 +11,7 @@ from urllib.parse import quote
 import msgspec
 
 from espalier.cluster.transport.json_codec import encode_json
-from espalier.engine.ports import ObjectKey, Resource
+from espalier.engine.ports import Endpoint, ObjectKey
 
 DEFINITIONS_PATH = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 """Where the CustomResourceDefinitions are."""
@@ -55,7 +55,7 @@ def segment(text: str) -> str:
 
 
 @functools.lru_cache(maxsize=4096)
-def collection_path(resource: Resource, *, namespace: str = "") -> str:
+def collection_path(resource: Endpoint, *, namespace: str = "") -> str:
     """
     The path of all objects of a resource, or of those in one namespace.
     """
@@ -64,7 +64,7 @@ def collection_path(resource: Resource, *, namespace: str = "") -> str:
     return f"/apis/{group}/{version}{place}/{segment(resource.plural)}"
 
 
-def object_path(resource: Resource, key: ObjectKey) -> str:
+def object_path(resource: Endpoint, key: ObjectKey) -> str:
     """
     The path of one object.
     """

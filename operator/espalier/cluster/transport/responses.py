@@ -96,7 +96,7 @@ _status_decoder = msgspec.json.Decoder(Status)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Attempt:
+class RequestedAction:
     """
     What was tried, for the texts of errors.
 
@@ -133,7 +133,7 @@ def read_status(body: bytes) -> Status:
 
 
 def error_of(
-    attempt: Attempt, status: int, body: bytes, *, retry_after_seconds: float | None = None
+    attempt: RequestedAction, status: int, body: bytes, *, retry_after_seconds: float | None = None
 ) -> ClusterError:
     """
     Make the error of an answer that is no success.
@@ -203,7 +203,7 @@ _NAMED: Mapping[int, type[ForbiddenError | ConflictError]] = {
 }
 
 
-def malformed(attempt: Attempt, detail: str) -> RejectedError:
+def malformed(attempt: RequestedAction, detail: str) -> RejectedError:
     """
     Make the error of an answer that says success and is not what the API promises.
     """

@@ -62,7 +62,7 @@ def lint(
             continue
         if structural is not None:
             found += _unknown_keywords(version.schema, path)
-            found += _lint_node(structural, _Place(path))
+            found += _lint_node(structural, _NodePosition(path))
     return tuple(found)
 
 
@@ -76,7 +76,7 @@ def _unknown_keywords(raw: JSON, path: Path) -> Iterator[Lint]:
             yield Lint("unknown-keyword", below, detail)
 
 
-class _Place(NamedTuple):
+class _NodePosition(NamedTuple):
     """
     Where a node stands.
 
@@ -92,7 +92,7 @@ class _Place(NamedTuple):
     within_map: bool = False
 
 
-def _lint_node(node: Structural, place: _Place) -> Iterator[Lint]:
+def _lint_node(node: Structural, place: _NodePosition) -> Iterator[Lint]:
     checks = _CHECKS_OF_STRUCTURE if node.value_validation is NO_VALIDATION else _CHECKS
     for check in checks:
         yield from check(node, place)
@@ -112,14 +112,14 @@ def _lint_node(node: Structural, place: _Place) -> Iterator[Lint]:
         elif child.default is not None:
             detail = f"never applies: what it is a field of is of type {node.type}"
             yield Lint("nested-default", (*below, "default"), detail)
-        yield from _lint_node(child, _Place(below, inner, is_required, place.within_map))
+        yield from _lint_node(child, _NodePosition(below, inner, is_required, place.within_map))
     if node.items is not None:
         # An item that is listed is there, whatever its own fields are.
         below = (*place.path, "items")
-        yield from _lint_node(node.items, _Place(below, within_map=place.within_map))
+        yield from _lint_node(node.items, _NodePosition(below, within_map=place.within_map))
     if isinstance(node.additional_properties, Structural):
         below = (*place.path, "additionalProperties")
-        yield from _lint_node(node.additional_properties, _Place(below, within_map=True))
+        yield from _lint_node(node.additional_properties, _NodePosition(below, within_map=True))
 
 
 def _might_default_to_empty(parent: Structural, name: str) -> bool:
@@ -156,7 +156,7 @@ def _default_of_property(node: Structural, path: Path, absent: Path | None) -> I
         yield Lint("nested-default", (*path, "default"), detail)
 
 
-def _default_within_map(node: Structural, place: _Place) -> Iterator[Lint]:
+def _default_within_map(node: Structural, place: _NodePosition) -> Iterator[Lint]:
     if node.default is not None and place.within_map:
         detail = "below additionalProperties, where API servers do not check defaults"
         yield Lint("default-within-map", (*place.path, "default"), detail)
@@ -165,7 +165,7 @@ def _default_within_map(node: Structural, place: _Place) -> Iterator[Lint]:
 _ZEROS: dict[str, JSON] = {"string": "", "integer": 0, "number": 0, "boolean": False}
 
 
-def _declarative_default(node: Structural, place: _Place) -> Iterator[Lint]:
+def _declarative_default(node: Structural, place: _NodePosition) -> Iterator[Lint]:
     # A generator makes a field required if Go always writes it: then it is never absent, and its
     # zero value, which is what Go writes, is not defaulted.
     if node.default is None or not place.is_required:
@@ -182,7 +182,7 @@ def _declarative_default(node: Structural, place: _Place) -> Iterator[Lint]:
         yield Lint("zero-value-default", below, detail)
 
 
-def _map_keys(node: Structural, place: _Place) -> Iterator[Lint]:
+def _map_keys(node: Structural, place: _NodePosition) -> Iterator[Lint]:
     if node.list_type != "map" or node.items is None:
         return
     for key in node.list_map_keys:
@@ -194,7 +194,7 @@ def _map_keys(node: Structural, place: _Place) -> Iterator[Lint]:
             yield Lint("optional-map-key", path, detail)
 
 
-def _undeclared(node: Structural, place: _Place) -> Iterator[Lint]:
+def _undeclared(node: Structural, place: _NodePosition) -> Iterator[Lint]:
     is_open = node.preserve_unknown_fields or node.additional_properties not in (None, False)
     own_fields = {"apiVersion", "kind", "metadata"}
     is_resource = node.embedded_resource or "properties" not in place.path
@@ -221,7 +221,7 @@ def _validations(node: Structural) -> Iterator[tuple[Path, ValueValidation]]:
         ]
 
 
-def _ranges(node: Structural, place: _Place) -> Iterator[Lint]:
+def _ranges(node: Structural, place: _NodePosition) -> Iterator[Lint]:
     for below, validation in _validations(node):
         is_open = validation.exclusive_minimum or validation.exclusive_maximum
         for least, most, name, excludes in (
@@ -238,7 +238,7 @@ def _ranges(node: Structural, place: _Place) -> Iterator[Lint]:
                 yield Lint("empty-range", (*place.path, *below, f"min{name}"), detail)
 
 
-def _enums(node: Structural, place: _Place) -> Iterator[Lint]:
+def _enums(node: Structural, place: _NodePosition) -> Iterator[Lint]:
     types = ("integer", "string") if node.int_or_string else (node.type,)
     for below, validation in _validations(node):
         for index, value in enumerate(validation.enum):
@@ -255,14 +255,14 @@ def _enums(node: Structural, place: _Place) -> Iterator[Lint]:
         yield Lint("enum-nullable", (*place.path, "enum"), detail)
 
 
-def _patterns(node: Structural, place: _Place) -> Iterator[Lint]:
+def _patterns(node: Structural, place: _NodePosition) -> Iterator[Lint]:
     for below, validation in _validations(node):
         problem = schema.pattern_error(validation.pattern) if validation.pattern else None
         if problem is not None:
             yield Lint("pattern", (*place.path, *below, "pattern"), f"no RE2 pattern: {problem}")
 
 
-def _profiles_differ(node: Structural, place: _Place) -> Iterator[Lint]:
+def _profiles_differ(node: Structural, place: _NodePosition) -> Iterator[Lint]:
     if not node.preserve_unknown_fields:
         return
     children: list[tuple[Path, Structural]] = [
@@ -282,7 +282,7 @@ def _profiles_differ(node: Structural, place: _Place) -> Iterator[Lint]:
         yield Lint("preserved-or-pruned", (*place.path, "items"), detail)
 
 
-def _closed(node: Structural, place: _Place) -> Iterator[Lint]:
+def _closed(node: Structural, place: _NodePosition) -> Iterator[Lint]:
     # Beside properties servers refuse it, and the members of junctors are not visited.
     if node.additional_properties is False and not node.properties:
         detail = (
@@ -300,7 +300,7 @@ def _is_bare(node: Structural) -> bool:
     return node.type == "object" and not node.properties
 
 
-_CHECKS: tuple[Callable[[Structural, _Place], Iterator[Lint]], ...] = (
+_CHECKS: tuple[Callable[[Structural, _NodePosition], Iterator[Lint]], ...] = (
     _default_within_map,
     _declarative_default,
     _map_keys,

@@ -20,7 +20,7 @@ class _Object:
 
 
 @dataclass(frozen=True, slots=True)
-class _List:
+class _ListFields:
     item: "_Shape"
 
 
@@ -29,7 +29,7 @@ class _Map:
     value: "_Shape"
 
 
-_Shape = _Object | _List | _Map | None
+_Shape = _Object | _ListFields | _Map | None
 
 
 def _object(*leaves: str, **inner: _Shape) -> _Object:
@@ -40,12 +40,12 @@ def _schema(*, decoded_apart: bool) -> _Object:
     fields: dict[str, _Shape] = dict.fromkeys(KEYWORDS)
     node = _Object(MappingProxyType(fields))
     for keyword in ("allOf", "anyOf", "oneOf"):
-        fields[keyword] = _List(node)
+        fields[keyword] = _ListFields(node)
     for keyword in ("properties", "patternProperties", "definitions"):
         fields[keyword] = _Map(node)
     fields["not"] = node
     fields["externalDocs"] = _object("description", "url")
-    fields["x-kubernetes-validations"] = _List(
+    fields["x-kubernetes-validations"] = _ListFields(
         _object("rule", "message", "messageExpression", "reason", "fieldPath", "optionalOldSelf")
     )
     if decoded_apart:
@@ -61,21 +61,21 @@ _SUBRESOURCES = _object(
     status=_object(),
     scale=_object("specReplicasPath", "statusReplicasPath", "labelSelectorPath"),
 )
-_SELECTABLE = _List(_object("jsonPath"))
+_SELECTABLE = _ListFields(_object("jsonPath"))
 _NAMES = _object("plural", "singular", "shortNames", "kind", "listKind", "categories")
 _CLIENT_CONFIG = _object("url", "caBundle", service=_object("namespace", "name", "path", "port"))
 _CONDITION = (*("type", "status", "lastTransitionTime", "reason", "message", "observedGeneration"),)
 _STATUS = _object(
     "storedVersions",
     "observedGeneration",
-    conditions=_List(_object(*_CONDITION)),
+    conditions=_ListFields(_object(*_CONDITION)),
     acceptedNames=_NAMES,
 )
 
 
 def _definition(*, beta: bool) -> _Object:
     column = (*("name", "type", "format", "description", "priority"),)
-    columns = _List(_object(*column, "JSONPath" if beta else "jsonPath"))
+    columns = _ListFields(_object(*column, "JSONPath" if beta else "jsonPath"))
     version = _object(
         *("name", "served", "storage", "deprecated", "deprecationWarning"),
         schema=_VALIDATION,
@@ -104,7 +104,7 @@ def _definition(*, beta: bool) -> _Object:
         "scope",
         "preserveUnknownFields",
         names=_NAMES,
-        versions=_List(version),
+        versions=_ListFields(version),
         conversion=conversion,
         **top,
     )
@@ -151,7 +151,7 @@ def _unknown(value: JSON, shape: _Shape, path: Path) -> Iterator[Path]:
                     yield (*path, name)
                 else:
                     yield from _unknown(inner, fields[name], (*path, name))
-        case _List(item), list():
+        case _ListFields(item), list():
             for index, inner in enumerate(value):
                 yield from _unknown(inner, item, (*path, index))
         case _Map(inner_shape), dict():

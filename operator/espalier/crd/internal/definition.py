@@ -13,7 +13,7 @@ from espalier import schema
 from espalier.crd.internal.client_config import ClientConfig, read_client_config
 from espalier.crd.internal.fields import Fields
 from espalier.crd.internal.json_schema_props import decode_schema, keywords_set
-from espalier.crd.internal.parsed_schema import Validation
+from espalier.crd.internal.parsed_schema import VersionSchema
 from espalier.errors import MalformedDefinitionError, MalformedValueError
 from espalier.paths import JSON, Path
 
@@ -50,7 +50,7 @@ class Subresources(NamedTuple):
     scale: Scale | None
 
 
-class Column(NamedTuple):
+class PrinterColumn(NamedTuple):
     """
     One of ``additionalPrinterColumns``.
     """
@@ -82,9 +82,9 @@ class Shared:
     What stands in a version, or at the top for all of them.
     """
 
-    validation: Validation | None = None
+    validation: VersionSchema | None = None
     subresources: Subresources | None = None
-    columns: tuple[Column, ...] = ()
+    columns: tuple[PrinterColumn, ...] = ()
     selectable_fields: tuple[str, ...] = ()
 
 
@@ -159,7 +159,7 @@ class Internal:
         """
         return tuple(found for found, _ in self.placed_schemas())
 
-    def validations(self) -> tuple[Validation, ...]:
+    def validations(self) -> tuple[VersionSchema, ...]:
         """
         Give the validations of all versions, and that in common, as far as they have a schema.
         """
@@ -324,7 +324,7 @@ def _shared(holder: Fields, schema_key: str, json_path_key: str) -> Shared:
         validation=None if validation is None else _validation(validation),
         subresources=None if subresources is None else _subresources(subresources),
         columns=tuple(
-            Column(
+            PrinterColumn(
                 name=column.text("name"),
                 type=column.text("type"),
                 format=column.text("format"),
@@ -340,12 +340,12 @@ def _shared(holder: Fields, schema_key: str, json_path_key: str) -> Shared:
     )
 
 
-def _validation(holder: Fields) -> Validation:
+def _validation(holder: Fields) -> VersionSchema:
     raw = holder.raw("openAPIV3Schema")
     if raw is None:
-        return Validation(None)
+        return VersionSchema(None)
     decoded = decode_schema(raw, (*holder.path, "openAPIV3Schema"))
-    return Validation(decoded, keywords_set(raw, decoded))
+    return VersionSchema(decoded, keywords_set(raw, decoded))
 
 
 def _subresources(subresources: Fields) -> Subresources:
@@ -387,7 +387,7 @@ def _hoisted(
     return shared, tuple(split)
 
 
-def _same_validation(left: Validation | None, right: Validation | None) -> bool:
+def _same_validation(left: VersionSchema | None, right: VersionSchema | None) -> bool:
     if left is None or right is None:
         return left is right
     return schema.equal_json(left.schema, right.schema)

@@ -78,7 +78,7 @@ def _tells_profiles_apart(raw: JSON) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Validation:
+class VersionSchema:
     """
     The ``schema`` of a version: there may be one without an ``openAPIV3Schema`` in it.
 

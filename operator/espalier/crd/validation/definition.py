@@ -24,7 +24,7 @@ from espalier.crd.validation.versions import (
 from espalier.findings import FieldError
 from espalier.golang.urls import UrlError, parse_request_uri
 from espalier.paths import JSON, Key, Path
-from espalier.schema import Judge, Profile
+from espalier.schema import DefaultCheck, Profile
 
 _JUDGE = schema.default_judge(profile=Profile.APISERVER)
 _APPROVED = "api-approved.kubernetes.io"
@@ -49,7 +49,7 @@ class Rejection:
 
 
 def check_definition(
-    manifest: JSON, old: JSON = None, *, judge: Judge = _JUDGE, allow_defaults: bool = True
+    manifest: JSON, old: JSON = None, *, judge: DefaultCheck = _JUDGE, allow_defaults: bool = True
 ) -> tuple[Rejection, ...]:
     """
     Find every reason for which an API server would refuse a definition.
@@ -83,7 +83,11 @@ def check_definition(
 
 
 def rejections(
-    new: Internal, before: Internal | None, *, judge: Judge = _JUDGE, allow_defaults: bool = True
+    new: Internal,
+    before: Internal | None,
+    *,
+    judge: DefaultCheck = _JUDGE,
+    allow_defaults: bool = True,
 ) -> tuple[Rejection, ...]:
     """
     Find what ``check_definition`` finds in definitions that are read already.
@@ -139,7 +143,7 @@ def _name_errors(name: str, shown: str, definition: Internal) -> list[str]:
     return errors
 
 
-def _spec(new: Internal, requirements: Requirements, judge: Judge) -> Iterator[FieldError]:
+def _spec(new: Internal, requirements: Requirements, judge: DefaultCheck) -> Iterator[FieldError]:
     yield from _group_and_scope(new)
     yield from _schemas_present(new, requirements)
     if requirements.defaults and new.preserve_unknown_fields and has_defaults(new):
@@ -200,7 +204,7 @@ def _version(
     path: Path,
     new: Internal,
     requirements: Requirements,
-    judge: Judge,
+    judge: DefaultCheck,
 ) -> Iterator[FieldError]:
     yield from warning_errors(version, path)
     yield from _shared(
@@ -256,7 +260,7 @@ def _shared(
     path: Path,
     schema_key: str,
     requirements: Requirements,
-    judge: Judge,
+    judge: DefaultCheck,
     *,
     has_status: bool,
 ) -> Iterator[FieldError]:

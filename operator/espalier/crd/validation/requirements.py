@@ -13,7 +13,7 @@ from espalier import schema
 from espalier.crd.internal.client_config import ca_bundle_problem
 from espalier.crd.internal.definition import Internal, Shared
 from espalier.crd.internal.json_schema_props import Keywords, child, nodes, text
-from espalier.crd.internal.parsed_schema import Validation
+from espalier.crd.internal.parsed_schema import VersionSchema
 from espalier.crd.validation.list_types import is_set_of_non_atomic, item_errors
 from espalier.crd.validation.rule_compilation import NOTHING_KNOWN, Known, known_expressions
 from espalier.errors import EspalierError, SchemaParseError
@@ -93,7 +93,7 @@ def has_defaults(definition: Internal) -> bool:
     return any("default" in node for root in definition.schemas() for node in nodes(root))
 
 
-def structural_errors(validation: Validation) -> bool:
+def structural_errors(validation: VersionSchema) -> bool:
     """
     Tell whether a schema is not structural, or cannot even be read as such.
     """
@@ -164,7 +164,7 @@ def _has_extensions(definition: Internal) -> bool:
     )
 
 
-def _has_unpruned_defaults(validation: Validation) -> bool:
+def _has_unpruned_defaults(validation: VersionSchema) -> bool:
     keywords = validation.schema
     if keywords is None or not any("default" in node for node in nodes(keywords)):
         return False

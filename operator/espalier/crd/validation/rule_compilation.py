@@ -9,7 +9,7 @@ from espalier.cel.cost.estimator import estimate
 from espalier.cel.cost.ranges import MAX_UINT64
 from espalier.cel.declared_type import Declaration
 from espalier.crd.internal.json_schema_props import Keywords, child, children, nodes, text
-from espalier.crd.internal.parsed_schema import Validation
+from espalier.crd.internal.parsed_schema import VersionSchema
 from espalier.crd.validation import errors as faults
 from espalier.findings import ErrorType, FieldError
 from espalier.golang.printing import Printed, go_json
@@ -65,7 +65,7 @@ def known_expressions(schemas: Iterable[Keywords]) -> Known:
 
 
 def compilation_errors(
-    validation: Validation,
+    validation: VersionSchema,
     path: Path,
     spoilt: Iterable[FieldError],
     known: Known,
@@ -93,7 +93,7 @@ def compilation_errors(
     if structural is None:
         return ()
     bad = {error.path[:end] for error in spoilt for end in range(len(error.path) + 1)}
-    walk = _Walk(bad, known, limit_each)
+    walk = _RuleWalk(bad, known, limit_each)
     try:
         walk.go(keywords, path, walk.root(keywords, structural))
     except NestingError:
@@ -154,7 +154,7 @@ class _Scope:
 
 
 @dataclass
-class _Walk:
+class _RuleWalk:
     """
     Goes down a schema, members first, as the server does.
     """

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from espalier import schema
 from espalier.crd.internal.json_schema_props import Keywords, child, children, members, text
-from espalier.crd.internal.parsed_schema import Validation
+from espalier.crd.internal.parsed_schema import VersionSchema
 from espalier.crd.validation import errors as faults
 from espalier.crd.validation.list_types import item_errors, list_errors
 from espalier.crd.validation.requirements import TYPES, Requirements
@@ -18,7 +18,7 @@ from espalier.crd.validation.rules import rule_errors
 from espalier.errors import SchemaParseError
 from espalier.findings import FieldError
 from espalier.paths import Key, Path
-from espalier.schema import Judge, Profile
+from espalier.schema import DefaultCheck, Profile
 
 _OWN_FIELDS = frozenset({"metadata", "kind", "apiVersion"})
 
@@ -50,12 +50,12 @@ _ALLOWED_WITH_STATUS = {
 
 
 def schema_errors(
-    validation: Validation,
+    validation: VersionSchema,
     path: Path,
     requirements: Requirements,
     *,
     set_with_status: tuple[str, ...],
-    judge: Judge,
+    judge: DefaultCheck,
 ) -> tuple[FieldError, ...]:
     """
     Find everything that is wrong with a schema.
@@ -85,7 +85,7 @@ def schema_errors(
         else:
             found += unsound
             is_sound = not unsound
-    others = tuple(_node(keywords, path, _Place(requirements), is_root=True))
+    others = tuple(_node(keywords, path, _SchemaContext(requirements), is_root=True))
     found += others
     if is_sound:
         known, limit_each = requirements.known, requirements.limit_each_rule
@@ -117,7 +117,7 @@ def _root_with_status(
 
 
 def _structure(
-    validation: Validation, path: Path, requirements: Requirements, judge: Judge
+    validation: VersionSchema, path: Path, requirements: Requirements, judge: DefaultCheck
 ) -> tuple[FieldError, ...]:
     structural = validation.parsed.under(Profile.APISERVER)
     found = schema.check_structural(structural, profile=Profile.APISERVER, path=path)
@@ -131,7 +131,7 @@ def _structure(
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _SchemaContext:
     """
     What holds at a place of the schema because of the places above.
 
@@ -145,7 +145,7 @@ class _Place:
 
 
 def _node(
-    node: Keywords, path: Path, place: _Place, *, is_root: bool = False
+    node: Keywords, path: Path, place: _SchemaContext, *, is_root: bool = False
 ) -> Iterator[FieldError]:
     yield from _keywords(node, path, place)
     if "uniqueItems" in node:
@@ -164,7 +164,7 @@ def _node(
     yield from rule_errors(node, path)
 
 
-def _keywords(node: Keywords, path: Path, place: _Place) -> Iterator[FieldError]:
+def _keywords(node: Keywords, path: Path, place: _SchemaContext) -> Iterator[FieldError]:
     type_ = text(node, "type")
     if place.requirements.valid_types and type_ and type_ not in TYPES:
         yield faults.unsupported((*path, "type"), type_, TYPES)
@@ -187,7 +187,7 @@ def _keywords(node: Keywords, path: Path, place: _Place) -> Iterator[FieldError]
         yield faults.forbidden((*path, "x-kubernetes-embedded-resource"), detail)
 
 
-def _additional(node: Keywords, path: Path, place: _Place) -> Iterator[FieldError]:
+def _additional(node: Keywords, path: Path, place: _SchemaContext) -> Iterator[FieldError]:
     additional = node.get("additionalProperties")
     if additional is None:
         return
@@ -204,7 +204,7 @@ def _additional(node: Keywords, path: Path, place: _Place) -> Iterator[FieldErro
 
 
 def _properties(
-    node: Keywords, path: Path, place: _Place, *, is_root: bool
+    node: Keywords, path: Path, place: _SchemaContext, *, is_root: bool
 ) -> Iterator[FieldError]:
     is_resource = is_root or "x-kubernetes-embedded-resource" in node
     for name, found in children(node, "properties").items():
@@ -216,7 +216,7 @@ def _properties(
         yield from _node(found, (*path, "properties", Key(name)), inner)
 
 
-def _nested(node: Keywords, path: Path, place: _Place) -> Iterator[FieldError]:
+def _nested(node: Keywords, path: Path, place: _SchemaContext) -> Iterator[FieldError]:
     negated, items = child(node, "not"), child(node, "items")
     if negated is not None:
         yield from _node(negated, (*path, "not"), place)

@@ -5,8 +5,8 @@ What a version has besides its schema: subresources, printer columns, selectable
 from collections.abc import Iterator
 
 from espalier import schema
-from espalier.crd.internal.definition import Column, InternalVersion, Scale, Subresources
-from espalier.crd.internal.parsed_schema import Validation
+from espalier.crd.internal.definition import InternalVersion, PrinterColumn, Scale, Subresources
+from espalier.crd.internal.parsed_schema import VersionSchema
 from espalier.crd.validation import errors as faults
 from espalier.crd.validation.requirements import MAX_SELECTABLE_FIELDS
 from espalier.errors import SchemaParseError
@@ -89,7 +89,7 @@ def _under(value: str, roots: tuple[str, ...], where: str, path: Path) -> Iterat
 _NOT_SIMPLE = "must be a simple json path starting with ."
 
 
-def column_errors(columns: tuple[Column, ...], path: Path) -> Iterator[FieldError]:
+def column_errors(columns: tuple[PrinterColumn, ...], path: Path) -> Iterator[FieldError]:
     """
     Find what is wrong with printer columns.
 
@@ -116,7 +116,7 @@ def column_errors(columns: tuple[Column, ...], path: Path) -> Iterator[FieldErro
 
 def selectable_errors(
     fields: tuple[str, ...],
-    validation: Validation,
+    validation: VersionSchema,
     path: Path,
     *,
     may_be_many: bool,

@@ -70,7 +70,7 @@ class Contention:
         return now - self.last_seconds > self.pause_seconds + QUIET_SECONDS
 
 
-class Agenda:
+class ObjectQueue:
     """
     Keeps which objects are to be pruned when, and which ones cannot be kept in form.
 
@@ -138,7 +138,7 @@ class Agenda:
         self._due[key] = max(self._free_at_seconds(key), self._clock.monotonic_seconds())
         self._news.set()
 
-    def fits(self, key: ObjectKey) -> None:
+    def mark_clean(self, key: ObjectKey) -> None:
         """
         Take note that an object is in form, or not ours to prune.
 
@@ -161,7 +161,7 @@ class Agenda:
         if self._troubles.pop(key, None) is not None:
             self._news.set()
 
-    def miss(self, names: Iterable[str]) -> None:
+    def mark_unreadable(self, names: Iterable[str]) -> None:
         """
         Take note of the objects that a list had to pass over, or where they are; of no others.
         """
@@ -187,7 +187,7 @@ class Agenda:
         if not (is_named and self._contentions[key].times >= PATIENCE):
             self._troubles.pop(key, None)
 
-    def fail(self, key: ObjectKey, trouble: Trouble) -> None:
+    def mark_failed(self, key: ObjectKey, trouble: Trouble) -> None:
         """
         Take note that an object could not be brought into form; it is tried again later.
         """
@@ -196,7 +196,7 @@ class Agenda:
         pause_seconds = max(self._contentions[key].pause_seconds, FIRST_PAUSE_SECONDS)
         self._due[key] = self._clock.monotonic_seconds() + pause_seconds
 
-    def leave(self, key: ObjectKey, trouble: Trouble) -> None:
+    def put_off(self, key: ObjectKey, trouble: Trouble) -> None:
         """
         Leave an object alone until it changes; now and then it is looked at whether it did.
         """

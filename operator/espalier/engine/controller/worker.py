@@ -2,14 +2,14 @@
 Brings objects of a legacy definition into form that are out of it by now.
 """
 
-from espalier.engine.controller.object_queue import UNREADABLE, Agenda, Trouble
+from espalier.engine.controller.object_queue import UNREADABLE, ObjectQueue, Trouble
 from espalier.engine.flowcontrol.pacer import Pacer, work_through
 from espalier.engine.legacy.removal import Removal, Remover
 from espalier.engine.policy.field_managers import is_owned
 from espalier.engine.policy.plan import Legacy
 from espalier.engine.ports import ObjectKey
 from espalier.engine.ports.records import size_of
-from espalier.engine.rewriting.retries import Failed, Fate, Rewritten, persist
+from espalier.engine.rewriting.retries import Failed, Rewritten, WriteResult, retry_until_decided
 from espalier.engine.settings import Ports
 from espalier.engine.status.causes import cause_of
 from espalier.engine.status.conditions import Reason
@@ -22,22 +22,22 @@ from espalier.errors import (
 )
 
 
-class Weeder:
+class PruneWorker:
     """
     Reads objects anew, archives what is to go, and prunes them.
 
-    May be cancelled at any moment: what is not done goes back to the agenda.
+    May be cancelled at any moment: what is not done goes back to the queue.
     """
 
     def __init__(
-        self, planned: Legacy, ports: Ports, pacer: Pacer, remover: Remover, agenda: Agenda
+        self, planned: Legacy, ports: Ports, pacer: Pacer, remover: Remover, queue: ObjectQueue
     ) -> None:
         self._planned = planned
         self._objects = ports.objects
         self._clock = ports.clock
         self._pacer = pacer
         self._remover = remover
-        self._agenda = agenda
+        self._queue = queue
 
     async def weed(self, most: int) -> bool:
         """
@@ -47,7 +47,7 @@ class Weeder:
             DefinitionChangedError: The definition is another by now.
             ConversionError: The conversion webhook does not answer.
         """
-        keys = self._agenda.take(most)
+        keys = self._queue.take(most)
         if not keys:
             return False
         undone: dict[ObjectKey, Removal | None] = dict.fromkeys(keys)
@@ -61,9 +61,9 @@ class Weeder:
         finally:
             for key, removal in undone.items():
                 if removal is None or removal.met is None:
-                    self._agenda.add(key)
+                    self._queue.add(key)
                 else:
-                    self._agenda.fail(key, _trouble_of(removal.met))
+                    self._queue.mark_failed(key, _trouble_of(removal.met))
         return True
 
     async def _prune(self, undone: "dict[ObjectKey, Removal | None]") -> None:
@@ -73,16 +73,16 @@ class Weeder:
         except (ArchiveFullError, ClusterError) as error:
             for key in [*undone]:
                 del undone[key]
-                self._agenda.fail(key, _trouble_of(error))
+                self._queue.mark_failed(key, _trouble_of(error))
             return
 
         async def remove(removal: Removal) -> None:
             try:
-                fate = await persist(removal, self._clock, self._pacer)
+                fate = await retry_until_decided(removal, self._clock, self._pacer)
             except RunStoppedError as error:
-                self._agenda.leave(removal.key, _trouble_of(error))
+                self._queue.put_off(removal.key, _trouble_of(error))
             except ArchiveFullError as error:
-                self._agenda.fail(removal.key, _trouble_of(error))
+                self._queue.mark_failed(removal.key, _trouble_of(error))
             else:
                 self._settle(removal.key, fate)
             del undone[removal.key]
@@ -96,30 +96,30 @@ class Weeder:
         try:
             obj = await self._objects.get_object(self._planned.resource, key)
             if self._planned.policy.skips_owned and is_owned(obj):
-                self._agenda.fits(key)
+                self._queue.mark_clean(key)
                 return None
             removal = Removal(self._remover, obj)
             if removal.entry() is not None:
                 size_bytes = size_of(obj)
                 self._pacer.sampled([] if size_bytes is None else [size_bytes])
                 return removal
-            self._agenda.fits(key)
+            self._queue.mark_clean(key)
         except NotFoundError:
-            self._agenda.forget(key)
+            self._queue.forget(key)
         except RunStoppedError as error:
-            self._agenda.leave(key, _trouble_of(error))
+            self._queue.put_off(key, _trouble_of(error))
         except ClusterError as error:
-            self._agenda.fail(key, _trouble_of(error))
+            self._queue.mark_failed(key, _trouble_of(error))
         return None
 
-    def _settle(self, key: ObjectKey, fate: Fate) -> None:
+    def _settle(self, key: ObjectKey, fate: WriteResult) -> None:
         match fate:
             case Failed(cause=cause):
-                self._agenda.fail(key, Trouble(Reason.FAILED, cause))
+                self._queue.mark_failed(key, Trouble(Reason.FAILED, cause))
             case Rewritten(is_pruned=True):
-                self._agenda.pruned(key)
+                self._queue.pruned(key)
             case _:
-                self._agenda.fits(key)
+                self._queue.mark_clean(key)
 
 
 def _trouble_of(error: ArchiveFullError | RunStoppedError | ClusterError) -> Trouble:

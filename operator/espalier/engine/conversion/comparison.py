@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from espalier.engine.conversion.diffs import differences
-from espalier.engine.ports import ObjectKey, Resource, key_of
+from espalier.engine.ports import Endpoint, ObjectKey, key_of
 from espalier.engine.ports.objects import Objects
 from espalier.engine.ports.records import identity_of
 from espalier.engine.status.path_counts import Counter, Counts, general
@@ -46,7 +46,7 @@ class Comparison:
     Compares all objects at one version with the same at the storage version.
     """
 
-    def __init__(self, objects: Objects, resource: Resource, storage: Resource) -> None:
+    def __init__(self, objects: Objects, resource: Endpoint, storage: Endpoint) -> None:
         self.resource = resource
         self._storage = storage
         self._objects = objects

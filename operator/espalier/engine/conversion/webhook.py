@@ -11,7 +11,7 @@ from espalier.crd import Definition
 from espalier.engine.conversion.comparison import ConversionLoss
 from espalier.engine.conversion.versions import VersionsReader
 from espalier.engine.listing.pages import MAX_REFUSED_AT_FIRST, as_unavailable, pages
-from espalier.engine.listing.undecodable import Skipper
+from espalier.engine.listing.undecodable import UndecodableSkipper
 from espalier.engine.policy.plan import Plan
 from espalier.engine.ports import ObjectKey
 from espalier.engine.ports.objects import Objects
@@ -83,7 +83,7 @@ async def compare_versions(planned: Plan, ports: Ports, settings: RunSettings) -
     reader = VersionsReader(planned.definition, ports.objects, settings.page_size)
     if not reader.comparisons:
         return ""
-    skipper = Skipper(ports.objects, planned.definition)
+    skipper = UndecodableSkipper(ports.objects, planned.definition)
     for namespace in planned.policy.namespaces or ("",):
         async for page, _ in pages(reader.listing(namespace), ports.clock, skipper=skipper):
             await reader.compare(page)

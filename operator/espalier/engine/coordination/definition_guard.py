@@ -5,7 +5,7 @@ Watches the definition while a run works on it, and stops the run when its purpo
 from collections.abc import Hashable
 
 from espalier.crd import Definition
-from espalier.engine.flowcontrol.calls import patiently
+from espalier.engine.flowcontrol.calls import retry_while_unavailable
 from espalier.engine.policy.labels import read_policy
 from espalier.engine.policy.plan import is_migrated_by_others, run_key
 from espalier.engine.ports.clock import Clock
@@ -23,7 +23,7 @@ IDLE_CHECK_SECONDS = 10.0
 """How often it is looked at while nothing is written: for years, of each legacy definition."""
 
 
-def purpose_of(definition: Definition) -> Hashable:
+def run_identity(definition: Definition) -> Hashable:
     """
     Tell what work on a definition is for; with another purpose it stops and starts over.
 
@@ -45,7 +45,7 @@ def purpose_of(definition: Definition) -> Hashable:
     )
 
 
-class Sentry:
+class DefinitionGuard:
     """
     Looks whether a definition is still the one that a run was planned for.
     """
@@ -54,7 +54,7 @@ class Sentry:
         self._definitions = definitions
         self._clock = clock
         self._definition = definition
-        self._purpose = purpose_of(definition)
+        self._purpose = run_identity(definition)
         self._resource_version = definition.resource_version
 
     async def check(self) -> Definition:
@@ -67,12 +67,14 @@ class Sentry:
         """
         name = self._definition.name
         try:
-            fresh = await patiently(lambda: self._definitions.get_definition(name), self._clock)
+            fresh = await retry_while_unavailable(
+                lambda: self._definitions.get_definition(name), self._clock
+            )
         except NotFoundError as error:
             if not error.is_object:
                 raise
             raise DefinitionChangedError(name, "the definition is gone") from None
-        if purpose_of(fresh) != self._purpose:
+        if run_identity(fresh) != self._purpose:
             raise DefinitionChangedError(name, "the definition or its labels changed")
         self._resource_version = fresh.resource_version
         return fresh
@@ -97,7 +99,7 @@ class Sentry:
     async def _is_touched(self) -> bool:
         name = self._definition.name
         try:
-            found = await patiently(
+            found = await retry_while_unavailable(
                 lambda: self._definitions.get_resource_version(name), self._clock
             )
         except NotFoundError:

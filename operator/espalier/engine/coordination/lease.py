@@ -23,7 +23,7 @@ SPARE_SECONDS = 3.0
 """How much longer it is waited for than it takes to run out."""
 
 
-class Holder:
+class LeaseHolder:
     """
     Keeps a lease.
     """

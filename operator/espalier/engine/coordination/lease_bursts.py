@@ -11,8 +11,8 @@ from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, TypeVar
 
 from espalier.crd import Definition
-from espalier.engine.coordination.lease import ASK_AGAIN_SECONDS, Holder
-from espalier.engine.flowcontrol.calls import accompanied, patiently
+from espalier.engine.coordination.lease import ASK_AGAIN_SECONDS, LeaseHolder
+from espalier.engine.flowcontrol.calls import retry_while_unavailable, run_with_watchers
 from espalier.engine.flowcontrol.pacer import Pacer
 from espalier.engine.settings import Ports, RunSettings
 from espalier.errors import ClusterError, LeaseLostError
@@ -28,7 +28,7 @@ REST_SECONDS = 2.0
 T = TypeVar("T")
 
 
-class Turns:
+class LeaseBursts:
     """
     Does bursts of work under the lease of a definition, one at a time.
 
@@ -42,7 +42,7 @@ class Turns:
         self._leases = ports.leases
         self._clock = ports.clock
         self._definition = definition
-        self._holder = Holder(ports.leases, ports.clock, definition)
+        self._holder = LeaseHolder(ports.leases, ports.clock, definition)
         self.pacer = pacer
         self._writes_per_second = settings.writes_per_second
         self._lock = asyncio.Lock()
@@ -83,7 +83,7 @@ class Turns:
             await self.pacer.until_allowed()
             await self._take()
             try:
-                await accompanied(
+                await run_with_watchers(
                     work(), self._holder.renew(), self._holder.expire(), self._end_burst()
                 )
             except LeaseLostError as error:
@@ -96,7 +96,7 @@ class Turns:
         has_waited = False
         while True:
             try:
-                await patiently(self._holder.take, self._clock)
+                await retry_while_unavailable(self._holder.take, self._clock)
             except LeaseLostError as error:
                 if not has_waited:
                     logger.info("Tending waits for the lease.", extra=self._extra(error))

@@ -11,7 +11,7 @@ from espalier.engine.coordination.checkpoint import (
     read_checkpoint,
     render_checkpoint,
 )
-from espalier.engine.flowcontrol.calls import patiently
+from espalier.engine.flowcontrol.calls import retry_while_unavailable
 from espalier.engine.policy.loss import Record
 from espalier.engine.ports.clock import Clock
 from espalier.engine.ports.state import Checkpoints
@@ -70,7 +70,9 @@ class Ledger:
         """
         self._take_over(progress)
         document = render_checkpoint(Checkpoint(whole=self._whole, restricted=self._restricted))
-        await patiently(lambda: self._checkpoints.save(self._definition, document), self._clock)
+        await retry_while_unavailable(
+            lambda: self._checkpoints.save(self._definition, document), self._clock
+        )
         self._saved_at_seconds = self._clock.monotonic_seconds()
 
     async def note(self, progress: Progress) -> None:
@@ -181,4 +183,6 @@ async def load_checkpoint(
     """
     Load what is known of a definition; None if nothing is, or if it is not of our form.
     """
-    return read_checkpoint(await patiently(lambda: checkpoints.load(definition), clock))
+    return read_checkpoint(
+        await retry_while_unavailable(lambda: checkpoints.load(definition), clock)
+    )

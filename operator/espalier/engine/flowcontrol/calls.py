@@ -15,7 +15,7 @@ MAX_ATTEMPTS = 7
 T = TypeVar("T")
 
 
-async def patiently(call: Callable[[], Awaitable[T]], clock: Clock) -> T:
+async def retry_while_unavailable(call: Callable[[], Awaitable[T]], clock: Clock) -> T:
     """
     Make a call again, after growing pauses, as long as the server is busy or away.
 
@@ -30,7 +30,9 @@ async def patiently(call: Callable[[], Awaitable[T]], clock: Clock) -> T:
     return await call()
 
 
-async def accompanied(work: Coroutine[Any, Any, T], *companions: Coroutine[Any, Any, None]) -> T:
+async def run_with_watchers(
+    work: Coroutine[Any, Any, T], *companions: Coroutine[Any, Any, None]
+) -> T:
     """
     Do some work while companions run that never end by themselves but by an error.
 

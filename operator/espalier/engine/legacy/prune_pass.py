@@ -11,7 +11,7 @@ from espalier.engine.policy.field_managers import is_owned
 from espalier.engine.policy.plan import Legacy
 from espalier.engine.ports import ObjectKey, key_of
 from espalier.engine.rewriting.passes import count
-from espalier.engine.rewriting.retries import persist
+from espalier.engine.rewriting.retries import retry_until_decided
 from espalier.engine.rewriting.workload import Workload
 from espalier.engine.settings import Ports, RunSettings
 from espalier.engine.status.tally import Tally
@@ -75,7 +75,11 @@ class Removing(Workload[dict[str, JSON]]):
         await self.remover.archive_page(removals)
 
         async def remove(removal: Removal) -> None:
-            count(tally, removal.key, await persist(removal, self._ports.clock, self._pacer))
+            count(
+                tally,
+                removal.key,
+                await retry_until_decided(removal, self._ports.clock, self._pacer),
+            )
             if removal.is_mistyped:
                 tally.mistyped.add(removal.key)
 

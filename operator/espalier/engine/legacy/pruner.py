@@ -14,7 +14,7 @@ _PARTS = ("spec", "status")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Careful:
+class PruneResult:
     """
     What careful pruning makes of an object.
 
@@ -42,7 +42,7 @@ class Pruner:
     def __init__(self, definition: Definition) -> None:
         self._schemas = tuple(crd.structural_of(version) for version in definition.versions)
 
-    def prune(self, obj: dict[str, JSON]) -> Careful:
+    def prune(self, obj: dict[str, JSON]) -> PruneResult:
         """
         Remove what nobody specifies.
 
@@ -51,8 +51,8 @@ class Pruner:
         """
         value, removed, mistyped = schema.prune_carefully(obj, self._schemas)
         if not removed or not isinstance(value, dict):
-            return Careful(value=obj, removed=(), mistyped=mistyped)
-        return Careful(
+            return PruneResult(value=obj, removed=(), mistyped=mistyped)
+        return PruneResult(
             value=value,
             removed=tuple(path for path, _ in removed),
             mistyped=mistyped,

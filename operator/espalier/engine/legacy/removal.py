@@ -9,15 +9,15 @@ endpoint ignores ``status`` and the other one everything else, so an object may 
 
 from collections.abc import Awaitable, Callable, Sequence
 
-from espalier.engine.flowcontrol.calls import patiently
+from espalier.engine.flowcontrol.calls import retry_while_unavailable
 from espalier.engine.legacy.inverse_patches import invert
-from espalier.engine.legacy.pruner import Careful, Pruner
+from espalier.engine.legacy.pruner import Pruner, PruneResult
 from espalier.engine.policy.field_managers import is_owned
 from espalier.engine.policy.plan import Legacy
 from espalier.engine.ports import key_of
 from espalier.engine.ports.archive import ArchiveEntry
 from espalier.engine.ports.records import identity_of
-from espalier.engine.rewriting.retries import UNGUARDED, Failed, Fate, Rewritten, Unchanged
+from espalier.engine.rewriting.retries import UNGUARDED, Failed, Rewritten, Unchanged, WriteResult
 from espalier.engine.settings import Ports
 from espalier.engine.status.conditions import Reason
 from espalier.errors import ClusterError, RunStoppedError, TransientError
@@ -48,7 +48,7 @@ class Remover:
         self._clock = ports.clock
         self._has_begun = False
 
-    def examine(self, obj: dict[str, JSON]) -> Careful:
+    def examine(self, obj: dict[str, JSON]) -> PruneResult:
         """
         Prune a value.
 
@@ -82,7 +82,7 @@ class Remover:
         """
         entries = [entry for removal in removals if (entry := removal.entry()) is not None]
         if entries:
-            await patiently(lambda: self.store(entries), self._clock)
+            await retry_while_unavailable(lambda: self.store(entries), self._clock)
         for removal in removals:
             removal.is_archived = True
 
@@ -130,7 +130,7 @@ class Removal:
         careful = self._remover.examine(self._obj)
         return self._entry_of(careful) if careful.removed else None
 
-    async def attempt(self) -> Fate:
+    async def attempt(self) -> WriteResult:
         """
         Archive, unless that is done, and write; or patch without a change if nothing goes.
 
@@ -175,7 +175,7 @@ class Removal:
         self._is_stale = self._is_stale or reads_again
         self._may_be_written = self._may_be_written or isinstance(error, TransientError)
 
-    async def _rewrite(self) -> Fate:
+    async def _rewrite(self) -> WriteResult:
         remover = self._remover
         seen = identity_of(self._obj)
         after = await remover.objects.rewrite(
@@ -187,7 +187,7 @@ class Removal:
             return Rewritten()
         return Rewritten() if self._may_be_written and seen != self._first else Unchanged()
 
-    async def _replace(self, careful: Careful) -> tuple[dict[str, JSON], int]:
+    async def _replace(self, careful: PruneResult) -> tuple[dict[str, JSON], int]:
         """
         Write what is left.
 
@@ -213,7 +213,7 @@ class Removal:
         stored = await remover.objects.replace(remover.resource, rest.value, subresource="status")
         return stored, calls + 1
 
-    def _entry_of(self, careful: Careful) -> ArchiveEntry:
+    def _entry_of(self, careful: PruneResult) -> ArchiveEntry:
         seen = identity_of(self._obj)
         return ArchiveEntry(
             api_version=self._remover.resource.api_version,

@@ -35,7 +35,7 @@ Removal: TypeAlias = Callable[[dict[str, JSON]], tuple[Pointer, ...]]
 _NOBODY_PRUNES = frozenset({Reason.NO_SCHEMA, Reason.NON_STRUCTURAL})
 
 
-class Findings:
+class RestorableFields:
     """
     What is to be done about the fields of an entry.
 

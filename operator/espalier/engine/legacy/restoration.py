@@ -14,11 +14,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from espalier.crd import Definition
-from espalier.engine.coordination.lease import Holder
+from espalier.engine.coordination.lease import LeaseHolder
 from espalier.engine.flowcontrol.backoff import call_pause_seconds
-from espalier.engine.flowcontrol.calls import accompanied, patiently
+from espalier.engine.flowcontrol.calls import retry_while_unavailable, run_with_watchers
 from espalier.engine.legacy.inverse_patches import Addition, added, find
-from espalier.engine.legacy.restorable import Findings, Pointer, removal_of
+from espalier.engine.legacy.restorable import Pointer, RestorableFields, removal_of
 from espalier.engine.ports import ObjectKey
 from espalier.engine.ports.archive import ArchiveEntry, UnreadablePage
 from espalier.engine.ports.clock import Clock
@@ -127,12 +127,12 @@ async def restore_alone(
         ClusterError: The definition cannot be read.
         EspalierError: Whatever ``restoring`` raised.
     """
-    holder = Holder(leases, clock, definition)
+    holder = LeaseHolder(leases, clock, definition)
     await holder.take_in_time(tell)
     try:
         # Read anew: the operator may have been at work on it until just now.
         fresh = await definitions.get_definition(definition.name)
-        return await accompanied(restoring(fresh), holder.renew(), holder.expire())
+        return await run_with_watchers(restoring(fresh), holder.renew(), holder.expire())
     finally:
         # It runs out by itself; how the work ended is not changed by that.
         with contextlib.suppress(ClusterError):
@@ -176,14 +176,14 @@ class _Restorer:
             found = self._look(await self._objects.get_object(self._resource, entry.key), entry)
         self._tell(entry, found, written, otherwise="it was written, but is not there")
 
-    def _look(self, obj: dict[str, JSON], entry: ArchiveEntry) -> Findings | None:
+    def _look(self, obj: dict[str, JSON], entry: ArchiveEntry) -> RestorableFields | None:
         """
         Look at an object as it is now; None if it is another one.
         """
         if identity_of(obj).uid != entry.uid:
             return None
         restored = self._restored.setdefault(entry.uid, set())
-        found = Findings(obj, restored, entry, self._removed_again)
+        found = RestorableFields(obj, restored, entry, self._removed_again)
         # Perhaps an earlier restore put them back.
         restored.update(found.present)
         return found
@@ -225,7 +225,7 @@ class _Restorer:
             self._refuse(entry, (), cause_of(error))
             return
         try:
-            obj = await patiently(
+            obj = await retry_while_unavailable(
                 lambda: self._objects.get_object(self._resource, entry.key), self._clock
             )
         except ClusterError as unread:
@@ -235,7 +235,12 @@ class _Restorer:
             self._tell(entry, self._look(obj, entry), written, otherwise=cause_of(error))
 
     def _tell(
-        self, entry: ArchiveEntry, found: Findings | None, written: set[Pointer], *, otherwise: str
+        self,
+        entry: ArchiveEntry,
+        found: RestorableFields | None,
+        written: set[Pointer],
+        *,
+        otherwise: str,
     ) -> None:
         """
         Report what there is now; ``otherwise`` tells why fields are still missing.

@@ -15,7 +15,7 @@ side proves that nothing was passed over; without that proof it is said.
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from espalier.engine.ports import ObjectKey, Resource
+from espalier.engine.ports import Endpoint, ObjectKey
 from espalier.engine.ports.objects import Objects
 from espalier.errors import ForbiddenError, NotFoundError, UndecodableError
 
@@ -56,7 +56,7 @@ class Search:
     """
 
     objects: Objects
-    resource: Resource
+    resource: Endpoint
     namespace: str = ""
 
     async def first_unreadable(self, place: str, *, behind: int | None) -> Found | None:

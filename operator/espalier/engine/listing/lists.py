@@ -4,7 +4,7 @@ Lists of objects at one version, of a namespace or of all.
 
 from dataclasses import dataclass
 
-from espalier.engine.ports import MetadataPage, ObjectPage, Resource
+from espalier.engine.ports import Endpoint, MetadataPage, ObjectPage
 from espalier.engine.ports.objects import Objects
 
 
@@ -15,7 +15,7 @@ class MetadataListing:
     """
 
     objects: Objects
-    resource: Resource
+    resource: Endpoint
     page_size: int
     namespace: str = ""
 
@@ -35,7 +35,7 @@ class ObjectListing:
     """
 
     objects: Objects
-    resource: Resource
+    resource: Endpoint
     page_size: int
     namespace: str = ""
 

@@ -16,7 +16,7 @@ from collections.abc import AsyncGenerator, Collection
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from espalier.engine.flowcontrol.backoff import call_pause_seconds
-from espalier.engine.listing.undecodable import SHRINKING, Skipper
+from espalier.engine.listing.undecodable import SHRINKING, UndecodableSkipper
 from espalier.engine.ports.clock import Clock
 from espalier.errors import (
     ConversionError,
@@ -109,7 +109,7 @@ async def pages(
     clock: Clock,
     *,
     start_token: str | None = None,
-    skipper: Skipper | None = None,
+    skipper: UndecodableSkipper | None = None,
     ahead: bool = False,
 ) -> AsyncGenerator[tuple[PageT, Listed], None]:
     """
@@ -165,7 +165,7 @@ class _Course(Generic[PageT]):
         listing: Listing[PageT],
         clock: Clock,
         start_token: str | None,
-        skipper: Skipper | None,
+        skipper: UndecodableSkipper | None,
     ) -> None:
         self._listing = listing
         self._clock = clock

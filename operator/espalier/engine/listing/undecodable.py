@@ -23,7 +23,7 @@ MAX_SEARCHES = 1000
 """How many objects are searched for that nobody names; each takes dozens of requests."""
 
 
-class Skipper:
+class UndecodableSkipper:
     """
     Keeps the names of what was passed over.
 

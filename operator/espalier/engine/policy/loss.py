@@ -141,7 +141,7 @@ class Loss:
         return f"{self.summary()}. Nothing was rewritten. {ADVICE}"
 
 
-class Historian:
+class ManagedFieldsScan:
     """
     Counts what managedFields name, an object at a time.
 

@@ -10,7 +10,7 @@ from typing import TypeAlias
 from espalier import crd
 from espalier.crd import Definition, Version
 from espalier.engine.policy.labels import PREFIX, Mode, Policy
-from espalier.engine.ports import Resource
+from espalier.engine.ports import Endpoint
 from espalier.engine.ports.records import resource_of
 from espalier.engine.status.conditions import Reason
 from espalier.engine.status.text import counted, enumerated
@@ -29,7 +29,7 @@ class ServerPruned:
 
     definition: Definition
     policy: Policy
-    resource: Resource
+    resource: Endpoint
     key: str
 
     @property
@@ -48,7 +48,7 @@ class Legacy:
 
     definition: Definition
     policy: Policy
-    resource: Resource
+    resource: Endpoint
     key: str
 
     @property

@@ -11,10 +11,10 @@ from espalier.engine.ports.definitions import Definitions, Rights
 from espalier.engine.ports.objects import Objects
 from espalier.engine.ports.progress import PassProgress
 from espalier.engine.ports.records import (
+    Endpoint,
     MetadataPage,
     ObjectKey,
     ObjectPage,
-    Resource,
     StoredMetadata,
     WatchEvent,
     key_of,
@@ -28,6 +28,7 @@ __all__ = [
     "Checkpoints",
     "Clock",
     "Definitions",
+    "Endpoint",
     "Leases",
     "MetadataPage",
     "ObjectKey",
@@ -35,7 +36,6 @@ __all__ = [
     "Objects",
     "PassProgress",
     "Reporter",
-    "Resource",
     "Rights",
     "StoredMetadata",
     "UnreadablePage",

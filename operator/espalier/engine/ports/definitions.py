@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from espalier.crd import Condition, Definition
-from espalier.engine.ports.records import Resource
+from espalier.engine.ports.records import Endpoint
 
 
 class Definitions(Protocol):
@@ -59,7 +59,7 @@ class Rights(Protocol):
     """
 
     async def missing_verbs(
-        self, resource: Resource, verbs: Sequence[str], *, namespace: str = ""
+        self, resource: Endpoint, verbs: Sequence[str], *, namespace: str = ""
     ) -> tuple[str, ...]:
         """
         Ask by SelfSubjectAccessReview which verbs are not granted.

@@ -5,7 +5,7 @@ The port to the stored objects of one resource.
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Protocol
 
-from espalier.engine.ports.records import MetadataPage, ObjectKey, ObjectPage, Resource, WatchEvent
+from espalier.engine.ports.records import Endpoint, MetadataPage, ObjectKey, ObjectPage, WatchEvent
 from espalier.paths import JSON
 
 
@@ -27,7 +27,7 @@ class Objects(Protocol):
 
     async def list_metadata(
         self,
-        resource: Resource,
+        resource: Endpoint,
         *,
         page_size: int,
         continue_token: str | None,
@@ -39,7 +39,7 @@ class Objects(Protocol):
 
     async def list_objects(
         self,
-        resource: Resource,
+        resource: Endpoint,
         *,
         page_size: int,
         continue_token: str | None,
@@ -68,13 +68,13 @@ class Objects(Protocol):
         Tell where a token goes on; None if it is of an unknown form.
         """
 
-    async def get_object(self, resource: Resource, key: ObjectKey) -> dict[str, JSON]:
+    async def get_object(self, resource: Endpoint, key: ObjectKey) -> dict[str, JSON]:
         """
         Read one object.
         """
 
     async def rewrite(
-        self, resource: Resource, key: ObjectKey, *, uid: str, resource_version: str | None
+        self, resource: Endpoint, key: ObjectKey, *, uid: str, resource_version: str | None
     ) -> str:
         """
         Have the server store an object anew by a merge patch that changes nothing.
@@ -88,7 +88,7 @@ class Objects(Protocol):
         """
 
     async def try_rewrite(
-        self, resource: Resource, key: ObjectKey, *, uid: str, resource_version: str
+        self, resource: Endpoint, key: ObjectKey, *, uid: str, resource_version: str
     ) -> dict[str, JSON]:
         """
         Do the same as a dry run; nothing is stored.
@@ -99,7 +99,7 @@ class Objects(Protocol):
 
     async def annotate(
         self,
-        resource: Resource,
+        resource: Endpoint,
         key: ObjectKey,
         *,
         uid: str,
@@ -115,7 +115,7 @@ class Objects(Protocol):
 
     async def replace_managed_fields(
         self,
-        resource: Resource,
+        resource: Endpoint,
         key: ObjectKey,
         *,
         uid: str,
@@ -127,7 +127,7 @@ class Objects(Protocol):
         """
 
     async def replace(
-        self, resource: Resource, obj: dict[str, JSON], *, subresource: str | None
+        self, resource: Endpoint, obj: dict[str, JSON], *, subresource: str | None
     ) -> dict[str, JSON]:
         """
         PUT an object that carries uid and resourceVersion; ``subresource`` is None or ``status``.
@@ -137,7 +137,7 @@ class Objects(Protocol):
         """
 
     def watch_objects(
-        self, resource: Resource, *, resource_version: str
+        self, resource: Endpoint, *, resource_version: str
     ) -> AsyncIterator[WatchEvent]:
         """
         Watch from a resource version until the server closes the stream.

@@ -41,7 +41,7 @@ def text_of(value: JSON) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Resource:
+class Endpoint:
     """
     One endpoint of custom objects: a resource at one version.
 
@@ -184,11 +184,11 @@ def size_of(obj: dict[str, JSON]) -> int | None:
         return None
 
 
-def resource_of(definition: Definition, version: Version) -> Resource:
+def resource_of(definition: Definition, version: Version) -> Endpoint:
     """
     Name the endpoint of a definition's objects at a version.
     """
-    return Resource(
+    return Endpoint(
         group=definition.group,
         version=version.name,
         plural=definition.plural,

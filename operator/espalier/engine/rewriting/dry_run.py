@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 from espalier import schema
 from espalier.engine.conversion.diffs import differences
-from espalier.engine.ports import ObjectKey, Resource
+from espalier.engine.ports import Endpoint, ObjectKey
 from espalier.engine.ports.objects import Objects
 from espalier.engine.ports.records import identity_of, size_of
-from espalier.engine.rewriting.retries import UNGUARDED, Failed, Fate, Unchanged
+from espalier.engine.rewriting.retries import UNGUARDED, Failed, Unchanged, WriteResult
 from espalier.engine.status.conditions import Reason
 from espalier.engine.status.text import enumerated
 from espalier.errors import ClusterError, RejectedError, RunStoppedError
@@ -24,7 +24,7 @@ _SET_BY_EVERY_WRITE = frozenset({"resourceVersion", "managedFields", "generation
 
 class DryRun:
     """
-    The rewrite of one object as a dry run: an attempt as ``persist`` makes them.
+    The rewrite of one object as a dry run: an attempt as ``retry_until_decided`` makes them.
 
     Args:
         structural: The schema that the server itself applies to what it is sent; None where it
@@ -37,7 +37,7 @@ class DryRun:
     """
 
     def __init__(
-        self, objects: Objects, resource: Resource, key: ObjectKey, structural: Structural | None
+        self, objects: Objects, resource: Endpoint, key: ObjectKey, structural: Structural | None
     ) -> None:
         self.key = key
         self.is_answered = False
@@ -47,7 +47,7 @@ class DryRun:
         self._resource = resource
         self._structural = structural
 
-    async def attempt(self) -> Fate:
+    async def attempt(self) -> WriteResult:
         """
         Read the object, and try to rewrite it.
 
@@ -66,7 +66,7 @@ class DryRun:
         Remember nothing: each attempt reads anew.
         """
 
-    async def _try(self) -> Fate:
+    async def _try(self) -> WriteResult:
         before = await self._objects.get_object(self._resource, self.key)
         self.size_bytes = size_of(before)
         seen = identity_of(before)

@@ -2,10 +2,10 @@
 The patch that changes nothing, by which the server stores an object anew.
 """
 
-from espalier.engine.ports import ObjectKey, Resource
+from espalier.engine.ports import Endpoint, ObjectKey
 from espalier.engine.ports.objects import Objects
 from espalier.engine.ports.records import Identity, identity_of
-from espalier.engine.rewriting.retries import UNGUARDED, Failed, Fate, Rewritten, Unchanged
+from espalier.engine.rewriting.retries import UNGUARDED, Failed, Rewritten, Unchanged, WriteResult
 from espalier.errors import ClusterError, TransientError
 
 MAX_GUARDED_ATTEMPTS = 5
@@ -21,7 +21,7 @@ class Rewrite:
     """
 
     def __init__(
-        self, objects: Objects, resource: Resource, key: ObjectKey, seen: Identity | None
+        self, objects: Objects, resource: Endpoint, key: ObjectKey, seen: Identity | None
     ) -> None:
         self._objects = objects
         self._resource = resource
@@ -31,7 +31,7 @@ class Rewrite:
         self._is_stale = seen is None
         self._may_be_written = False
 
-    async def attempt(self) -> Fate:
+    async def attempt(self) -> WriteResult:
         """
         Patch once, after reading anew if what was seen is old.
         """

@@ -7,7 +7,7 @@ again later.
 """
 
 from espalier.engine.ports import ObjectKey
-from espalier.engine.rewriting.retries import Failed, Why
+from espalier.engine.rewriting.retries import Failed, FailureKind
 from espalier.engine.status.conditions import Reason
 from espalier.engine.status.tally import Tally
 from espalier.engine.status.text import counted
@@ -29,15 +29,15 @@ def count_failure(tally: Tally, key: ObjectKey, failed: Failed) -> None:
     """
     tally.fail(key, failed.cause, kind=failed.kind)
     tally.forbidden += failed.is_forbidden
-    tally.conflicts += failed.why is Why.CONFLICT
-    if failed.why not in (Why.UNANSWERED, Why.UNREACHED):
+    tally.conflicts += failed.why is FailureKind.CONFLICT
+    if failed.why not in (FailureKind.UNANSWERED, FailureKind.UNREACHED):
         return
     tally.unanswered += 1
     tally.outage = 0 if failed.is_alone else tally.outage + 1
     if tally.outage < MAX_OUTAGE:
         return
     objects = f"{counted(tally.outage, 'object')} in a row could not be written"
-    if failed.why is Why.UNREACHED:
+    if failed.why is FailureKind.UNREACHED:
         raise RunStoppedError(
             Reason.WEBHOOK_UNAVAILABLE,
             f"{objects}, since an admission webhook does not answer: {failed.cause}; nothing more"

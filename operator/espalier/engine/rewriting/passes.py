@@ -9,12 +9,12 @@ from contextlib import aclosing
 from typing import Protocol, TypeVar
 
 from espalier.engine.listing.pages import Listing, pages
-from espalier.engine.listing.undecodable import Skipper
-from espalier.engine.ports import ObjectKey, Resource
+from espalier.engine.listing.undecodable import UndecodableSkipper
+from espalier.engine.ports import Endpoint, ObjectKey
 from espalier.engine.ports.clock import Clock
 from espalier.engine.rewriting.outages import count_failure
 from espalier.engine.rewriting.preflight import Preflight
-from espalier.engine.rewriting.retries import Failed, Fate, Gone, Rewritten, Unchanged
+from espalier.engine.rewriting.retries import Failed, Gone, Rewritten, Unchanged, WriteResult
 from espalier.engine.status.tally import Tally
 from espalier.paths import JSON
 
@@ -25,7 +25,7 @@ ItemT = TypeVar("ItemT")
 ItemT_co = TypeVar("ItemT_co", covariant=True)
 
 
-class Page(Protocol[ItemT_co]):
+class ItemPage(Protocol[ItemT_co]):
     """
     What all pages have.
     """
@@ -55,13 +55,13 @@ class Page(Protocol[ItemT_co]):
         """
 
 
-class Work(Protocol[ItemT]):
+class PageWork(Protocol[ItemT]):
     """
     What a pass does with the items of its pages.
     """
 
     @property
-    def resource(self) -> Resource:
+    def resource(self) -> Endpoint:
         """
         Whose objects they are.
         """
@@ -78,12 +78,12 @@ class Work(Protocol[ItemT]):
         Whether two of its pages may be in memory.
         """
 
-    def listing(self, namespace: str) -> Listing[Page[ItemT]]:
+    def listing(self, namespace: str) -> Listing[ItemPage[ItemT]]:
         """
         List one namespace, or all of them for an empty text.
         """
 
-    def skipper(self) -> Skipper:
+    def skipper(self) -> UndecodableSkipper:
         """
         Make what gets a list past objects that the server cannot read.
         """
@@ -135,12 +135,12 @@ class Listener(Protocol):
 
 
 async def pages_of(
-    work: Work[ItemT],
+    work: PageWork[ItemT],
     clock: Clock,
-    skipper: Skipper,
+    skipper: UndecodableSkipper,
     *,
     start_token: str | None = None,
-) -> AsyncGenerator[Page[ItemT], None]:
+) -> AsyncGenerator[ItemPage[ItemT], None]:
     """
     List some namespaces one after another, or all objects at once.
 
@@ -161,7 +161,7 @@ async def pages_of(
 
 
 async def read_all(
-    work: Work[ItemT],
+    work: PageWork[ItemT],
     look_at: Callable[[ItemT], object],
     clock: Clock,
     listener: Listener,
@@ -186,7 +186,7 @@ async def read_all(
 
 
 async def go_through(
-    work: Work[ItemT],
+    work: PageWork[ItemT],
     preflight: Preflight,
     clock: Clock,
     listener: Listener,
@@ -215,7 +215,7 @@ async def go_through(
 
 
 async def bring_into_form(
-    work: Work[ItemT], preflight: Preflight, items: Sequence[ItemT], tally: Tally
+    work: PageWork[ItemT], preflight: Preflight, items: Sequence[ItemT], tally: Tally
 ) -> None:
     """
     Work on all items but those that are to be left alone, once nothing speaks against it.
@@ -236,7 +236,7 @@ async def bring_into_form(
     await work.work_on(wanted, tally)
 
 
-def count(tally: Tally, key: ObjectKey, fate: Fate) -> None:
+def count(tally: Tally, key: ObjectKey, fate: WriteResult) -> None:
     """
     Count what became of an object.
 

@@ -15,7 +15,7 @@ from espalier.engine.policy.plan import Plan, ServerPruned
 from espalier.engine.ports import ObjectKey
 from espalier.engine.ports.records import size_of
 from espalier.engine.rewriting.dry_run import DryRun, spread
-from espalier.engine.rewriting.retries import Failed, Why, persist
+from espalier.engine.rewriting.retries import Failed, FailureKind, retry_until_decided
 from espalier.engine.settings import Ports
 from espalier.engine.status.conditions import Reason
 from espalier.engine.status.tally import Tally, describe_failures
@@ -102,7 +102,7 @@ class Preflight:
             if number >= SAMPLES and (self._is_answered or was_refused):
                 return
             dry_run = DryRun(self._objects, self._resource, key, self._structural)
-            fate = await persist(dry_run, self._clock, self._pacer)
+            fate = await retry_until_decided(dry_run, self._clock, self._pacer)
             self._measured(dry_run.size_bytes)
             self._is_answered = self._is_answered or dry_run.is_answered
             if dry_run.refused_by:
@@ -110,13 +110,13 @@ class Preflight:
                 self._refused_by[dry_run.refused_by] = None
             elif isinstance(fate, Failed):
                 self._failed.fail(key, fate.cause, kind=fate.kind)
-                away += fate.why in (Why.UNANSWERED, Why.UNREACHED)
+                away += fate.why in (FailureKind.UNANSWERED, FailureKind.UNREACHED)
                 # A single object may be to blame for such errors; not for those of several ones.
                 if away == SAMPLES and not self._is_answered:
                     raise self._silence(fate)
 
     def _silence(self, last: Failed) -> RunStoppedError:
-        is_webhook = last.why is Why.UNREACHED
+        is_webhook = last.why is FailureKind.UNREACHED
         return RunStoppedError(
             Reason.WEBHOOK_UNAVAILABLE if is_webhook else Reason.FAILED,
             f"no dry run of a rewrite was answered: {describe_failures(self._failed.failures)};"

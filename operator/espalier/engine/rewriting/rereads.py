@@ -5,10 +5,10 @@ Reads some objects anew, by name.
 from collections.abc import Iterable
 
 from espalier.engine.flowcontrol.pacer import Pacer, work_through
-from espalier.engine.ports import ObjectKey, Resource
+from espalier.engine.ports import Endpoint, ObjectKey
 from espalier.engine.ports.objects import Objects
 from espalier.engine.rewriting.passes import count
-from espalier.engine.rewriting.retries import Fate, Unchanged, persist
+from espalier.engine.rewriting.retries import Unchanged, WriteResult, retry_until_decided
 from espalier.engine.settings import Ports
 from espalier.engine.status.tally import Tally
 from espalier.errors import ClusterError
@@ -16,7 +16,7 @@ from espalier.paths import JSON
 
 
 async def read_again(
-    keys: Iterable[ObjectKey], resource: Resource, ports: Ports, pacer: Pacer, tally: Tally
+    keys: Iterable[ObjectKey], resource: Endpoint, ports: Ports, pacer: Pacer, tally: Tally
 ) -> list[dict[str, JSON]]:
     """
     Read objects; those that are gone or cannot be read are counted, and keep nobody from the rest.
@@ -27,7 +27,7 @@ async def read_again(
     reads = [_Read(ports.objects, resource, key) for key in keys]
 
     async def read(one: _Read) -> None:
-        fate = await persist(one, ports.clock, pacer)
+        fate = await retry_until_decided(one, ports.clock, pacer)
         if one.obj is None:
             count(tally, one.key, fate)
 
@@ -36,13 +36,13 @@ async def read_again(
 
 
 class _Read:
-    def __init__(self, objects: Objects, resource: Resource, key: ObjectKey) -> None:
+    def __init__(self, objects: Objects, resource: Endpoint, key: ObjectKey) -> None:
         self.key = key
         self.obj: dict[str, JSON] | None = None
         self._objects = objects
         self._resource = resource
 
-    async def attempt(self) -> Fate:
+    async def attempt(self) -> WriteResult:
         """
         Read once.
         """

@@ -56,7 +56,7 @@ class Gone(NamedTuple):
     """
 
 
-class Why(enum.Enum):
+class FailureKind(enum.Enum):
     """
     What kind of failure it is, as far as somebody acts on it.
 
@@ -87,7 +87,7 @@ class Failed(NamedTuple):
 
     cause: str
     kind: str = ""
-    why: Why = Why.REJECTED
+    why: FailureKind = FailureKind.REJECTED
     is_alone: bool = True
 
     @property
@@ -95,10 +95,10 @@ class Failed(NamedTuple):
         """
         Whether a right may be missing.
         """
-        return self.why is Why.FORBIDDEN
+        return self.why is FailureKind.FORBIDDEN
 
 
-Fate: TypeAlias = Rewritten | Unchanged | Gone | Failed
+WriteResult: TypeAlias = Rewritten | Unchanged | Gone | Failed
 
 
 class Wait(NamedTuple):
@@ -151,7 +151,7 @@ class Attempt(Protocol):
         Which object.
         """
 
-    async def attempt(self) -> Fate:
+    async def attempt(self) -> WriteResult:
         """
         Try once.
 
@@ -165,7 +165,7 @@ class Attempt(Protocol):
         """
 
 
-async def persist(what: Attempt, clock: Clock, pacer: Pacer) -> Fate:
+async def retry_until_decided(what: Attempt, clock: Clock, pacer: Pacer) -> WriteResult:
     """
     Try until it is decided, with bounded retries; of a cluster's errors one comes out of it.
 
@@ -213,13 +213,17 @@ async def _give_way(key: ObjectKey, conflicts_before: int, clock: Clock) -> None
 def _failed(error: ClusterError) -> Failed:
     match error:
         case ForbiddenError():
-            why = Why.FORBIDDEN
+            why = FailureKind.FORBIDDEN
         case ConflictError():
-            why = Why.CONFLICT
+            why = FailureKind.CONFLICT
         case TransientError() | NotFoundError():
-            why = Why.UNANSWERED if unreached_webhook(error) is None else Why.UNREACHED
+            why = (
+                FailureKind.UNANSWERED
+                if unreached_webhook(error) is None
+                else FailureKind.UNREACHED
+            )
         case _:
-            why = Why.REJECTED
+            why = FailureKind.REJECTED
     return Failed(cause_of(error), kind_of(error), why)
 
 

@@ -9,7 +9,7 @@ from typing import ClassVar, Generic, TypeVar
 from espalier.engine.flowcontrol.pacer import Pacer, work_through
 from espalier.engine.listing.lists import MetadataListing
 from espalier.engine.listing.pages import Listing
-from espalier.engine.listing.undecodable import Skipper
+from espalier.engine.listing.undecodable import UndecodableSkipper
 from espalier.engine.policy.field_managers import names_owner
 from espalier.engine.policy.plan import Plan
 from espalier.engine.ports import ObjectKey, StoredMetadata
@@ -17,15 +17,15 @@ from espalier.engine.ports.records import Identity, metadata_of
 from espalier.engine.rewriting.noop_patch import Rewrite
 from espalier.engine.rewriting.passes import (
     EVERYWHERE,
+    ItemPage,
     Listener,
-    Page,
     bring_into_form,
     count,
     go_through,
 )
 from espalier.engine.rewriting.preflight import Preflight
 from espalier.engine.rewriting.rereads import read_again
-from espalier.engine.rewriting.retries import persist
+from espalier.engine.rewriting.retries import retry_until_decided
 from espalier.engine.settings import Ports, RunSettings
 from espalier.engine.status.tally import Tally
 from espalier.paths import JSON
@@ -49,7 +49,7 @@ class Workload(ABC, Generic[ItemT]):
         self._pacer = pacer
 
     @abstractmethod
-    def listing(self, namespace: str) -> Listing[Page[ItemT]]:
+    def listing(self, namespace: str) -> Listing[ItemPage[ItemT]]:
         """
         List one namespace, or all of them for an empty text.
         """
@@ -78,11 +78,11 @@ class Workload(ABC, Generic[ItemT]):
         Bring objects into form, and count them.
         """
 
-    def skipper(self) -> Skipper:
+    def skipper(self) -> UndecodableSkipper:
         """
         Make what gets a list past objects that the server cannot read.
         """
-        return Skipper(self._ports.objects, self._planned.definition)
+        return UndecodableSkipper(self._ports.objects, self._planned.definition)
 
     def is_skipped(self, item: ItemT) -> bool:
         """
@@ -168,7 +168,7 @@ class Rewriting(Workload[StoredMetadata]):
         async def rewrite(metadata: StoredMetadata) -> None:
             seen = Identity(metadata.uid, metadata.resource_version)
             what = Rewrite(self._ports.objects, self.resource, metadata.key, seen)
-            fate = await persist(what, self._ports.clock, self._pacer)
+            fate = await retry_until_decided(what, self._ports.clock, self._pacer)
             count(tally, metadata.key, fate)
 
         await work_through(items, rewrite, workers=self._pacer.max_in_flight)

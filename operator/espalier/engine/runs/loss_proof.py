@@ -7,7 +7,7 @@ from functools import partial
 
 from espalier import crd
 from espalier.engine.legacy.prune_pass import Removing
-from espalier.engine.policy.loss import ADVICE, Historian, History, Loss, Record, judge
+from espalier.engine.policy.loss import ADVICE, History, Loss, ManagedFieldsScan, Record, judge
 from espalier.engine.policy.plan import Legacy, ServerPruned
 from espalier.engine.ports import StoredMetadata
 from espalier.engine.rewriting.passes import Listener, read_all
@@ -33,7 +33,7 @@ async def prove_harmless(
     Raises:
         RunStoppedError: Something would be lost, or nothing can tell, and nobody accepts it.
     """
-    historian = Historian(planned.definition)
+    historian = ManagedFieldsScan(planned.definition)
     # What is not rewritten loses nothing.
     unread = await read_all(work, historian.add, ports.clock, listener)
     history = historian.history()
@@ -46,7 +46,7 @@ async def prove_harmless(
 
 
 def _vet(planned: ServerPruned, record: Record | None, items: Sequence[StoredMetadata]) -> None:
-    historian = Historian(planned.definition)
+    historian = ManagedFieldsScan(planned.definition)
     for metadata in items:
         historian.add(metadata)
     loss = _loss_of(planned, record, historian.history())

@@ -12,7 +12,7 @@ from espalier.crd import Definition
 from espalier.engine.flowcontrol.pacer import work_through
 from espalier.engine.listing.lists import MetadataListing
 from espalier.engine.listing.pages import pages
-from espalier.engine.listing.undecodable import Skipper
+from espalier.engine.listing.undecodable import UndecodableSkipper
 from espalier.engine.policy.field_managers import names_owner
 from espalier.engine.policy.plan import Plan
 from espalier.engine.ports import StoredMetadata
@@ -20,7 +20,13 @@ from espalier.engine.ports.objects import Objects
 from espalier.engine.ports.records import metadata_of
 from espalier.engine.rewriting.passes import count
 from espalier.engine.rewriting.preflight import SILENCE, Preflight
-from espalier.engine.rewriting.retries import UNPROCESSABLE, Fate, Rewritten, Unchanged, persist
+from espalier.engine.rewriting.retries import (
+    UNPROCESSABLE,
+    Rewritten,
+    Unchanged,
+    WriteResult,
+    retry_until_decided,
+)
 from espalier.engine.settings import Ports, RunSettings, pacer_of
 from espalier.engine.status.tally import Tally, describe_failures
 from espalier.engine.status.text import counted
@@ -59,9 +65,9 @@ async def clean_histories(
 
     async def clean(metadata: StoredMetadata) -> None:
         what = _Cleaning(planned, ports.objects, metadata)
-        count(tally, metadata.key, await persist(what, ports.clock, pacer))
+        count(tally, metadata.key, await retry_until_decided(what, ports.clock, pacer))
 
-    skipper = Skipper(ports.objects, planned.definition)
+    skipper = UndecodableSkipper(ports.objects, planned.definition)
     async with aclosing(pages(listing, ports.clock, skipper=skipper)) as source:
         async for page, _ in source:
             wanted = [one for one in page.objects if left_of(planned, one) is not None]
@@ -103,7 +109,7 @@ class _Cleaning:
         self._objects = objects
         self._metadata: StoredMetadata | None = metadata
 
-    async def attempt(self) -> Fate:
+    async def attempt(self) -> WriteResult:
         """
         Clean, after deciding anew if the object was written meanwhile.
 

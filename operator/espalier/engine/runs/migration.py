@@ -15,10 +15,10 @@ from typing import NamedTuple
 from espalier.crd import Definition
 from espalier.engine.conversion.webhook import compare_versions, converts_by_webhook
 from espalier.engine.coordination.checkpoint import REWRITE, VERIFY, Progress
-from espalier.engine.coordination.definition_guard import Sentry
+from espalier.engine.coordination.definition_guard import DefinitionGuard
 from espalier.engine.coordination.ledger import Ledger
 from espalier.engine.flowcontrol.backoff import call_pause_seconds
-from espalier.engine.flowcontrol.calls import patiently
+from espalier.engine.flowcontrol.calls import retry_while_unavailable
 from espalier.engine.legacy.prune_pass import Removing
 from espalier.engine.policy.loss import History, Record, record_of_proof
 from espalier.engine.policy.plan import Plan, ServerPruned
@@ -78,14 +78,14 @@ class Migration:
         *,
         ledger: Ledger,
         reporter: Reporter,
-        sentry: Sentry,
+        guard: DefinitionGuard,
     ) -> None:
         self._planned = planned
         self._ports = ports
         self._settings = settings
         self._ledger = ledger
         self._reporter = reporter
-        self._sentry = sentry
+        self._sentry = guard
         self._pacer = pacer_of(settings, ports.clock)
         self._pass = PassProgress(phase="")
         self._pass_begun_seconds = 0.0
@@ -170,7 +170,7 @@ class Migration:
     async def _see_no_other_migration(self) -> None:
         definition, definitions = self._planned.definition, self._ports.definitions
         try:
-            others = await patiently(
+            others = await retry_while_unavailable(
                 lambda: definitions.other_migrations(definition), self._ports.clock
             )
         except ForbiddenError:

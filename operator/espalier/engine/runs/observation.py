@@ -8,8 +8,8 @@ without which a later run could not prove that nothing is lost.
 
 from espalier.crd import Condition, Definition
 from espalier.engine.coordination.checkpoint import read_progress
-from espalier.engine.coordination.definition_guard import Sentry
-from espalier.engine.flowcontrol.calls import accompanied, patiently
+from espalier.engine.coordination.definition_guard import DefinitionGuard
+from espalier.engine.flowcontrol.calls import retry_while_unavailable, run_with_watchers
 from espalier.engine.policy.labels import Policy
 from espalier.engine.policy.plan import Stop
 from espalier.engine.policy.restrictions import within_words
@@ -70,7 +70,9 @@ async def observe(  # noqa: PLR0913 - what a run has, and why it only looks
     """
     resource = resource_of(definition, definition.storage)
     await check_reading(resource, policy.namespaces, ports)
-    document = await patiently(lambda: ports.checkpoints.load(definition), ports.clock)
+    document = await retry_while_unavailable(
+        lambda: ports.checkpoints.load(definition), ports.clock
+    )
     progress = read_progress(document)
     scope = Scope(
         record=progress.record if progress is not None else None,
@@ -84,8 +86,8 @@ async def observe(  # noqa: PLR0913 - what a run has, and why it only looks
         scope,
         onlooker=_Progress(definition, reporter, why),
     )
-    sentry = Sentry(ports.definitions, ports.clock, definition)
-    found = await accompanied(surveying, sentry.watch())
+    guard = DefinitionGuard(ports.definitions, ports.clock, definition)
+    found = await run_with_watchers(surveying, guard.watch())
     return _words(definition, policy, found, why=why, hindrance=hindrance)
 
 

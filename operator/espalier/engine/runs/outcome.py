@@ -11,7 +11,7 @@ from espalier.engine.status.tally import Totals
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class RunOutcome:
     """
     How a run ended.
 
@@ -19,7 +19,7 @@ class Outcome:
         definition: As last read; None if it is gone.
         conditions: What was reported last; none if the definition does not ask for anything.
         is_proved: Every stored object was shown to be current, and the stored versions are trimmed.
-        tends: New objects must be looked at from now on, see ``tend``; if it retries, until then.
+        tends: New objects must be watched, see ``keep_pruned``; if it retries, until then.
         retries: Trying again can help though the definition does not change.
         again_seconds: When to look at it again though nothing has failed; None for never.
         totals: What became of the objects; None where no pass was to be made, or none is known of.
@@ -51,12 +51,12 @@ async def end(  # noqa: PLR0913 - an outcome's fields, each named
     retries: bool = False,
     again_seconds: float | None = None,
     totals: Totals | None = None,
-) -> Outcome:
+) -> RunOutcome:
     """
     Report the last words of a run, and make its outcome.
     """
     await reporter.report(definition, words)
-    return Outcome(
+    return RunOutcome(
         definition=definition,
         conditions=tuple(words),
         is_proved=is_proved,

@@ -7,29 +7,29 @@ A run that is restricted to namespaces asks for rights in these alone, so that a
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from espalier.engine.flowcontrol.calls import patiently
+from espalier.engine.flowcontrol.calls import retry_while_unavailable
 from espalier.engine.policy.plan import Legacy, Plan
 from espalier.engine.policy.restrictions import restrictions_of
-from espalier.engine.ports import Resource
+from espalier.engine.ports import Endpoint
 from espalier.engine.settings import Ports, RunSettings
 from espalier.engine.status.conditions import Reason, forbidden_message
 from espalier.engine.status.text import counted, enumerated
 from espalier.errors import RunStoppedError
 
-DEFINITIONS = Resource(
+DEFINITIONS = Endpoint(
     group="apiextensions.k8s.io",
     version="v1",
     plural="customresourcedefinitions",
     kind="CustomResourceDefinition",
     namespaced=False,
 )
-LEASES = Resource(
+LEASES = Endpoint(
     group="coordination.k8s.io", version="v1", plural="leases", kind="Lease", namespaced=True
 )
-CHECKPOINTS = Resource(
+CHECKPOINTS = Endpoint(
     group="", version="v1", plural="configmaps", kind="ConfigMap", namespaced=True
 )
-ARCHIVES = Resource(group="", version="v1", plural="secrets", kind="Secret", namespaced=True)
+ARCHIVES = Endpoint(group="", version="v1", plural="secrets", kind="Secret", namespaced=True)
 
 MAX_IN_COMMAND = 50
 """For so many namespaces the command that a message carries grants what is missing."""
@@ -45,7 +45,7 @@ class Need(NamedTuple):
     A verb may name a subresource: ``update/status``.
     """
 
-    resource: Resource
+    resource: Endpoint
     verbs: tuple[str, ...]
     namespace: str = ""
 
@@ -89,7 +89,7 @@ async def check_rights(planned: Plan, ports: Ports, settings: RunSettings) -> No
     await _check(planned.resource, needs, ports)
 
 
-async def check_reading(resource: Resource, namespaces: Sequence[str], ports: Ports) -> None:
+async def check_reading(resource: Endpoint, namespaces: Sequence[str], ports: Ports) -> None:
     """
     Ask for what a survey needs.
 
@@ -125,7 +125,7 @@ def _needs_on_objects(planned: Plan) -> Iterator[Need]:
         yield Need(planned.resource, ("list", "watch") if policy.namespaces else ("watch",))
 
 
-async def _check(resource: Resource, needs: Sequence[Need], ports: Ports) -> None:
+async def _check(resource: Endpoint, needs: Sequence[Need], ports: Ports) -> None:
     missing = [need for need in [await _missing(need, ports) for need in needs] if need.verbs]
     if not missing:
         return
@@ -143,7 +143,7 @@ async def _check(resource: Resource, needs: Sequence[Need], ports: Ports) -> Non
 
 
 async def _missing(need: Need, ports: Ports) -> Need:
-    verbs = await patiently(
+    verbs = await retry_while_unavailable(
         lambda: ports.rights.missing_verbs(need.resource, need.verbs, namespace=need.namespace),
         ports.clock,
     )

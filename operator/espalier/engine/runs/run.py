@@ -6,10 +6,10 @@ import logging
 from dataclasses import replace
 
 from espalier.crd import Condition, Definition
-from espalier.engine.coordination.definition_guard import Sentry
-from espalier.engine.coordination.lease import Holder
+from espalier.engine.coordination.definition_guard import DefinitionGuard
+from espalier.engine.coordination.lease import LeaseHolder
 from espalier.engine.coordination.ledger import Ledger, open_ledger, remember
-from espalier.engine.flowcontrol.calls import accompanied, patiently
+from espalier.engine.flowcontrol.calls import retry_while_unavailable, run_with_watchers
 from espalier.engine.policy.labels import Mode, Policy, read_policy
 from espalier.engine.policy.plan import Legacy, Plan, ServerPruned, Stop, plan, run_key
 from espalier.engine.policy.restrictions import closing, outside_words, words_of
@@ -19,7 +19,7 @@ from espalier.engine.runs.managed_fields import clean_histories
 from espalier.engine.runs.migration import Migration
 from espalier.engine.runs.observation import OBSERVING, READ_ONLY, observe
 from espalier.engine.runs.only_failed import failed_of, open_last_ledger
-from espalier.engine.runs.outcome import Outcome, end
+from espalier.engine.runs.outcome import RunOutcome, end
 from espalier.engine.runs.permissions import check_rights
 from espalier.engine.settings import Ports, RunSettings
 from espalier.engine.status import conditions
@@ -63,7 +63,7 @@ _OBSERVABLE = frozenset(
 
 async def run(
     definition: Definition, ports: Ports, settings: RunSettings, reporter: Reporter
-) -> Outcome:
+) -> RunOutcome:
     """
     Do what a definition asks for, once.
 
@@ -78,15 +78,15 @@ async def run(
     """
     for _ in range(MAX_STARTS):
         try:
-            fresh = await patiently(
+            fresh = await retry_while_unavailable(
                 lambda: ports.definitions.get_definition(definition.name), ports.clock
             )
         except NotFoundError as error:
             if not error.is_object:
                 raise
-            return Outcome(definition=None)
+            return RunOutcome(definition=None)
         if fresh.uid != definition.uid:
-            return Outcome(definition=None)
+            return RunOutcome(definition=None)
         try:
             return await _run_on(fresh, ports, settings, reporter)
         except DefinitionChangedError as error:
@@ -99,10 +99,10 @@ async def run(
 
 async def _run_on(
     definition: Definition, ports: Ports, settings: RunSettings, reporter: Reporter
-) -> Outcome:
+) -> RunOutcome:
     policy = read_policy(definition)
     if policy.mode is Mode.OFF:
-        return Outcome(definition=definition)
+        return RunOutcome(definition=definition)
     # Of one that is only looked at, too: what enforcing would stop at is worth telling.
     planned = plan(definition, replace(policy, mode=Mode.ENFORCE))
     looks_only = policy.mode is Mode.OBSERVE or settings.is_read_only
@@ -134,13 +134,13 @@ async def _run_on(
 
 async def _run_in_window(
     planned: Plan, ports: Ports, settings: RunSettings, reporter: Reporter
-) -> Outcome:
+) -> RunOutcome:
     window = planned.policy.window
     if window is None:
         return await _run_with_lease(planned, ports, settings, reporter)
     if not window.opens_in_seconds(time_of_day_seconds(ports.clock)):
         try:
-            return await accompanied(
+            return await run_with_watchers(
                 _run_with_lease(planned, ports, settings, reporter), closing(window, ports.clock)
             )
         except RunStoppedError as error:
@@ -156,28 +156,30 @@ async def _run_in_window(
 
 async def _run_with_lease(
     planned: Plan, ports: Ports, settings: RunSettings, reporter: Reporter
-) -> Outcome:
+) -> RunOutcome:
     definition = planned.definition
     try:
         await check_rights(planned, ports, settings)
     except RunStoppedError:
         await _remember(definition, planned.policy, ports, creates=True)
         raise
-    holder = Holder(ports.leases, ports.clock, definition)
-    await patiently(lambda: _take(holder, planned, settings, reporter), ports.clock)
+    holder = LeaseHolder(ports.leases, ports.clock, definition)
+    await retry_while_unavailable(lambda: _take(holder, planned, settings, reporter), ports.clock)
     try:
-        sentry = Sentry(ports.definitions, ports.clock, definition)
-        return await accompanied(
-            _run_alone(planned, ports, settings, reporter, sentry),
+        guard = DefinitionGuard(ports.definitions, ports.clock, definition)
+        return await run_with_watchers(
+            _run_alone(planned, ports, settings, reporter, guard),
             holder.renew(),
             holder.expire(),
-            sentry.watch(),
+            guard.watch(),
         )
     finally:
         await _release(definition, ports)
 
 
-async def _take(holder: Holder, planned: Plan, settings: RunSettings, reporter: Reporter) -> None:
+async def _take(
+    holder: LeaseHolder, planned: Plan, settings: RunSettings, reporter: Reporter
+) -> None:
     async def tell(error: LeaseLostError) -> None:
         words = f"waiting for the lease held by {error.holder or 'another process'}"
         await reporter.report(planned.definition, conditions.not_current(Reason.PENDING, words))
@@ -224,12 +226,12 @@ async def _release(definition: Definition, ports: Ports) -> None:
 
 
 async def _run_alone(
-    planned: Plan, ports: Ports, settings: RunSettings, reporter: Reporter, sentry: Sentry
-) -> Outcome:
+    planned: Plan, ports: Ports, settings: RunSettings, reporter: Reporter, guard: DefinitionGuard
+) -> RunOutcome:
     ledger = await _open_ledger(planned, ports, settings)
     try:
         definition, words, is_proved = await _bring_into_form(
-            planned, ports, settings, reporter, ledger=ledger, sentry=sentry
+            planned, ports, settings, reporter, ledger=ledger, guard=guard
         )
     except RunStoppedError as error:
         words = conditions.not_current(Reason(error.reason), error.detail)
@@ -237,7 +239,7 @@ async def _run_alone(
         if is_validated:
             # What could not be written may be what violates the schema.
             await reporter.report(planned.definition, words)
-            words, _ = await _follow_up(planned, ports, settings, sentry, words)
+            words, _ = await _follow_up(planned, ports, settings, guard, words)
         return await end(
             planned.definition,
             reporter,
@@ -247,7 +249,7 @@ async def _run_alone(
             totals=total(ledger.passes),
         )
     await reporter.report(definition, words)
-    words, is_whole = await _follow_up(planned, ports, settings, sentry, words, is_proved=is_proved)
+    words, is_whole = await _follow_up(planned, ports, settings, guard, words, is_proved=is_proved)
     return await end(
         definition,
         reporter,
@@ -268,7 +270,7 @@ async def _follow_up(
     planned: Plan,
     ports: Ports,
     settings: RunSettings,
-    sentry: Sentry,
+    guard: DefinitionGuard,
     words: tuple[Condition, ...],
     *,
     is_proved: bool = False,
@@ -281,9 +283,9 @@ async def _follow_up(
     """
     try:
         if is_proved:
-            cleaned = await clean_histories(planned, ports, settings, check=sentry.check)
+            cleaned = await clean_histories(planned, ports, settings, check=guard.check)
             words = conditions.noted(words, cleaned)
-        return (*words, await validate_all(planned, ports, settings, check=sentry.check)), True
+        return (*words, await validate_all(planned, ports, settings, check=guard.check)), True
     except ClusterError as error:
         _, cause = why_stopped(planned.definition, error)
         return (*words, conditions.not_checked(cause)), False
@@ -312,7 +314,7 @@ async def _bring_into_form(
     reporter: Reporter,
     *,
     ledger: Ledger,
-    sentry: Sentry,
+    guard: DefinitionGuard,
 ) -> tuple[Definition, tuple[Condition, ...], bool]:
     """
     Rewrite, prove and trim, unless that is done already or not asked for.
@@ -326,7 +328,7 @@ async def _bring_into_form(
         return definition, conditions.current(definition, objects=objects), True
     if not planned.rewrites:
         return definition, words_of(planned, definition, None), False
-    migration = Migration(planned, ports, settings, ledger=ledger, reporter=reporter, sentry=sentry)
+    migration = Migration(planned, ports, settings, ledger=ledger, reporter=reporter, guard=guard)
     migrated = await migration.migrate()
     words = words_of(
         planned,

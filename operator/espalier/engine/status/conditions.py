@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from espalier.crd import Condition, Definition
-from espalier.engine.ports import Resource
+from espalier.engine.ports import Endpoint
 from espalier.engine.status.text import bounded
 
 STORED_OBJECTS_CURRENT = "espalier.dev/StoredObjectsCurrent"
@@ -109,7 +109,7 @@ def rewriting(
     return not_current(Reason.REWRITING, message)
 
 
-def forbidden_message(resource: Resource, verbs: Sequence[str]) -> str:
+def forbidden_message(resource: Endpoint, verbs: Sequence[str]) -> str:
     """
     Say which rights are missing, and the one command that grants what the operator needs.
     """

@@ -5,7 +5,7 @@ Why a run ended: an error as a reason and a message for people.
 from http import HTTPStatus
 
 from espalier.crd import Definition
-from espalier.engine.ports import Resource
+from espalier.engine.ports import Endpoint
 from espalier.engine.ports.records import resource_of
 from espalier.engine.status.causes import told
 from espalier.engine.status.conditions import Reason, forbidden_message
@@ -70,7 +70,7 @@ def _of_the_cluster(definition: Definition, error: ClusterError) -> tuple[Reason
             return Reason.FAILED, f"{told(error)}; {_AGAIN}"
 
 
-def _forbidden(resource: Resource, error: ForbiddenError) -> str:
+def _forbidden(resource: Endpoint, error: ForbiddenError) -> str:
     if error.status == HTTPStatus.UNAUTHORIZED:
         return (
             f"the API server does not accept the credentials of this process ({told(error)});"
@@ -90,6 +90,6 @@ def _without_namespace(error: NamespaceGoneError) -> str:
     return f"{where} {what}, or name another one by --operator-namespace; {_AGAIN}"
 
 
-def _is_about(error: ClusterError, resource: Resource) -> bool:
+def _is_about(error: ClusterError, resource: Endpoint) -> bool:
     # Errors name an object behind its resource.
     return error.resource.partition(" ")[0] == str(resource)

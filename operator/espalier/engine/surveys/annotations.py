@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from espalier.engine.flowcontrol.pacer import Pacer, work_through
 from espalier.engine.policy.labels import PREFIX
 from espalier.engine.policy.plan import Plan
-from espalier.engine.ports import ObjectKey, Resource
+from espalier.engine.ports import Endpoint, ObjectKey
 from espalier.engine.ports.objects import Objects
 from espalier.engine.ports.records import Identity, identity_of
 from espalier.engine.rewriting.passes import count
 from espalier.engine.rewriting.preflight import SILENCE, Preflight
-from espalier.engine.rewriting.retries import Fate, Rewritten, Unchanged, persist
+from espalier.engine.rewriting.retries import Rewritten, Unchanged, WriteResult, retry_until_decided
 from espalier.engine.settings import Ports
 from espalier.engine.status.tally import Tally, describe_failures
 from espalier.engine.surveys.report import Looked
@@ -149,7 +149,9 @@ class Annotator:
 
     async def _write(self, note: Note) -> None:
         what = _Annotation(self._ports.objects, self._resource, note, self._decide)
-        count(self._tally, note.key, await persist(what, self._ports.clock, self._pacer))
+        count(
+            self._tally, note.key, await retry_until_decided(what, self._ports.clock, self._pacer)
+        )
 
 
 class _Annotation:
@@ -160,7 +162,7 @@ class _Annotation:
     def __init__(
         self,
         objects: Objects,
-        resource: Resource,
+        resource: Endpoint,
         note: Note,
         decide: Callable[[dict[str, JSON]], Note | None],
     ) -> None:
@@ -170,7 +172,7 @@ class _Annotation:
         self._note: Note | None = note
         self._decide = decide
 
-    async def attempt(self) -> Fate:
+    async def attempt(self) -> WriteResult:
         """
         Write, after deciding anew if the object was written meanwhile.
         """

@@ -9,13 +9,13 @@ from espalier.crd import Definition
 from espalier.engine.status.path_counts import general
 from espalier.findings import FieldError
 from espalier.paths import JSON
-from espalier.schema import RuleJudge, Verdict
-from espalier.schema.requests.requests import Resource
+from espalier.schema import RuleJudge, StoredObjectVerdict
+from espalier.schema.requests.writes import Resource
 
-_VALID = Verdict()
+_VALID = StoredObjectVerdict()
 
 
-class Judge:
+class StoredObjectJudge:
     """
     Judges the objects of a definition by its storage version's schema.
 
@@ -35,7 +35,7 @@ class Judge:
             has_status=storage.has_status,
         )
 
-    def judge(self, value: JSON) -> Verdict:
+    def judge(self, value: JSON) -> StoredObjectVerdict:
         """
         Find what the API server would hold against an object, sent anew or updated.
 

@@ -13,7 +13,7 @@ from typing import Protocol
 from espalier.crd import Definition
 from espalier.engine.conversion.versions import VersionsReader
 from espalier.engine.listing.pages import pages
-from espalier.engine.listing.undecodable import Skipper
+from espalier.engine.listing.undecodable import UndecodableSkipper
 from espalier.engine.policy.loss import Record
 from espalier.engine.ports.clock import Clock
 from espalier.engine.ports.objects import Objects
@@ -84,7 +84,7 @@ async def survey(
     """
     reader = VersionsReader(definition, objects, scope.page_size)
     surveyor = Surveyor(definition, candidate=scope.candidate, clock=clock)
-    skipper = Skipper(objects, definition)
+    skipper = UndecodableSkipper(objects, definition)
     for namespace in dict.fromkeys(scope.namespaces) or ("",):
         listing = reader.listing(namespace)
         async for page, _ in pages(listing, clock, skipper=skipper):

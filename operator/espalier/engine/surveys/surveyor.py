@@ -8,12 +8,12 @@ from dataclasses import replace
 from espalier import crd, schema
 from espalier.crd import Definition
 from espalier.engine.legacy.pruner import Pruner
-from espalier.engine.policy.loss import Historian, Record, judge
+from espalier.engine.policy.loss import ManagedFieldsScan, Record, judge
 from espalier.engine.ports import ObjectKey, key_of
 from espalier.engine.ports.clock import Clock
 from espalier.engine.ports.records import metadata_of
 from espalier.engine.status.path_counts import Counter, general
-from espalier.engine.surveys.object_verdict import Judge, without_values
+from espalier.engine.surveys.object_verdict import StoredObjectJudge, without_values
 from espalier.engine.surveys.report import Looked, Normalising, Survey
 from espalier.errors import MalformedValueError
 from espalier.paths import JSON
@@ -53,7 +53,7 @@ class Surveyor:
             self._structural, profile=Profile.APISERVER, preserve_unknown_fields=True
         )
         self._pruner = Pruner(effective) if effective.preserve_unknown_fields else None
-        self._historian = Historian(effective)
+        self._historian = ManagedFieldsScan(effective)
         self._counters = {name: Counter() for name in Normalising.__dataclass_fields__}
         self._violations = Counter()
         self._unwritable = Counter()
@@ -62,7 +62,7 @@ class Surveyor:
             monotonic_seconds=clock.monotonic_seconds if clock else None,
             seconds_of_object=RULES_SECONDS,
         )
-        self._judge = Judge(effective, rules=rules)
+        self._judge = StoredObjectJudge(effective, rules=rules)
         self.objects = 0
 
     def look_at(self, obj: dict[str, JSON]) -> Looked:

@@ -8,10 +8,10 @@ from dataclasses import replace
 from functools import cache, partial
 
 from espalier.crd import Condition
-from espalier.engine.coordination.lease_bursts import Turns
+from espalier.engine.coordination.lease_bursts import LeaseBursts
 from espalier.engine.listing.lists import ObjectListing
 from espalier.engine.listing.pages import pages
-from espalier.engine.listing.undecodable import Skipper
+from espalier.engine.listing.undecodable import UndecodableSkipper
 from espalier.engine.policy.field_managers import is_owned
 from espalier.engine.policy.plan import Legacy, Plan
 from espalier.engine.policy.restrictions import within_words
@@ -29,7 +29,7 @@ async def validate_all(
     settings: RunSettings,
     *,
     check: Callable[[], Awaitable[object]],
-    turns: Turns | None = None,
+    turns: LeaseBursts | None = None,
 ) -> Condition:
     """
     Read all objects, annotate those that violate the schema, and make the condition.
@@ -50,7 +50,7 @@ async def validate_all(
     surveyor = Surveyor(planned.definition, clock=ports.clock)
     pacer = pacer_of(settings, ports.clock) if turns is None else turns.pacer
     annotator = Annotator(planned, ports, pacer, _decider(planned, ports))
-    skipper = Skipper(ports.objects, planned.definition)
+    skipper = UndecodableSkipper(ports.objects, planned.definition)
     async for page in _pages(planned, ports, settings, skipper):
         notes: list[Note] = []
         for obj in page.objects:
@@ -86,7 +86,7 @@ async def _write(
     notes: Sequence[Note],
     annotator: Annotator,
     check: Callable[[], Awaitable[object]],
-    turns: Turns | None,
+    turns: LeaseBursts | None,
 ) -> None:
     async def write(some: Sequence[Note]) -> None:
         # Whoever had the lease before may have been told to by another definition.
@@ -111,7 +111,7 @@ def may_annotate(planned: Plan) -> bool:
 
 
 async def _pages(
-    planned: Plan, ports: Ports, settings: RunSettings, skipper: Skipper
+    planned: Plan, ports: Ports, settings: RunSettings, skipper: UndecodableSkipper
 ) -> AsyncIterator[ObjectPage]:
     for namespace in planned.policy.namespaces or ("",):
         listing = ObjectListing(

@@ -34,7 +34,7 @@ class _Manager(msgspec.Struct, forbid_unknown_fields=True, gc=False, rename="cam
     subresource: _Text | _Unset = _UNSET
 
 
-class _Metadata(msgspec.Struct, forbid_unknown_fields=True, gc=False, rename="camel"):
+class _CanonicalMetadata(msgspec.Struct, forbid_unknown_fields=True, gc=False, rename="camel"):
     name: _Text | _Unset = _UNSET
     generate_name: _Text | _Unset = _UNSET
     namespace: _Text | _Unset = _UNSET
@@ -58,7 +58,7 @@ def is_canonical(metadata: Any) -> bool:
     if not isinstance(metadata, dict):
         return False
     try:
-        decoded = msgspec.convert(metadata, _Metadata)
+        decoded = msgspec.convert(metadata, _CanonicalMetadata)
     except (msgspec.ValidationError, UnicodeError, RecursionError):
         return False
     created, deleted = decoded.creation_timestamp, decoded.deletion_timestamp

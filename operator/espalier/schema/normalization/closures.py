@@ -60,7 +60,7 @@ def paths_of(note: Note) -> Mapping[Act, tuple[Path, ...]]:
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
-class Shape:
+class ClosureShape:
     """
     What the closures of one place were made of.
 
@@ -68,13 +68,13 @@ class Shape:
         needed: The fields that are filled in where they are absent.
     """
 
-    children: Mapping[str, "Change"]
-    rest: "Change"
+    children: Mapping[str, "PlaceActions"]
+    rest: "PlaceActions"
     needed: frozenset[str]
-    item: "Change"
+    item: "PlaceActions"
 
 
-class Change(NamedTuple):
+class PlaceActions(NamedTuple):
     """
     What to do at one place.
 
@@ -87,7 +87,7 @@ class Change(NamedTuple):
     on_object: OnValue | None = None
     on_list: OnValue | None = None
     on_null: OnValue | None = None
-    shape: Shape | None = None
+    shape: ClosureShape | None = None
 
     def within(self, value: JSON) -> tuple[JSON, Note]:
         """
@@ -144,8 +144,8 @@ def null_filler(filling: JSON) -> OnValue:
     return change
 
 
-IDLE = Change()
-PRUNING = Change(_prune, _prune, _prune)
+IDLE = PlaceActions()
+PRUNING = PlaceActions(_prune, _prune, _prune)
 """Takes a field away, whatever it is."""
 
 
@@ -168,7 +168,7 @@ def metadata_filter(then: OnValue | None) -> OnValue:
 
 
 def object_closure(
-    children: Mapping[str, Change], rest: Change, fillings: Mapping[str, JSON]
+    children: Mapping[str, PlaceActions], rest: PlaceActions, fillings: Mapping[str, JSON]
 ) -> OnValue | None:
     """
     Make the closure of an object's fields; None if there is nothing to do, whatever the object.
@@ -186,7 +186,7 @@ def object_closure(
 
 
 def _fields_closure(  # noqa: C901, PLR0915 - see below
-    children: Mapping[str, Change], rest: Change, fillings: Mapping[str, JSON]
+    children: Mapping[str, PlaceActions], rest: PlaceActions, fillings: Mapping[str, JSON]
 ) -> OnValue:
     on_objects = {name: change.on_object for name, change in children.items()}
     on_lists = {name: change.on_list for name, change in children.items()}
@@ -244,7 +244,7 @@ def _fill(changed: dict[str, JSON], fillings: Mapping[str, JSON], notes: Notes) 
     return changed, notes
 
 
-def list_closure(item: Change) -> OnValue | None:
+def list_closure(item: PlaceActions) -> OnValue | None:
     """
     Make the closure of a list's items; None if there is nothing to do, whatever the list.
 
@@ -316,7 +316,7 @@ def _steps_outwards(place: _Outward | None) -> Iterator[int]:
         place = place.beyond
 
 
-EMPTYING = Change(on_object=_empty_object, on_list=_empty_items)
+EMPTYING = PlaceActions(on_object=_empty_object, on_list=_empty_items)
 """Empties objects, also those in lists; scalars stay."""
 
 EMPTYING_ITEMS = EMPTYING._replace(on_list=list_closure(EMPTYING))

@@ -1,7 +1,7 @@
 """
 A schema, compiled into closures that change values.
 
-Each node of the schema becomes a ``Change``: what to do with an object, a list or a null that
+Each node of the schema becomes a ``PlaceActions``: what to do with an object, a list or a null that
 stands there. Where there is nothing to do there is no closure, and a walk does not descend. Plain
 scalars are never touched: a scalar is pruned or kept by the object that holds it. A walk is as deep
 as the schema, never as deep as the value.
@@ -20,9 +20,9 @@ from espalier.schema.normalization.closures import (
     EMPTYING_ITEMS,
     IDLE,
     PRUNING,
-    Change,
+    ClosureShape,
     OnValue,
-    Shape,
+    PlaceActions,
     drop_null,
     list_closure,
     metadata_filter,
@@ -77,7 +77,7 @@ _FREE = Structural(preserve_unknown_fields=True, nullable=True)
 
 
 @functools.lru_cache(maxsize=256)
-def compiled(structural: Structural | None, steps: Steps, *, is_resource: bool) -> Change:
+def compiled(structural: Structural | None, steps: Steps, *, is_resource: bool) -> PlaceActions:
     """
     Compile a schema with its own defaults; one that was compiled lately is kept.
     """
@@ -100,12 +100,12 @@ class Compiler:
         self._steps = steps
         self._for_many = for_many
         self._defaults = defaults
-        self._changes: dict[tuple[Structural, Pruning], Change] = {}
+        self._changes: dict[tuple[Structural, Pruning], PlaceActions] = {}
         self._fillings: Compiler | None = None
 
     def root(
         self, structural: Structural | None, *, is_resource: bool, leaves_own_fields: bool = False
-    ) -> Change:
+    ) -> PlaceActions:
         """
         Compile from the root.
 
@@ -144,14 +144,14 @@ class Compiler:
         )
         return change.within(default)[0]
 
-    def _node(self, node: Structural, pruning: Pruning) -> Change:
+    def _node(self, node: Structural, pruning: Pruning) -> PlaceActions:
         key = (node, pruning)
         found = self._changes.get(key)
         if found is None:
             found = self._within(node, pruning, is_resource=node.embedded_resource)
             on_null = self._on_null(node)
             if on_null is not None:
-                found = Change(found.on_object, found.on_list, on_null, found.shape)
+                found = PlaceActions(found.on_object, found.on_list, on_null, found.shape)
             if self._for_many and not all(map(_is_leaf, node.properties.values())):
                 found = recognizing(found)
             self._changes[key] = found
@@ -167,7 +167,7 @@ class Compiler:
             return null_filler(self.filling_of(node)) if self._steps.fill_nulls else None
         return drop_null if self._steps.drop_nulls else None
 
-    def _within(self, node: Structural, pruning: Pruning, *, is_resource: bool) -> Change:
+    def _within(self, node: Structural, pruning: Pruning, *, is_resource: bool) -> PlaceActions:
         here, below, of_items = self._modes(node, pruning)
         if not is_resource and _is_bare(node):
             return EMPTYING_ITEMS if here is Pruning.PRUNE else IDLE
@@ -191,10 +191,10 @@ class Compiler:
             item = self._node(node.items, of_items)
         elif of_items is Pruning.PRUNE:
             item = EMPTYING
-        return Change(
+        return PlaceActions(
             on_object=object_closure(children, rest, fillings),
             on_list=list_closure(item),
-            shape=Shape(children, rest, frozenset(fillings), item),
+            shape=ClosureShape(children, rest, frozenset(fillings), item),
         )
 
     def _modes(self, node: Structural, pruning: Pruning) -> tuple[Pruning, Pruning, Pruning]:
@@ -215,7 +215,7 @@ class Compiler:
             here = pruning
         return here, here, here
 
-    def _resource_fields(self, node: Structural) -> Iterator[tuple[str, Change]]:
+    def _resource_fields(self, node: Structural) -> Iterator[tuple[str, PlaceActions]]:
         for name in OWN_FIELDS:
             child = node.child(name)
             change = IDLE if child is None else self._node(child, Pruning.OFF)
@@ -231,7 +231,7 @@ def _is_bare(node: Structural) -> bool:
     return not node.properties and node.items is None and node.additional_properties is None
 
 
-def _of_unspecified(pruning: Pruning) -> Change:
+def _of_unspecified(pruning: Pruning) -> PlaceActions:
     return EMPTYING if pruning is Pruning.PRUNE else IDLE
 
 

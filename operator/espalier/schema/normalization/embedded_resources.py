@@ -61,7 +61,7 @@ class EmbeddedResources:
             apiextensions-apiserver, ``pkg/apiserver/schema/objectmeta/algorithm.go``,
             ``CoerceWithOptions``.
         """
-        walk = _Walk(self._leading, drop_malformed=drop_malformed)
+        walk = _EmbeddedWalk(self._leading, drop_malformed=drop_malformed)
         is_resource = self._is_resource or self._root.embedded_resource
         coerced = walk.coerce(value, self._root, (), is_resource=is_resource)
         return Coerced(coerced, tuple(sorted(walk.unknown, key=render_path)))
@@ -83,7 +83,7 @@ def _children(node: Structural) -> Iterator[Structural]:
         yield node.additional_properties
 
 
-class _Walk:
+class _EmbeddedWalk:
     def __init__(self, leading: set[Structural], *, drop_malformed: bool) -> None:
         self._leading = leading
         self._drop_malformed = drop_malformed

@@ -1,7 +1,7 @@
 """
 Recognise objects to which nothing is to be done, many times faster than a walk over them.
 
-What a ``Change`` leaves alone is written as types of ``msgspec``, whose converter, in C, tells
+What ``PlaceActions`` leave alone is written as types of ``msgspec``, whose converter, in C, reports
 whether an object is of such a type. It may miss one, and then the walk finds nothing to do; but it
 never recognises an object that the walk would change.
 """
@@ -12,7 +12,14 @@ from weakref import WeakKeyDictionary
 import msgspec
 
 from espalier.paths import JSON
-from espalier.schema.normalization.closures import IDLE, PRUNING, Change, Done, OnValue, Shape
+from espalier.schema.normalization.closures import (
+    IDLE,
+    PRUNING,
+    ClosureShape,
+    Done,
+    OnValue,
+    PlaceActions,
+)
 
 _FIRST_PAUSE = 256
 """So many objects are walked before types are made: for a few they do not pay."""
@@ -21,7 +28,7 @@ _LONGEST_PAUSE = 127
 """So many are walked between two trials where all objects are to be changed."""
 
 
-def recognizing(change: Change) -> Change:
+def recognizing(change: PlaceActions) -> PlaceActions:
     """
     Let a change of objects end at once if there is nothing to do.
     """
@@ -31,7 +38,7 @@ def recognizing(change: Change) -> Change:
     return change._replace(on_object=_recognizer(walk, shape))
 
 
-def _recognizer(walk: OnValue, shape: Shape) -> OnValue:
+def _recognizer(walk: OnValue, shape: ClosureShape) -> OnValue:
     wanted: Any = None
     waiting = _FIRST_PAUSE
     pause = 0
@@ -59,10 +66,10 @@ def _recognizer(walk: OnValue, shape: Shape) -> OnValue:
 _NO_OBJECT = bool
 """A type that no object has."""
 
-_types: WeakKeyDictionary[Shape, Any] = WeakKeyDictionary()
+_types: WeakKeyDictionary[ClosureShape, Any] = WeakKeyDictionary()
 
 
-def _object_type(shape: Shape) -> Any:
+def _object_type(shape: ClosureShape) -> Any:
     made = _types.get(shape)
     if made is None:
         try:
@@ -73,7 +80,7 @@ def _object_type(shape: Shape) -> Any:
     return made
 
 
-def _make_object_type(shape: Shape) -> Any:
+def _make_object_type(shape: ClosureShape) -> Any:
     if not shape.children and shape.rest is not PRUNING:
         return dict[str, _type_of(shape.rest)]  # type: ignore[misc]  # made as it runs
     if shape.rest not in (PRUNING, IDLE):
@@ -93,7 +100,7 @@ def _make_object_type(shape: Shape) -> Any:
     )
 
 
-def _type_of(change: Change) -> Any:
+def _type_of(change: PlaceActions) -> Any:
     if change.is_idle():
         return Any
     members: list[Any] = [str, int, float, bool]

@@ -15,7 +15,7 @@ _MAX_INT32 = (1 << 31) - 1
 _INT64 = range(-(1 << 63), 1 << 63)
 
 
-class Scale(NamedTuple):
+class ScalePaths(NamedTuple):
     """
     The paths of the subresource, as written: ``.spec.replicas``.
     """
@@ -25,7 +25,7 @@ class Scale(NamedTuple):
     label_selector_path: str = ""
 
 
-def check_scale(obj: JSON, scale: Scale | None, *, of_status: bool) -> Iterator[FieldError]:
+def check_scale(obj: JSON, scale: ScalePaths | None, *, of_status: bool) -> Iterator[FieldError]:
     """
     Find what is wrong with the values that the subresource would show.
 

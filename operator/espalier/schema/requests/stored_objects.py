@@ -11,7 +11,7 @@ import enum
 from dataclasses import dataclass
 
 from espalier.findings import FieldError
-from espalier.schema.requests.requests import (
+from espalier.schema.requests.writes import (
     Object,
     Resource,
     check_creation,
@@ -41,7 +41,7 @@ class Standing(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
+class StoredObjectVerdict:
     """
     How a stored object stands, and why.
 
@@ -71,7 +71,9 @@ class Verdict:
         return Standing.NOT_CHECKED if self.unchecked else Standing.VALID
 
 
-def judge_stored(obj: Object, resource: Resource, *, rules: RuleJudge = RULES) -> Verdict:
+def judge_stored(
+    obj: Object, resource: Resource, *, rules: RuleJudge = RULES
+) -> StoredObjectVerdict:
     """
     Find how a stored object stands.
 
@@ -86,7 +88,7 @@ def judge_stored(obj: Object, resource: Resource, *, rules: RuleJudge = RULES) -
         answers.append(check_status_update(stored, stored, resource, rules=rules))
     # Updates say twice what is wrong with metadata.
     refusals, *status_refusals = (distinct(answer.errors) for answer in answers[1:])
-    return Verdict(
+    return StoredObjectVerdict(
         errors=created.errors,
         refusals=refusals,
         status_refusals=status_refusals[0] if status_refusals else (),

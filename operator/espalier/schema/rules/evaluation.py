@@ -24,7 +24,7 @@ from espalier.paths import JSON, Key, Path
 from espalier.schema.model import Structural
 from espalier.schema.ratcheting import NO_TOLERANCE, Tolerance
 from espalier.schema.rules.compilation import OLD_SELF, Expression, Rule, RuleNode, compile_rules
-from espalier.schema.rules.port import Outcome, Ruling, has_rules
+from espalier.schema.rules.port import RuleOutcome, Ruling, has_rules
 from espalier.schema.rules.types import NestingError
 from espalier.schema.rules.values import to_cel
 
@@ -149,7 +149,7 @@ class _Session:
     ) -> Iterator[Ruling]:
         if node.items is None:
             return
-        before = _OldItems(node.node, old)
+        before = _OldKeyedItems(node.node, old)
         for index, item in enumerate(value):
             below = (*path, index)
             yield from self.node(node.items, item, before.get(item), below, tolerance.index(index))
@@ -173,7 +173,7 @@ class _Session:
     def _rules(
         self, node: RuleNode, value: JSON, old: JSON, path: Path, tolerance: Tolerance
     ) -> Iterator[Ruling]:
-        place = _Place(node, value, path, tolerance)
+        place = _RulePlace(node, value, path, tolerance)
         if node.error:
             yield place.invalid(f"rule compiler initialization error: {node.error}")
             return
@@ -199,7 +199,7 @@ class _Session:
     def _rule(
         self,
         rule: Rule,
-        place: "_Place",
+        place: "_RulePlace",
         variables: Mapping[str, Value],
         plain: Mapping[str, Value],
     ) -> Iterator[Ruling]:
@@ -243,7 +243,7 @@ class _Session:
         self.is_over = True
         return ruling
 
-    def _failed(self, rule: Rule, place: "_Place", variables: Mapping[str, Value]) -> Ruling:
+    def _failed(self, rule: Rule, place: "_RulePlace", variables: Mapping[str, Value]) -> Ruling:
         detail = rule.message or f"failed rule: {rule.label}"
         expression = rule.message_expression
         if expression is None or expression.error:
@@ -264,7 +264,7 @@ class _Session:
         return place.failed(rule, message or detail)
 
 
-class _Place:
+class _RulePlace:
     """
     A node of a value whose rules are evaluated.
     """
@@ -277,7 +277,7 @@ class _Place:
 
     def invalid(self, detail: str) -> Ruling:
         error = _error(ErrorType.INVALID, self._path, self._type, detail)
-        return Ruling(Outcome.VIOLATED, error)
+        return Ruling(RuleOutcome.VIOLATED, error)
 
     def unchecked(self, detail: str) -> Ruling:
         return _unchecked(self._path, detail)
@@ -299,7 +299,7 @@ class _Place:
     def _tolerated(self, rule: Rule, error: FieldError) -> Ruling:
         uses_old = rule.rule is not None and rule.rule.uses_old_self
         is_forgiven = not uses_old and self._tolerance.forgives()
-        return Ruling(Outcome.FORGIVEN if is_forgiven else Outcome.VIOLATED, error)
+        return Ruling(RuleOutcome.FORGIVEN if is_forgiven else RuleOutcome.VIOLATED, error)
 
 
 _REASONS: Final = {
@@ -315,7 +315,7 @@ def _error(kind: ErrorType, path: Path, value: JSON, detail: str) -> FieldError:
 
 def _unchecked(path: Path, why: str) -> Ruling:
     detail = f"the rule was not checked: {why}"
-    return Ruling(Outcome.NOT_CHECKED, _error(ErrorType.INTERNAL, path, None, detail))
+    return Ruling(RuleOutcome.NOT_CHECKED, _error(ErrorType.INTERNAL, path, None, detail))
 
 
 def _activations(
@@ -352,7 +352,7 @@ def _message(result: Value) -> str:
     return "" if size > MAX_MESSAGE_BYTES or "\n" in trimmed else trimmed
 
 
-class _OldItems:
+class _OldKeyedItems:
     """
     The old items of a list whose items have keys.
 

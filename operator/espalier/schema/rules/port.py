@@ -15,7 +15,7 @@ from espalier.schema.model import Structural
 from espalier.schema.ratcheting import NO_TOLERANCE, Tolerance
 
 
-class Outcome(enum.Enum):
+class RuleOutcome(enum.Enum):
     """
     What became of a rule that did not hold.
     """
@@ -38,7 +38,7 @@ class Ruling(NamedTuple):
         error: In the server's words; of what was not checked, why.
     """
 
-    outcome: Outcome
+    outcome: RuleOutcome
     error: FieldError
 
 
@@ -147,7 +147,7 @@ class _NoJudge:
         del structural, value, old, is_resource, tolerance
         detail = "validation rules are not evaluated"
         unknown = FieldError(type=ErrorType.INTERNAL, path=path, detail=detail, origin=_RULES)
-        return (Ruling(Outcome.NOT_CHECKED, unknown),)
+        return (Ruling(RuleOutcome.NOT_CHECKED, unknown),)
 
 
 _RULES = "x-kubernetes-validations"
@@ -198,11 +198,11 @@ def answer_with_rules(
     old = None if tolerance.here is None else tolerance.here.old
     rulings = rules.judge(structural, value, old=old, path=path, tolerance=tolerance)
     return Answer(
-        (*errors, *_of(rulings, Outcome.VIOLATED)),
-        _of(rulings, Outcome.FORGIVEN),
-        _of(rulings, Outcome.NOT_CHECKED),
+        (*errors, *_of(rulings, RuleOutcome.VIOLATED)),
+        _of(rulings, RuleOutcome.FORGIVEN),
+        _of(rulings, RuleOutcome.NOT_CHECKED),
     )
 
 
-def _of(rulings: Sequence[Ruling], outcome: Outcome) -> tuple[FieldError, ...]:
+def _of(rulings: Sequence[Ruling], outcome: RuleOutcome) -> tuple[FieldError, ...]:
     return tuple(ruling.error for ruling in rulings if ruling.outcome is outcome)

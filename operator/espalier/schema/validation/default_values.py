@@ -11,12 +11,12 @@ from dataclasses import replace
 from espalier.findings import FieldError
 from espalier.paths import JSON, Path
 from espalier.schema.model import Profile, Structural, ValueValidation
-from espalier.schema.rules.port import Outcome, RuleJudge
-from espalier.schema.validation.defaults import Judge
+from espalier.schema.rules.port import RuleJudge, RuleOutcome
+from espalier.schema.validation.defaults import DefaultCheck
 from espalier.schema.validation.walk import RULES, check_keywords, validate
 
 
-def default_judge(*, profile: Profile, rules: RuleJudge = RULES) -> Judge:
+def default_judge(*, profile: Profile, rules: RuleJudge = RULES) -> DefaultCheck:
     """
     Make the judge of the values of defaults.
 
@@ -49,7 +49,7 @@ def _broken_rules(
     # A default comes into new objects, and into those that had it before.
     for old in (value, None):
         rulings = rules.judge(structural, value, old=old, path=path, is_resource=is_resource)
-        broken = tuple(ruling.error for ruling in rulings if ruling.outcome is Outcome.VIOLATED)
+        broken = tuple(ruling.error for ruling in rulings if ruling.outcome is RuleOutcome.VIOLATED)
         if broken:
             return broken
     return ()

@@ -21,7 +21,7 @@ _OWN_FIELDS = ("metadata", "apiVersion", "kind")
 UNKNOWN_FIELDS = "must not have unknown fields"
 
 
-class Judge(Protocol):
+class DefaultCheck(Protocol):
     """
     Says whether a value satisfies the value validations of a schema.
     """
@@ -48,7 +48,7 @@ def check_defaults(
     structural: Structural | None,
     *,
     profile: Profile,
-    judge: Judge,
+    judge: DefaultCheck,
     path: Path = (),
     require_pruned: bool = True,
 ) -> tuple[FieldError, ...]:
@@ -102,7 +102,7 @@ class _Around(NamedTuple):
 
 
 class _Check:
-    def __init__(self, profile: Profile, judge: Judge, *, require_pruned: bool) -> None:
+    def __init__(self, profile: Profile, judge: DefaultCheck, *, require_pruned: bool) -> None:
         self._kep = profile is Profile.KEP
         self._judge = judge
         self._require_pruned = require_pruned or self._kep

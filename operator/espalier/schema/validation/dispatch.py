@@ -11,7 +11,7 @@ from typing import NamedTuple, TypeAlias
 from espalier.paths import JSON, Path
 from espalier.schema.model import Structural
 from espalier.schema.validation.keywords import CHECKS, SPEAKING, Checks, check_type
-from espalier.schema.validation.violations import At, Check, Result
+from espalier.schema.validation.violations import At, Check, ValueViolations
 
 FormatOf: TypeAlias = Callable[[Structural], str]
 
@@ -19,7 +19,7 @@ _SAMPLES: tuple[JSON, ...] = ("", 0, True, [], {})
 """Whether such a value is of a type depends on its class alone. That of a float does not."""
 
 
-class Plan(NamedTuple):
+class NodeChecks(NamedTuple):
     """
     What is to be done with the values of one class at one node.
 
@@ -39,9 +39,9 @@ class Plans:
 
     def __init__(self, format_of: FormatOf) -> None:
         self._format_of = format_of
-        self._made: dict[Structural, dict[type, Plan]] = {}
+        self._made: dict[Structural, dict[type, NodeChecks]] = {}
 
-    def of(self, node: Structural, kind: type) -> Plan:
+    def of(self, node: Structural, kind: type) -> NodeChecks:
         """
         Find the plan for the values of a class; null has none.
         """
@@ -53,7 +53,7 @@ class Plans:
             plan = of_node[kind] = self._make(node, kind)
         return plan
 
-    def _make(self, node: Structural, kind: type) -> Plan:
+    def _make(self, node: Structural, kind: type) -> NodeChecks:
         matches = 1
         checks: list[Check] = []
         for group in CHECKS:
@@ -62,12 +62,12 @@ class Plans:
                 checks += _merged(group, node)
         for sample in _SAMPLES:
             if sample.__class__ is kind:
-                tried = Result()
+                tried = ValueViolations()
                 check_type(sample, node, At((), "", _walk, _walk, self._format_of), tried)
                 if not tried.violations:
                     checks.remove(check_type)
                     matches += tried.matches
-        return Plan(matches, tuple(checks))
+        return NodeChecks(matches, tuple(checks))
 
 
 @functools.lru_cache(maxsize=1024)
@@ -83,7 +83,7 @@ def _merged(group: Checks, node: Structural) -> list[Check]:
     if not group.only_first or len(speaking) < 2:  # noqa: PLR2004 - of one there is but a first
         return speaking
 
-    def check_until_first(value: JSON, node: Structural, at: At, result: Result) -> None:
+    def check_until_first(value: JSON, node: Structural, at: At, result: ValueViolations) -> None:
         before = len(result.violations)
         for check in speaking:
             check(value, node, at, result)
@@ -93,6 +93,6 @@ def _merged(group: Checks, node: Structural) -> list[Check]:
     return [check_until_first]
 
 
-def _walk(_value: JSON, _node: Structural, _path: Path) -> Result:
+def _walk(_value: JSON, _node: Structural, _path: Path) -> ValueViolations:
     # The type of a value is checked without a look at its members.
-    return Result()
+    return ValueViolations()

@@ -27,7 +27,7 @@ from espalier.schema.validation.numbers import (
     int64_of,
     is_integral,
 )
-from espalier.schema.validation.violations import At, Check, Result, Undeclared, Violation
+from espalier.schema.validation.violations import At, Check, Undeclared, ValueViolations, Violation
 from espalier.schema.values import equal_json, mark_of, type_of
 
 _MAX_RUNE, _SURROGATES = 0x10FFFF, range(0xD800, 0xE000)
@@ -51,7 +51,7 @@ def _types(node: Structural) -> tuple[str, ...]:
     return (node.type,) if node.type else ()
 
 
-def check_type(value: JSON, node: Structural, at: At, result: Result) -> None:
+def check_type(value: JSON, node: Structural, at: At, result: ValueViolations) -> None:
     """
     ``type`` and ``nullable``, and the formats of numbers.
     """
@@ -95,8 +95,8 @@ def _mistyped(at: At, expected: str, found: str) -> Violation:
     return Violation("type", ErrorType.TYPE_INVALID, at.path, found, text)
 
 
-def _any_of(value: JSON, node: Structural, at: At, result: Result) -> None:
-    best: Result | None = None
+def _any_of(value: JSON, node: Structural, at: At, result: ValueViolations) -> None:
+    best: ValueViolations | None = None
     for member in node.value_validation.any_of:
         tried = at.validate(value, member, at.path)
         if not tried.violations:
@@ -109,12 +109,12 @@ def _any_of(value: JSON, node: Structural, at: At, result: Result) -> None:
         result.merge(best)
 
 
-def _one_of(value: JSON, node: Structural, at: At, result: Result) -> None:
+def _one_of(value: JSON, node: Structural, at: At, result: ValueViolations) -> None:
     members = node.value_validation.one_of
     if not members:
         return
-    best: Result | None = None
-    valid: list[Result] = []
+    best: ValueViolations | None = None
+    valid: list[ValueViolations] = []
     for member in members:
         tried = at.validate(value, member, at.path)
         if not tried.violations:
@@ -130,7 +130,7 @@ def _one_of(value: JSON, node: Structural, at: At, result: Result) -> None:
         result.merge(best)
 
 
-def _all_of(value: JSON, node: Structural, at: At, result: Result) -> None:
+def _all_of(value: JSON, node: Structural, at: At, result: ValueViolations) -> None:
     members = node.value_validation.all_of
     valid = 0
     for member in members:
@@ -142,7 +142,7 @@ def _all_of(value: JSON, node: Structural, at: At, result: Result) -> None:
         result.add(_junctor(at, "allOf", told))
 
 
-def _not(value: JSON, node: Structural, at: At, result: Result) -> None:
+def _not(value: JSON, node: Structural, at: At, result: ValueViolations) -> None:
     negated = node.value_validation.not_
     if negated is not None and not at.validate(value, negated, at.path).violations:
         result.add(_junctor(at, "not"))
@@ -153,7 +153,7 @@ def _junctor(at: At, keyword: str, told: str = "") -> Violation:
     return Violation(keyword, ErrorType.INVALID, None, "", text)
 
 
-def _max_length(value: JSON, node: Structural, at: At, result: Result) -> None:
+def _max_length(value: JSON, node: Structural, at: At, result: ValueViolations) -> None:
     limit = node.value_validation.max_length
     if isinstance(value, str) and limit is not None and len(value) > limit:
         text = f"{at.name} in body should be at most {limit} chars long"
@@ -164,13 +164,13 @@ def _max_length(value: JSON, node: Structural, at: At, result: Result) -> None:
         result.add(too_long)
 
 
-def _min_length(value: JSON, node: Structural, at: At, result: Result) -> None:
+def _min_length(value: JSON, node: Structural, at: At, result: ValueViolations) -> None:
     limit = node.value_validation.min_length
     if isinstance(value, str) and limit is not None and len(value) < limit:
         result.add(at.invalid("minLength", f"should be at least {limit} chars long", value))
 
 
-def _pattern(value: JSON, node: Structural, at: At, result: Result) -> None:
+def _pattern(value: JSON, node: Structural, at: At, result: ValueViolations) -> None:
     pattern = node.value_validation.pattern
     if not pattern or not isinstance(value, str):
         return
@@ -195,7 +195,7 @@ def _as_go_reads(text: str) -> str:
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
-def _format(value: JSON, node: Structural, at: At, result: Result) -> None:
+def _format(value: JSON, node: Structural, at: At, result: ValueViolations) -> None:
     name = at.format_of(node)
     is_of_format = predicate_of(name)
     if is_of_format is None or not isinstance(value, str):
@@ -205,19 +205,19 @@ def _format(value: JSON, node: Structural, at: At, result: Result) -> None:
         result.add(_mistyped(at, name, value)._replace(keyword="format"))
 
 
-def _items(value: JSON, node: Structural, at: At, result: Result) -> None:
+def _items(value: JSON, node: Structural, at: At, result: ValueViolations) -> None:
     if node.items is not None and isinstance(value, list):
         for index, item in enumerate(value):
             result.merge(at.validate_member(item, node.items, (*at.path, index)))
 
 
-def _min_items(value: JSON, node: Structural, at: At, result: Result) -> None:
+def _min_items(value: JSON, node: Structural, at: At, result: ValueViolations) -> None:
     limit = node.value_validation.min_items
     if isinstance(value, list) and limit is not None and len(value) < limit:
         result.add(at.invalid("minItems", f"should have at least {limit} items", len(value)))
 
 
-def _max_items(value: JSON, node: Structural, at: At, result: Result) -> None:
+def _max_items(value: JSON, node: Structural, at: At, result: ValueViolations) -> None:
     limit = node.value_validation.max_items
     if isinstance(value, list) and limit is not None and len(value) > limit:
         result.add(_too_many(at, "maxItems", "items", len(value), limit))
@@ -230,14 +230,14 @@ def _too_many(at: At, keyword: str, things: str, size: int, limit: int) -> Viola
     return Violation(keyword, ErrorType.TOO_MANY, at.path, size, text, detail)
 
 
-def _unique_items(value: JSON, node: Structural, at: At, result: Result) -> None:
+def _unique_items(value: JSON, node: Structural, at: At, result: ValueViolations) -> None:
     if not node.value_validation.unique_items or not isinstance(value, list):
         return
     if len(set(map(mark_of, value))) < len(value):
         result.add(at.invalid("uniqueItems", "shouldn't contain duplicates", ""))
 
 
-def _enum(value: JSON, node: Structural, at: At, result: Result) -> None:
+def _enum(value: JSON, node: Structural, at: At, result: ValueViolations) -> None:
     entries = node.value_validation.enum
     if not entries or any(_is_entry(value, entry) for entry in entries):
         return
@@ -264,20 +264,20 @@ def _is_entry(value: JSON, entry: JSON) -> bool:
     return equal_json(value, entry)
 
 
-def _min_properties(value: JSON, node: Structural, at: At, result: Result) -> None:
+def _min_properties(value: JSON, node: Structural, at: At, result: ValueViolations) -> None:
     limit = node.value_validation.min_properties
     if isinstance(value, dict) and limit is not None and len(value) < limit:
         text = f"should have at least {limit} properties"
         result.add(at.invalid("minProperties", text, len(value)))
 
 
-def _max_properties(value: JSON, node: Structural, at: At, result: Result) -> None:
+def _max_properties(value: JSON, node: Structural, at: At, result: ValueViolations) -> None:
     limit = node.value_validation.max_properties
     if isinstance(value, dict) and limit is not None and len(value) > limit:
         result.add(_too_many(at, "maxProperties", "properties", len(value), limit))
 
 
-def _additional_properties(value: JSON, node: Structural, at: At, result: Result) -> None:
+def _additional_properties(value: JSON, node: Structural, at: At, result: ValueViolations) -> None:
     additional = node.additional_properties
     if additional is None or additional is True or not isinstance(value, dict):
         return
@@ -291,14 +291,14 @@ def _additional_properties(value: JSON, node: Structural, at: At, result: Result
             result.merge(at.validate_member(value[key], additional, (*at.path, step)))
 
 
-def _properties(value: JSON, node: Structural, at: At, result: Result) -> None:
+def _properties(value: JSON, node: Structural, at: At, result: ValueViolations) -> None:
     if isinstance(value, dict):
         for name, child in node.properties.items():
             if name in value:
                 result.merge(at.validate_member(value[name], child, (*at.path, name)))
 
 
-def _required(value: JSON, node: Structural, at: At, result: Result) -> None:
+def _required(value: JSON, node: Structural, at: At, result: ValueViolations) -> None:
     if isinstance(value, dict):
         for key in node.value_validation.required:
             if key not in value:

@@ -9,7 +9,7 @@ from espalier.golang.printing import render_value
 from espalier.paths import JSON
 from espalier.schema.model import Structural
 from espalier.schema.validation.formats import format_of
-from espalier.schema.validation.violations import At, Result, Violation
+from espalier.schema.validation.violations import At, ValueViolations, Violation
 
 _INT64_LIMIT = 1 << 63
 _INT32_LIMIT = 1 << 31
@@ -21,7 +21,7 @@ _FLOAT32_LIMIT = float.fromhex("0x1.ffffffp+127")
 """From here on, rounding to 32 bits makes an infinity."""
 
 
-def check_range(value: JSON, node: Structural, at: At, result: Result) -> None:
+def check_range(value: JSON, node: Structural, at: At, result: ValueViolations) -> None:
     """
     Is the value in the range of its type and format?
     """
@@ -29,7 +29,9 @@ def check_range(value: JSON, node: Structural, at: At, result: Result) -> None:
         _is_in_range(value, node, "Checked", at, result)
 
 
-def _is_in_range(number: float, node: Structural, prefix: str, at: At, result: Result) -> bool:
+def _is_in_range(
+    number: float, node: Structural, prefix: str, at: At, result: ValueViolations
+) -> bool:
     # Only an unambiguous type has a range.
     type_, format_ = "" if node.int_or_string else node.type, format_of(node)
     if type_ == "integer":
@@ -50,7 +52,7 @@ def _is_integer(number: float, limit: int) -> bool:
     return number % 1 == 0 and -limit <= number < limit and not is_beyond
 
 
-def check_multiple_of(value: JSON, node: Structural, at: At, result: Result) -> None:
+def check_multiple_of(value: JSON, node: Structural, at: At, result: ValueViolations) -> None:
     """
     ``multipleOf``.
     """
@@ -73,7 +75,7 @@ def _is_multiple(number: float, factor: float) -> bool:
 
 
 def _native(
-    value: float, bound: float, node: Structural, prefix: str, at: At, result: Result
+    value: float, bound: float, node: Structural, prefix: str, at: At, result: ValueViolations
 ) -> tuple[float, float]:
     # The value and the bound as they are compared: integers if the value is one, and the bound
     # is in the range of the type.
@@ -102,7 +104,7 @@ def float64_of(number: float) -> float:
         return math.inf if number > 0 else -math.inf
 
 
-def check_minimum(value: JSON, node: Structural, at: At, result: Result) -> None:
+def check_minimum(value: JSON, node: Structural, at: At, result: ValueViolations) -> None:
     """
     ``minimum`` and ``exclusiveMinimum``.
     """
@@ -117,7 +119,7 @@ def check_minimum(value: JSON, node: Structural, at: At, result: Result) -> None
         result.add(at.invalid("minimum", f"should be {than} {render_value(least)}", number))
 
 
-def check_maximum(value: JSON, node: Structural, at: At, result: Result) -> None:
+def check_maximum(value: JSON, node: Structural, at: At, result: ValueViolations) -> None:
     """
     ``maximum`` and ``exclusiveMaximum``.
     """

@@ -28,7 +28,7 @@ class Violation(NamedTuple):
     detail: str | None = None
 
 
-class Result:
+class ValueViolations:
     """
     The violations of one value and of what is in it.
 
@@ -50,7 +50,7 @@ class Result:
         """
         self.violations.setdefault(violation.text, violation)
 
-    def merge(self, other: "Result") -> None:
+    def merge(self, other: "ValueViolations") -> None:
         """
         Add all that another has.
         """
@@ -81,8 +81,8 @@ class At(NamedTuple):
 
     path: Path
     root: str
-    validate: Callable[[JSON, Structural, Path], Result]
-    validate_member: Callable[[JSON, Structural, Path], Result]
+    validate: Callable[[JSON, Structural, Path], ValueViolations]
+    validate_member: Callable[[JSON, Structural, Path], ValueViolations]
     format_of: Callable[[Structural], str]
 
     @property
@@ -104,4 +104,4 @@ class At(NamedTuple):
         )
 
 
-Check: TypeAlias = Callable[[JSON, Structural, At, Result], None]
+Check: TypeAlias = Callable[[JSON, Structural, At, ValueViolations], None]

@@ -19,7 +19,7 @@ from espalier.schema.validation.dispatch import plans_of
 from espalier.schema.validation.formats import format_of
 from espalier.schema.validation.keywords import CHECKS_OF_NULL, JUNCTOR_TEXTS
 from espalier.schema.validation.list_types import new_list_errors
-from espalier.schema.validation.violations import At, Result, Violation
+from espalier.schema.validation.violations import At, ValueViolations, Violation
 
 RULES: Final[RuleJudge] = CelJudge()
 """Evaluates rules within the server's budget of costs; whoever has a clock limits time, too."""
@@ -56,7 +56,7 @@ def validate(
         return ()
     if profile is Profile.APISERVER:
         return _errors(value, structural, None, path)
-    found = _Walk(structural, root).node(value, structural, ()).violations.values()
+    found = _ValidationWalk(structural, root).node(value, structural, ()).violations.values()
     return tuple(
         _as_proposed(violation, (*path, *((root,) if root else ()))) for violation in found
     )
@@ -120,7 +120,7 @@ def check_keywords(
         apiextensions-apiserver, ``pkg/apiserver/validation/validation.go``,
         ``ValidateCustomResource``, and ``ratcheting.go``.
     """
-    walk = _Walk(structural, format_of=format_of)
+    walk = _ValidationWalk(structural, format_of=format_of)
     found = walk.node(value, structural, (), before).violations
     return tuple(_as_field_error(violation, path) for violation in found.values())
 
@@ -139,7 +139,7 @@ def render_validation(finding: FieldError, *, profile: Profile) -> str:
     return finding.detail if profile is Profile.KEP else str(finding)
 
 
-class _Walk:
+class _ValidationWalk:
     """
     Goes down a value; holds what is the same for all of its nodes.
     """
@@ -156,8 +156,8 @@ class _Walk:
 
     def node(
         self, value: JSON, node: Structural, path: Path, before: Correlation | None = None
-    ) -> Result:
-        result = Result()
+    ) -> ValueViolations:
+        result = ValueViolations()
         checks = CHECKS_OF_NULL
         if value is not None:
             result.matches, checks = self._plans.of(node, value.__class__)
@@ -172,7 +172,9 @@ class _Walk:
             result.violations.clear()
         return result
 
-    def _member(self, around: Correlation, value: JSON, node: Structural, path: Path) -> Result:
+    def _member(
+        self, around: Correlation, value: JSON, node: Structural, path: Path
+    ) -> ValueViolations:
         step = path[-1]
         if isinstance(step, int):
             return self.node(value, node, path, around.index(step))

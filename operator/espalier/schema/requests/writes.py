@@ -16,9 +16,9 @@ from espalier.schema.metadata.decoding import decode_metadata
 from espalier.schema.metadata.root_validation import check_own_metadata, check_updated_metadata
 from espalier.schema.metadata.validation import check_embedded
 from espalier.schema.model import Profile, Structural
-from espalier.schema.prefilter.prefilter import compile_validation
+from espalier.schema.prefilter.screen import compile_validation
 from espalier.schema.ratcheting import Correlation, Tolerance
-from espalier.schema.requests.scale import Scale, check_scale
+from espalier.schema.requests.scale import ScalePaths, check_scale
 from espalier.schema.rules.port import Answer, RuleJudge, answer_with_rules
 from espalier.schema.validation.list_types import check_list_types, new_list_errors
 from espalier.schema.validation.walk import RULES, check_keywords, distinct
@@ -43,7 +43,7 @@ class Resource:
     structural: Structural | None
     is_namespaced: bool = True
     has_status: bool = False
-    scale: Scale | None = None
+    scale: ScalePaths | None = None
 
 
 def check_creation(obj: Object, resource: Resource, *, rules: RuleJudge = RULES) -> Answer:

@@ -18,7 +18,7 @@ from espalier.schema.prefilter.predicates import Judge
 from espalier.schema.validation.walk import validate
 
 
-class Validation:
+class ScreenedValidation:
     """
     Validates values by one schema as ``validate`` does, valid ones much faster.
 
@@ -70,13 +70,13 @@ class Validation:
 
 
 @functools.lru_cache(maxsize=256)
-def compile_validation(structural: Structural | None, profile: Profile) -> Validation:
+def compile_validation(structural: Structural | None, profile: Profile) -> ScreenedValidation:
     """
     Prepare ``validate`` for many values of one schema. The arguments are the same.
 
     A schema that was compiled lately is not compiled again.
     """
-    return Validation(structural, profile)
+    return ScreenedValidation(structural, profile)
 
 
 def _keyword(judges: tuple[Judge, ...]) -> type:

@@ -5,12 +5,12 @@ Follows the objects of a legacy definition: lists and watches them, and notes wh
 import logging
 from collections.abc import AsyncIterator
 
-from espalier.engine.controller.object_queue import Agenda
+from espalier.engine.controller.object_queue import ObjectQueue
 from espalier.engine.flowcontrol.backoff import call_pause_seconds
 from espalier.engine.legacy.pruner import Pruner
 from espalier.engine.listing.lists import ObjectListing
 from espalier.engine.listing.pages import Listed, pages
-from espalier.engine.listing.undecodable import Skipper
+from espalier.engine.listing.undecodable import UndecodableSkipper
 from espalier.engine.policy.field_managers import is_owned, managers_of
 from espalier.engine.policy.plan import Legacy
 from espalier.engine.ports import WatchEvent, key_of
@@ -22,20 +22,25 @@ from espalier.paths import JSON
 logger = logging.getLogger(__name__)
 
 
-class Follower:
+class ListWatch:
     """
     Sees every object, and every change of one.
     """
 
     def __init__(
-        self, planned: Legacy, ports: Ports, settings: RunSettings, pruner: Pruner, agenda: Agenda
+        self,
+        planned: Legacy,
+        ports: Ports,
+        settings: RunSettings,
+        pruner: Pruner,
+        queue: ObjectQueue,
     ) -> None:
         self._planned = planned
         self._objects = ports.objects
         self._clock = ports.clock
         self._page_size = settings.page_size
         self._pruner = pruner
-        self._agenda = agenda
+        self._queue = queue
 
     async def follow(self) -> None:
         """
@@ -60,7 +65,7 @@ class Follower:
             except TransientError as error:
                 asked_seconds = error.retry_after_seconds
             else:
-                if self._agenda.has_unreadable:
+                if self._queue.has_unreadable:
                     resource_version = ""
             # A server that closes each stream at once must not be asked without a pause.
             failures += 1
@@ -90,9 +95,9 @@ class Follower:
         # The first page's resource version: later pages may be of newer ones, and a watch from
         # those would miss what happened to the first ones meanwhile.
         resource_version, restarts = "", -1
-        missing = set(self._agenda.keys)
+        missing = set(self._queue.keys)
         listed: Listed
-        skipper = Skipper(self._objects, self._planned.definition)
+        skipper = UndecodableSkipper(self._objects, self._planned.definition)
         async for page, listed in pages(listing, self._clock, skipper=skipper):
             if listed.restarts != restarts:
                 resource_version, restarts = page.resource_version, listed.restarts
@@ -102,15 +107,15 @@ class Follower:
         for key in missing:
             if skipper.names:
                 # It may be one of those that the list had to pass over; reading it alone will tell.
-                self._agenda.add(key)
+                self._queue.add(key)
             else:
-                self._agenda.forget(key)
-        self._agenda.miss(skipper.names)
+                self._queue.forget(key)
+        self._queue.mark_unreadable(skipper.names)
         return resource_version
 
     def _see(self, event_type: str, obj: dict[str, JSON]) -> None:
         if event_type == "DELETED":
-            self._agenda.forget(key_of(obj))
+            self._queue.forget(key_of(obj))
         elif event_type in ("ADDED", "MODIFIED"):
             self._look_at(obj)
 
@@ -120,7 +125,7 @@ class Follower:
             return
         removed = self._pruner.prune(obj).removed
         if not removed or (policy.skips_owned and is_owned(obj)):
-            self._agenda.fits(key)
+            self._queue.mark_clean(key)
             return
-        managers = managers_of(obj, removed) if self._agenda.is_put_off(key) else ()
-        self._agenda.add(key, managers)
+        managers = managers_of(obj, removed) if self._queue.is_put_off(key) else ()
+        self._queue.add(key, managers)

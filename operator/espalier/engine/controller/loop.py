@@ -11,12 +11,12 @@ Nothing is written without the lease; it is held for bursts of writes only, so t
 import logging
 
 from espalier.crd import Condition, Definition
-from espalier.engine.controller.object_queue import Agenda
-from espalier.engine.controller.reflector import Follower
-from espalier.engine.controller.worker import Weeder
-from espalier.engine.coordination.definition_guard import IDLE_CHECK_SECONDS, Sentry
-from espalier.engine.coordination.lease_bursts import BURST_SECONDS, Turns
-from espalier.engine.flowcontrol.calls import accompanied
+from espalier.engine.controller.list_watch import ListWatch
+from espalier.engine.controller.object_queue import ObjectQueue
+from espalier.engine.controller.worker import PruneWorker
+from espalier.engine.coordination.definition_guard import IDLE_CHECK_SECONDS, DefinitionGuard
+from espalier.engine.coordination.lease_bursts import BURST_SECONDS, LeaseBursts
+from espalier.engine.flowcontrol.calls import run_with_watchers
 from espalier.engine.legacy.removal import Remover
 from espalier.engine.policy.labels import read_policy
 from espalier.engine.policy.plan import Legacy, plan
@@ -34,7 +34,7 @@ MAX_AT_ONCE = 20
 """So many objects are in memory; each may have megabytes."""
 
 
-async def tend(
+async def keep_pruned(
     definition: Definition,
     ports: Ports,
     settings: RunSettings,
@@ -56,14 +56,14 @@ async def tend(
     planned = plan(definition, read_policy(definition))
     if not isinstance(planned, Legacy) or not planned.policy.does("prune") or settings.is_read_only:
         return
-    sentry = Sentry(ports.definitions, ports.clock, definition)
-    tender = _Tender(planned, ports, settings, reporter, sentry, told or _words_of(planned))
-    idle_watch = sentry.watch(pause_seconds=IDLE_CHECK_SECONDS)
+    guard = DefinitionGuard(ports.definitions, ports.clock, definition)
+    tender = _PruneLoop(planned, ports, settings, reporter, guard, told or _words_of(planned))
+    idle_watch = guard.watch(pause_seconds=IDLE_CHECK_SECONDS)
     companions = [tender.serve(), tender.revalidate(), idle_watch]
     if planned.policy.window is not None:
         companions.append(closing(planned.policy.window, ports.clock))
     try:
-        await accompanied(tender.follow(), *companions)
+        await run_with_watchers(tender.follow(), *companions)
     except (DefinitionChangedError, NotFoundError) as error:
         logger.info("Tending ends.", extra={"crd": definition.name, "error": str(error)})
     except RunStoppedError as error:
@@ -71,28 +71,28 @@ async def tend(
             raise
 
 
-class _Tender:
+class _PruneLoop:
     def __init__(
         self,
         planned: Legacy,
         ports: Ports,
         settings: RunSettings,
         reporter: Reporter,
-        sentry: Sentry,
+        guard: DefinitionGuard,
         told: tuple[Condition, ...],
     ) -> None:
         self._planned = planned
         self._ports = ports
         self._settings = settings
         self._reporter = reporter
-        self._sentry = sentry
+        self._sentry = guard
         self._clock = ports.clock
         pacer = pacer_of(settings, ports.clock)
-        self._remover = remover = Remover(planned, ports, check=sentry.check)
-        self._agenda = Agenda(ports.clock, planned.definition.name)
-        self._follower = Follower(planned, ports, settings, remover.pruner, self._agenda)
-        self._weeder = Weeder(planned, ports, pacer, remover, self._agenda)
-        self._turns = Turns(ports, settings, planned.definition, pacer)
+        self._remover = remover = Remover(planned, ports, check=guard.check)
+        self._queue = ObjectQueue(ports.clock, planned.definition.name)
+        self._follower = ListWatch(planned, ports, settings, remover.pruner, self._queue)
+        self._weeder = PruneWorker(planned, ports, pacer, remover, self._queue)
+        self._turns = LeaseBursts(ports, settings, planned.definition, pacer)
         self._in_form = self._told = told
 
     async def follow(self) -> None:
@@ -106,12 +106,12 @@ class _Tender:
         Prune what is due.
         """
         while True:
-            if self._agenda.is_due:
+            if self._queue.is_due:
                 await self._turns.spend(self._weed_watched)
             else:
-                self._agenda.forget_peaceful()
+                self._queue.forget_peaceful()
                 await self._tell()
-                await self._agenda.wait()
+                await self._queue.wait()
 
     async def revalidate(self) -> None:
         """
@@ -126,11 +126,11 @@ class _Tender:
                 check=self._sentry.check,
                 turns=self._turns,
             )
-            valid = await accompanied(validating, self._sentry.watch())
+            valid = await run_with_watchers(validating, self._sentry.watch())
             await self._reporter.report(self._planned.definition, (*self._told, valid))
 
     async def _weed_watched(self) -> None:
-        await accompanied(self._weed(), self._sentry.watch())
+        await run_with_watchers(self._weed(), self._sentry.watch())
 
     async def _weed(self) -> None:
         self._remover.begin()
@@ -142,7 +142,7 @@ class _Tender:
                 return
 
     async def _tell(self) -> None:
-        words = self._agenda.words() or self._in_form
+        words = self._queue.words() or self._in_form
         if words != self._told:
             self._told = words
             await self._reporter.report(self._planned.definition, words)
