@@ -79,13 +79,20 @@ def check(  # noqa: PLR0913 - one argument an option
         raise click.UsageError("--update-of is for files, not for --cluster.")
     with terminal.progress("checking") as advance:
         if in_cluster:
-            # The client of the cluster takes longer to load than most files take to be checked.
-            fetching = importlib.import_module("espalier.cli.checks.from_cluster")
-            judged = fetching.judge_cluster(target, files, profile, advance)
+            judged = _check_cluster(target, files, profile, advance)
         else:
             judge = BatchJudge(profile, skips_others=skip_others)
             judged = _check_files(files, old, advance, judge)
     terminal.finish(_result_of(judged, profile))
+
+
+def _check_cluster(
+    target: Target, names: Sequence[str], profile: Profile, advance: Advance
+) -> Judged:
+    # The client of the cluster takes longer to load than most files take to be checked.
+    from_cluster = importlib.import_module("espalier.cli.checks.from_cluster")
+    judged: Judged = from_cluster.judge_cluster(target, names, profile, advance)
+    return judged
 
 
 def _check_files(
