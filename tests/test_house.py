@@ -22,7 +22,8 @@ MACHINE_PATH = re.compile(r"(?<![\w.])/(?:root|work|home/\w+|Users/\w+)/|\bopt/w
 
 
 def texts() -> Iterator[Path]:
-    yield from (path for path in ROOT.iterdir() if path.is_file())
+    # In a worktree of git, .git is a file that names the main checkout.
+    yield from (path for path in ROOT.iterdir() if path.is_file() and path.name != ".git")
     for folder in FOLDERS:
         for path in (ROOT / folder).rglob("*"):
             if path.is_file() and "__pycache__" not in path.parts:

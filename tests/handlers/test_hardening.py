@@ -7,6 +7,7 @@ from espalier.handlers.kopf_settings import NEVER_USED_FINALIZER, EndlessBackoff
 
 def test_kopf_is_told_to_write_nothing() -> None:
     settings = kopf.OperatorSettings()
+    settings.peering.mandatory = True
 
     harden(settings)
 
@@ -15,6 +16,7 @@ def test_kopf_is_told_to_write_nothing() -> None:
     assert not settings.posting.loggers
     assert settings.posting.level > logging.CRITICAL
     assert settings.peering.standalone
+    assert not settings.peering.mandatory
     assert settings.scanning.disabled
     assert settings.watching.chunk_size == 50
     patch = kopf.Patch()

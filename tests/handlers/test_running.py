@@ -10,16 +10,20 @@ import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import aiohttp
+import kopf
 import pytest
+from kopf.testing import KopfRunner
 
 from espalier.cluster import connect_to
 from espalier.cluster.auth.connection import Connection
 from espalier.cluster.auth.credentials import FixedSource
 from espalier.cluster.clock import SystemClock
 from espalier.errors import TransientError
+from espalier.handlers.kopf_module import KopfOperator
 from espalier.handlers.settings import Settings
 from espalier.handlers.startup import run_operator
 from espalier.sandbox import Request, Sandbox
@@ -33,6 +37,7 @@ SETTINGS = Settings(
 CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 DEFINITIONS = "customresourcedefinitions.apiextensions.k8s.io"
 WIDGETS = "/apis/example.com/v1/namespaces/default/widgets"
+KOPF_RUN = ["run", "--standalone", "-A", "-m", "espalier.handlers.kopf_module"]
 ENFORCE = {"metadata": {"labels": {"espalier.dev/mode": "enforce"}}}
 FOREIGN_FINALIZER = "kopf.zalando.org/KopfFinalizerMarker"
 
@@ -346,3 +351,37 @@ async def test_a_server_that_cannot_be_reached_is_told_before_anything_starts() 
 
     assert "list customresourcedefinitions" in str(refused.value)
     assert "\n" not in str(refused.value)
+
+
+async def test_kopf_run_works_from_label_to_verified_and_kopf_writes_nothing(
+    sandbox: Sandbox, client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kubeconfig = tmp_path / "kubeconfig"
+    kubeconfig.write_text(sandbox.kubeconfig())
+    monkeypatch.setenv("KUBECONFIG", str(kubeconfig))
+    monkeypatch.setenv("ESPALIER_SETTLE_SECONDS", "0")
+    await stored_at_v1alpha1(client, finalizers=[FOREIGN_FINALIZER])
+
+    with KopfRunner(KOPF_RUN, timeout=PATIENCE_SECONDS) as kopf_run:
+        await client.merge(f"{CRDS}/widgets.example.com", ENFORCE)
+        await client.eventually("espalier.dev/StoredObjectsCurrent", is_true)
+
+    assert kopf_run.exit_code == 0
+    current = await client.condition("espalier.dev/StoredObjectsCurrent")
+    assert current is not None
+    assert current["reason"] == "Verified"
+    assert stored_at_v1(sandbox) == 5
+    found = await client.get(f"{CRDS}/widgets.example.com")
+    assert found["metadata"]["finalizers"] == [FOREIGN_FINALIZER]
+    assert "annotations" not in found["metadata"]
+    assert by("kopf/", sandbox)
+    assert [request for request in by("kopf/", sandbox) if request.mutates] == []
+
+
+async def test_kopf_is_not_asked_to_retry_a_setting_that_is_not_usable(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("ESPALIER_PAGE_SIZE", "0")
+
+    with pytest.raises(kopf.PermanentError, match="page_size: 0 is not between 1 and 10000"):
+        await KopfOperator().start()

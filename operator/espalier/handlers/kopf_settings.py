@@ -101,6 +101,8 @@ def harden(settings: kopf.OperatorSettings) -> None:
     # kopf.warn() ignores `enabled`, but not the level.
     settings.posting.level = logging.CRITICAL + 1
     settings.peering.standalone = True
+    # `kopf run --peering` sets it; without peering Kopf would pause for ever.
+    settings.peering.mandatory = False
     # The only kind that is watched is built in: no need to watch what kinds come and go.
     settings.scanning.disabled = True
     settings.watching.chunk_size = DEFINITIONS_A_PAGE

@@ -12,6 +12,8 @@ from typing import Any, Protocol
 
 import kopf
 
+from espalier.handlers.kopf_settings import harden
+
 
 class Operator(Protocol):
     """
@@ -34,39 +36,46 @@ class Operator(Protocol):
         """
 
 
-def registry_of(
+def register(
+    registry: kopf.OperatorRegistry,
     operator: Operator,
     connect: Callable[[], Awaitable[kopf.AiohttpSession]],
-    stop_flag: asyncio.Event,
-) -> kopf.OperatorRegistry:
+    stop_flag: asyncio.Event | None = None,
+) -> None:
     """
-    Register the handlers in a registry of their own; there is no global one.
+    Register the four handlers: login, startup, cleanup, and events of definitions.
 
     Args:
-        connect: Makes a new session for Kopf, which closes it when it was refused once.
-        stop_flag: The flag that Kopf was given to be stopped by.
+        registry: One of its own, or Kopf's default registry for ``kopf run``.
+        connect: Makes a new session for Kopf. Kopf closes it once the server has refused it.
+        stop_flag: The flag that stops Kopf, if it was given one.
     """
-    registry = kopf.OperatorRegistry()
 
-    @kopf.on.login(registry=registry)
+    @kopf.on.login(registry=registry, id="log_in")
     async def log_in(**_: Any) -> kopf.AiohttpSession:
         return await connect()
 
     # Permanent: what cannot be started shall be seen at once, not a minute later.
-    @kopf.on.startup(registry=registry, errors=kopf.ErrorsMode.PERMANENT)
-    async def begin(**_: Any) -> None:
+    @kopf.on.startup(registry=registry, id="start", errors=kopf.ErrorsMode.PERMANENT)
+    async def begin(settings: kopf.OperatorSettings, **_: Any) -> None:
+        harden(settings)
         await operator.start()
 
-    @kopf.on.cleanup(registry=registry, errors=kopf.ErrorsMode.PERMANENT)
+    @kopf.on.cleanup(registry=registry, id="stop", errors=kopf.ErrorsMode.PERMANENT)
     async def end(**_: Any) -> None:
         await operator.stop()
         # After a signal Kopf still has a task that waits for it, and gives that five seconds.
-        stop_flag.set()
+        if stop_flag is not None:
+            stop_flag.set()
 
     # Not filtered by a label: then it would not be told that the label went.
-    @kopf.on.event("apiextensions.k8s.io", "v1", "customresourcedefinitions", registry=registry)
+    @kopf.on.event(
+        "apiextensions.k8s.io",
+        "v1",
+        "customresourcedefinitions",
+        registry=registry,
+        id="definition_seen",
+    )
     async def definition_seen(event: kopf.RawEvent, **_: Any) -> None:
         metadata = event["object"]["metadata"]
         operator.see(metadata["name"], metadata.get("labels") or {})
-
-    return registry

@@ -11,8 +11,7 @@ from espalier.cluster import Cluster
 from espalier.engine.settings import Ports, RunSettings
 from espalier.handlers.application import Espalier
 from espalier.handlers.engine_work import EngineWork
-from espalier.handlers.kopf_settings import harden
-from espalier.handlers.registry import registry_of
+from espalier.handlers.registry import register
 from espalier.handlers.settings import Settings
 from espalier.handlers.status_writer import StatusReporter
 from espalier.handlers.structural_condition import StructuralKeeper
@@ -46,21 +45,16 @@ async def run_operator(
             definitions.
         Exception: A bug ended a task; the operator does not go on without it.
     """
-    await _preflight(cluster)
+    await preflight(cluster)
     guard = Guard(stop_flag.set)
-    espalier = _assemble(settings, cluster, guard)
+    registry = kopf.OperatorRegistry()
 
     async def log_in() -> kopf.AiohttpSession:
-        return kopf.AiohttpSession(
-            server=cluster.server,
-            aiohttp_session=cluster.open_session(user_agent=KOPF_USER_AGENT),
-        )
+        return session_of(cluster)
 
-    kopf_settings = kopf.OperatorSettings()
-    harden(kopf_settings)
+    register(registry, assemble(settings, cluster, guard), log_in, stop_flag)
     await kopf.operator(
-        registry=registry_of(espalier, log_in, stop_flag),
-        settings=kopf_settings,
+        registry=registry,
         standalone=True,
         clusterwide=True,
         stop_flag=stop_flag,
@@ -70,15 +64,31 @@ async def run_operator(
         raise guard.failure
 
 
-async def _preflight(cluster: Cluster) -> None:
+async def preflight(cluster: Cluster) -> None:
     """
-    See that definitions can be listed: Kopf would try for ever, and say so in its own words.
+    Check that definitions can be listed: Kopf would retry without an end.
+
+    Raises:
+        ClusterError: The API server cannot be reached, or refuses to list definitions.
     """
     async for _ in cluster.definitions.list_definitions(page_size=1):
         return
 
 
-def _assemble(settings: Settings, cluster: Cluster, guard: Guard) -> Espalier:
+def session_of(cluster: Cluster) -> kopf.AiohttpSession:
+    """
+    Open a session for Kopf, which closes it.
+    """
+    return kopf.AiohttpSession(
+        server=cluster.server,
+        aiohttp_session=cluster.open_session(user_agent=KOPF_USER_AGENT),
+    )
+
+
+def assemble(settings: Settings, cluster: Cluster, guard: Guard) -> Espalier:
+    """
+    Put the operator together; nothing starts yet.
+    """
     clock, definitions = cluster.clock, cluster.definitions
     queue = WorkQueue(clock)
     reporter = StatusReporter(
