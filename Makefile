@@ -112,7 +112,7 @@ demo-real: control-plane ## The same story against a real kube-apiserver and etc
 image: ## Build the container image: IMAGE=name:tag
 	docker build --tag $(IMAGE) .
 
-docs: $(TOOLS) ## Write docs/cli.md from --help
+docs: $(TOOLS) ## Write docs/reference/cli.md from --help
 	@$(BIN)/python -m tests.docs.commands
 
 clean: ## Take .venv and all caches away

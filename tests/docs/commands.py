@@ -1,5 +1,5 @@
 """
-Writes ``docs/cli.md`` from ``--help``: ``python -m tests.docs.commands``.
+Writes ``docs/reference/cli.md`` from ``--help``: ``python -m tests.docs.commands``.
 """
 
 from collections.abc import Iterator
@@ -9,13 +9,13 @@ import click
 from espalier.cli import main
 from tests.docs.reading import ROOT
 
-PAGE = ROOT / "docs" / "cli.md"
+PAGE = ROOT / "docs" / "reference" / "cli.md"
 _WIDTH = 96
 _HEAD = """\
 # All commands
 
 What `--help` says. This page is written by `make docs`; a test holds it to the program. See also
-[what they have in common](reference/command-line.md), [in continuous integration](cli-in-ci.md).
+[what they have in common](command-line.md), [in continuous integration](../how-to/cli-in-ci.md).
 """
 
 

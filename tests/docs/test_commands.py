@@ -15,7 +15,7 @@ from tests.cli.manifests import STRUCTURAL, WIDGETS
 from tests.docs.commands import PAGE, page
 from tests.docs.reading import ROOT, blocks
 
-CI = ROOT / "docs" / "cli-in-ci.md"
+CI = ROOT / "docs" / "how-to" / "cli-in-ci.md"
 WIDGET = "apiVersion: example.com/v1\nkind: Widget\nmetadata: {name: a}\n"
 
 
