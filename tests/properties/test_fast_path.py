@@ -24,7 +24,7 @@ from espalier.paths import JSON
 from espalier.schema import Profile, Resource, Structural
 from espalier.schema.prefilter import json_schema as translating
 from espalier.schema.prefilter.screen import ScreenedValidation
-from tests.schema.test_validation import GOOD_AND_BAD
+from tests.schema.validation.test_walk import GOOD_AND_BAD
 
 VALUES_OF_A_SCHEMA = 100
 SCHEMAS = int(os.environ.get("FAST_PATH_SCHEMAS", "250"))

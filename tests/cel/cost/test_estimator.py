@@ -1,0 +1,91 @@
+"""
+The costs of rules as servers estimate them.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from espalier import schema
+from espalier.cel.cost.estimator import estimate
+from espalier.cel.cost.ranges import MAX_UINT64, Range, ceil_of_quotient, wrapped
+from espalier.schema.model import Profile, Structural
+from espalier.schema.rules.compilation import compile_rules
+from espalier.schema.rules.types import declare
+
+_DATA: dict[str, Any] = json.loads(
+    (Path(__file__).parents[2] / "data" / "cel-costs.json").read_text(encoding="utf-8")
+)
+
+
+def _estimated(rules: list[str]) -> list[int]:
+    validations = [{"rule": rule} for rule in rules]
+    written = {**_DATA["schema"], "x-kubernetes-validations": validations}
+    structural = schema.parse(written, profile=Profile.APISERVER)
+    assert structural is not None
+    compiled = compile_rules(structural)
+    declared = declare(structural, is_resource=True)
+    assert compiled is not None
+    assert declared is not None
+    found = []
+    for each in compiled.rules:
+        assert each.rule is not None
+        assert each.rule.checked is not None, each.rule.error
+        found.append(estimate(each.rule.checked, declared).max)
+    return found
+
+
+@pytest.mark.parametrize("row", _DATA["rules"], ids=lambda row: row["rule"])
+def test_costs_are_the_servers(row: dict[str, Any]) -> None:
+    assert _estimated([row["rule"]]) == [row["maxCost"]]
+
+
+@pytest.mark.parametrize(
+    ("written", "cardinality"),
+    [
+        ({"type": "object"}, 1048576),
+        (
+            {"type": "object", "required": ["a"], "properties": {"a": {"type": "string"}}},
+            314572,
+        ),
+        (
+            {
+                "type": "object",
+                "required": ["a", "b", "ä"],
+                "properties": {
+                    "a": {"type": "string", "default": "x"},
+                    "b": {
+                        "type": "object",
+                        "required": ["c"],
+                        "properties": {"c": {"type": "integer"}},
+                    },
+                    "ä": {"type": "boolean"},
+                },
+            },
+            120989,
+        ),
+    ],
+)
+def test_smallest_values_tell_how_many_fit(written: dict[str, Any], cardinality: int) -> None:
+    structural = schema.parse(written, profile=Profile.APISERVER)
+    assert structural is not None
+    declared = declare(structural, is_resource=False)
+    assert declared is not None
+    assert declared.max_cardinality == cardinality
+
+
+def test_lists_of_what_has_no_type_are_not_seen() -> None:
+    node = Structural(type="array", items=Structural(preserve_unknown_fields=True))
+    assert declare(node, is_resource=False) is None
+
+
+def test_numbers_stop_where_the_servers_do() -> None:
+    most = Range(MAX_UINT64, MAX_UINT64)
+    assert most.plus(Range(1, 1)) == most
+    assert most.times(Range(2, 2)) == most
+    assert most.scaled(0.5).max == 1 << 63
+    assert most.scaled(1.5) == most
+    assert ceil_of_quotient(MAX_UINT64, 1) == 1 << 63
+    assert wrapped(-1) == MAX_UINT64
