@@ -8,10 +8,16 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).parent.parent.parent
 README = ROOT / "README.md"
-PAGES = [README, ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = [
+    README,
+    ROOT / "CONTRIBUTING.md",
+    ROOT / "CHANGELOG.md",
+    *sorted((ROOT / "docs").rglob("*.md")),
+]
 
 _BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-_LINK = re.compile(r"\]\(([^)#\s]+)")
+_CODE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
+_LINK = re.compile(r"\]\(([^)\s]+)\)")
 
 
 class Session(NamedTuple):
@@ -47,8 +53,15 @@ def links(page: Path) -> list[str]:
     """
     The links of a page that stay in the repository.
     """
-    text = page.read_text(encoding="utf-8")
+    text = _CODE.sub("", text_of(page))
     return [target for target in _LINK.findall(text) if "://" not in target]
+
+
+def text_of(page: Path) -> str:
+    """
+    The text of a page.
+    """
+    return page.read_text(encoding="utf-8")
 
 
 def reference() -> str:
