@@ -13,6 +13,7 @@ from espalier.cluster import Cluster, connect
 from espalier.cluster.archives.fingerprints import MAX_ENTRIES
 from espalier.crd import Condition, Definition
 from espalier.engine import Ports, RunSettings, Stop, plan, read_policy
+from espalier.engine.coordination.run_context import context_of
 from espalier.engine.legacy.archive_pages import remove_pages
 from espalier.engine.ports import Endpoint, ObjectKey, WatchEvent
 from espalier.engine.ports.records import metadata_of
@@ -32,6 +33,7 @@ from espalier.errors import (
 from tests.cluster.scripted import entry
 from tests.e2e.controlplane.running import ControlPlane
 from tests.e2e.crds import Crd, schema, version
+from tests.fakes.cluster import FakeCluster
 
 pytestmark = pytest.mark.e2e
 
@@ -301,14 +303,14 @@ async def test_the_command_of_the_message_grants_what_a_run_in_a_namespace_needs
     assert not isinstance(planned, Stop)
 
     async with connect(kubeconfig) as account:
-        ports = ports_of(account)
+        context = context_of(planned, ports_of(account), RunSettings(), FakeCluster(asked))
         with pytest.raises(RunStoppedError) as before:
-            await check_rights(planned, ports, RunSettings())
+            await check_rights(context)
         in_namespaces, _, rest = before.value.detail.partition("; done")
         assert "get, list, patch gears.adapter.example.com in 2 namespaces" in in_namespaces
         control_plane.shell(in_namespaces.partition("Grant it: ")[2] + "; done")
         with pytest.raises(RunStoppedError) as after:
-            await check_rights(planned, ports, RunSettings())
+            await check_rights(context)
         # What is left is what the manifests grant, and it was told before, too.
         assert after.value.detail == rest.removeprefix(". ")
         page = await account.objects.list_metadata(

@@ -6,6 +6,7 @@ import logging
 from collections.abc import AsyncIterator
 
 from espalier.engine.controller.object_queue import ObjectQueue
+from espalier.engine.coordination.run_context import RunContext
 from espalier.engine.flowcontrol.backoff import call_pause_seconds
 from espalier.engine.legacy.pruner import Pruner
 from espalier.engine.listing.lists import ObjectListing
@@ -14,7 +15,6 @@ from espalier.engine.listing.undecodable import UndecodableSkipper
 from espalier.engine.policy.field_managers import is_owned, managers_of
 from espalier.engine.policy.plan import Legacy
 from espalier.engine.ports import WatchEvent, key_of
-from espalier.engine.settings import Ports, RunSettings
 from espalier.engine.status.causes import cause_of
 from espalier.errors import ExpiredTokenError, RejectedError, TransientError, UndecodableError
 from espalier.paths import JSON
@@ -29,16 +29,14 @@ class ListWatch:
 
     def __init__(
         self,
-        planned: Legacy,
-        ports: Ports,
-        settings: RunSettings,
+        context: RunContext[Legacy],
         pruner: Pruner,
         queue: ObjectQueue,
     ) -> None:
-        self._planned = planned
-        self._objects = ports.objects
-        self._clock = ports.clock
-        self._page_size = settings.page_size
+        self._planned = context.planned
+        self._objects = context.ports.objects
+        self._clock = context.ports.clock
+        self._page_size = context.settings.page_size
         self._pruner = pruner
         self._queue = queue
 

@@ -14,8 +14,9 @@ from espalier.crd import Condition, Definition
 from espalier.engine.controller.list_watch import ListWatch
 from espalier.engine.controller.object_queue import ObjectQueue
 from espalier.engine.controller.worker import PruneWorker
-from espalier.engine.coordination.definition_guard import IDLE_CHECK_SECONDS, DefinitionGuard
+from espalier.engine.coordination.definition_guard import IDLE_CHECK_SECONDS
 from espalier.engine.coordination.lease_bursts import BURST_SECONDS, LeaseBursts
+from espalier.engine.coordination.run_context import RunContext, context_of
 from espalier.engine.flowcontrol.calls import run_with_watchers
 from espalier.engine.legacy.removal import Remover
 from espalier.engine.policy.labels import read_policy
@@ -56,9 +57,9 @@ async def keep_pruned(
     planned = plan(definition, read_policy(definition))
     if not isinstance(planned, Legacy) or not planned.policy.does("prune") or settings.is_read_only:
         return
-    guard = DefinitionGuard(ports.definitions, ports.clock, definition)
-    tender = _PruneLoop(planned, ports, settings, reporter, guard, told or _words_of(planned))
-    idle_watch = guard.watch(pause_seconds=IDLE_CHECK_SECONDS)
+    context = context_of(planned, ports, settings, reporter)
+    tender = _PruneLoop(context, told or _words_of(planned))
+    idle_watch = context.guard.watch(pause_seconds=IDLE_CHECK_SECONDS)
     companions = [tender.serve(), tender.revalidate(), idle_watch]
     if planned.policy.window is not None:
         companions.append(closing(planned.policy.window, ports.clock))
@@ -72,27 +73,19 @@ async def keep_pruned(
 
 
 class _PruneLoop:
-    def __init__(
-        self,
-        planned: Legacy,
-        ports: Ports,
-        settings: RunSettings,
-        reporter: Reporter,
-        guard: DefinitionGuard,
-        told: tuple[Condition, ...],
-    ) -> None:
-        self._planned = planned
-        self._ports = ports
-        self._settings = settings
-        self._reporter = reporter
-        self._sentry = guard
+    def __init__(self, context: RunContext[Legacy], told: tuple[Condition, ...]) -> None:
+        ports, settings, definition = context.ports, context.settings, context.planned.definition
+        self._context = context
+        self._definition = definition
+        self._reporter = context.reporter
+        self._guard = context.guard
         self._clock = ports.clock
         pacer = pacer_of(settings, ports.clock)
-        self._remover = remover = Remover(planned, ports, check=guard.check)
-        self._queue = ObjectQueue(ports.clock, planned.definition.name)
-        self._follower = ListWatch(planned, ports, settings, remover.pruner, self._queue)
-        self._weeder = PruneWorker(planned, ports, pacer, remover, self._queue)
-        self._turns = LeaseBursts(ports, settings, planned.definition, pacer)
+        self._remover = remover = Remover(context)
+        self._queue = ObjectQueue(ports.clock, definition.name)
+        self._follower = ListWatch(context, remover.pruner, self._queue)
+        self._weeder = PruneWorker(context, pacer, remover, self._queue)
+        self._turns = LeaseBursts(context, pacer)
         self._in_form = self._told = told
 
     async def follow(self) -> None:
@@ -118,19 +111,13 @@ class _PruneLoop:
         Look now and then whether what is stored is valid.
         """
         while True:
-            await self._clock.sleep(self._settings.resurvey_seconds)
-            validating = validate_all(
-                self._planned,
-                self._ports,
-                self._settings,
-                check=self._sentry.check,
-                turns=self._turns,
-            )
-            valid = await run_with_watchers(validating, self._sentry.watch())
-            await self._reporter.report(self._planned.definition, (*self._told, valid))
+            await self._clock.sleep(self._context.settings.resurvey_seconds)
+            validating = validate_all(self._context, turns=self._turns)
+            valid = await run_with_watchers(validating, self._guard.watch())
+            await self._reporter.report(self._definition, (*self._told, valid))
 
     async def _weed_watched(self) -> None:
-        await run_with_watchers(self._weed(), self._sentry.watch())
+        await run_with_watchers(self._weed(), self._guard.watch())
 
     async def _weed(self) -> None:
         self._remover.begin()
@@ -145,7 +132,7 @@ class _PruneLoop:
         words = self._queue.words() or self._in_form
         if words != self._told:
             self._told = words
-            await self._reporter.report(self._planned.definition, words)
+            await self._reporter.report(self._definition, words)
 
 
 def _words_of(planned: Legacy) -> tuple[Condition, ...]:

@@ -3,6 +3,7 @@ Brings objects of a legacy definition into form that are out of it by now.
 """
 
 from espalier.engine.controller.object_queue import UNREADABLE, ObjectQueue, Trouble
+from espalier.engine.coordination.run_context import RunContext
 from espalier.engine.flowcontrol.pacer import Pacer, work_through
 from espalier.engine.legacy.removal import Removal, Remover
 from espalier.engine.policy.field_managers import is_owned
@@ -10,7 +11,6 @@ from espalier.engine.policy.plan import Legacy
 from espalier.engine.ports import ObjectKey
 from espalier.engine.ports.records import size_of
 from espalier.engine.rewriting.retries import Failed, Rewritten, WriteResult, retry_until_decided
-from espalier.engine.settings import Ports
 from espalier.engine.status.causes import cause_of
 from espalier.engine.status.conditions import Reason
 from espalier.errors import (
@@ -30,11 +30,12 @@ class PruneWorker:
     """
 
     def __init__(
-        self, planned: Legacy, ports: Ports, pacer: Pacer, remover: Remover, queue: ObjectQueue
+        self, context: RunContext[Legacy], pacer: Pacer, remover: Remover, queue: ObjectQueue
     ) -> None:
-        self._planned = planned
-        self._objects = ports.objects
-        self._clock = ports.clock
+        self._planned = context.planned
+        self._objects = context.ports.objects
+        self._clock = context.ports.clock
+        self._guard = context.guard
         self._pacer = pacer
         self._remover = remover
         self._queue = queue
@@ -52,7 +53,7 @@ class PruneWorker:
             return False
         undone: dict[ObjectKey, Removal | None] = dict.fromkeys(keys)
         try:
-            await self._remover.check()
+            await self._guard.check()
             for key in keys:
                 undone[key] = await self._read(key)
                 if undone[key] is None:

@@ -14,9 +14,9 @@ from espalier.engine.listing.pages import MAX_REFUSED_AT_FIRST, as_unavailable, 
 from espalier.engine.listing.undecodable import UndecodableSkipper
 from espalier.engine.policy.plan import Plan
 from espalier.engine.ports import ObjectKey
+from espalier.engine.ports.clock import Clock
 from espalier.engine.ports.objects import Objects
 from espalier.engine.ports.records import resource_of
-from espalier.engine.settings import Ports, RunSettings
 from espalier.engine.status.text import counted, enumerated
 from espalier.errors import ConversionRefusedError, NotFoundError, RejectedError, UndecodableError
 from espalier.paths import JSON
@@ -73,19 +73,19 @@ async def _read_in_each_version(
     return shown
 
 
-async def compare_versions(planned: Plan, ports: Ports, settings: RunSettings) -> str:
+async def compare_versions(planned: Plan, objects: Objects, clock: Clock, *, page_size: int) -> str:
     """
     Read all objects at each stored version that is served, and say what only the older ones show.
 
     Returns:
         A sentence; empty if there is nothing to tell.
     """
-    reader = VersionsReader(planned.definition, ports.objects, settings.page_size)
+    reader = VersionsReader(planned.definition, objects, page_size)
     if not reader.comparisons:
         return ""
-    skipper = UndecodableSkipper(ports.objects, planned.definition)
+    skipper = UndecodableSkipper(objects, planned.definition)
     for namespace in planned.policy.namespaces or ("",):
-        async for page, _ in pages(reader.listing(namespace), ports.clock, skipper=skipper):
+        async for page, _ in pages(reader.listing(namespace), clock, skipper=skipper):
             await reader.compare(page)
     told = [_told(comparison.loss()) for comparison in reader.comparisons]
     if skipper.names:

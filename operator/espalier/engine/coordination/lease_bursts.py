@@ -10,11 +10,11 @@ import logging
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, TypeVar
 
-from espalier.crd import Definition
 from espalier.engine.coordination.lease import ASK_AGAIN_SECONDS, LeaseHolder
+from espalier.engine.coordination.run_context import RunContext
 from espalier.engine.flowcontrol.calls import retry_while_unavailable, run_with_watchers
 from espalier.engine.flowcontrol.pacer import Pacer
-from espalier.engine.settings import Ports, RunSettings
+from espalier.engine.policy.plan import Plan
 from espalier.errors import ClusterError, LeaseLostError
 
 logger = logging.getLogger(__name__)
@@ -36,15 +36,14 @@ class LeaseBursts:
         pacer: Of the writes; while it lets none begin, the lease is not held.
     """
 
-    def __init__(
-        self, ports: Ports, settings: RunSettings, definition: Definition, pacer: Pacer
-    ) -> None:
+    def __init__(self, context: RunContext[Plan], pacer: Pacer) -> None:
+        ports, definition = context.ports, context.planned.definition
         self._leases = ports.leases
         self._clock = ports.clock
         self._definition = definition
         self._holder = LeaseHolder(ports.leases, ports.clock, definition)
         self.pacer = pacer
-        self._writes_per_second = settings.writes_per_second
+        self._writes_per_second = context.settings.writes_per_second
         self._lock = asyncio.Lock()
         self._rests_until_seconds = float("-inf")
 

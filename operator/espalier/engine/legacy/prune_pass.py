@@ -2,8 +2,9 @@
 One pass over the objects of a legacy definition: archive what goes, then prune.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 
+from espalier.engine.coordination.run_context import RunContext
 from espalier.engine.flowcontrol.pacer import Pacer, work_through
 from espalier.engine.legacy.removal import Removal, Remover
 from espalier.engine.listing.lists import ObjectListing
@@ -13,7 +14,6 @@ from espalier.engine.ports import ObjectKey, key_of
 from espalier.engine.rewriting.passes import count
 from espalier.engine.rewriting.retries import retry_until_decided
 from espalier.engine.rewriting.workload import Workload
-from espalier.engine.settings import Ports, RunSettings
 from espalier.engine.status.tally import Tally
 from espalier.paths import JSON
 
@@ -26,17 +26,9 @@ class Removing(Workload[dict[str, JSON]]):
     # Its pages hold whole objects.
     lists_ahead = False
 
-    def __init__(
-        self,
-        planned: Legacy,
-        ports: Ports,
-        settings: RunSettings,
-        pacer: Pacer,
-        *,
-        check: Callable[[], Awaitable[object]],
-    ) -> None:
-        super().__init__(planned, ports, settings, pacer)
-        self.remover = Remover(planned, ports, check=check)
+    def __init__(self, context: RunContext[Legacy], pacer: Pacer) -> None:
+        super().__init__(context, pacer)
+        self.remover = Remover(context)
 
     def listing(self, namespace: str) -> ObjectListing:
         """

@@ -7,8 +7,9 @@ anew, if something else is to be removed from it. On a version with the status s
 endpoint ignores ``status`` and the other one everything else, so an object may need both.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 
+from espalier.engine.coordination.run_context import RunContext
 from espalier.engine.flowcontrol.calls import retry_while_unavailable
 from espalier.engine.legacy.inverse_patches import invert
 from espalier.engine.legacy.pruner import Pruner, PruneResult
@@ -18,7 +19,6 @@ from espalier.engine.ports import key_of
 from espalier.engine.ports.archive import ArchiveEntry
 from espalier.engine.ports.records import identity_of
 from espalier.engine.rewriting.retries import UNGUARDED, Failed, Rewritten, Unchanged, WriteResult
-from espalier.engine.settings import Ports
 from espalier.engine.status.conditions import Reason
 from espalier.errors import ClusterError, RunStoppedError, TransientError
 from espalier.paths import JSON
@@ -29,21 +29,16 @@ COMES_BACK = "removed fields come back with the write itself, as by an admission
 class Remover:
     """
     Prunes objects of one definition at its storage version.
-
-    Args:
-        planned: What the run does.
-        check: Raises if the definition is not the same any more.
     """
 
-    def __init__(
-        self, planned: Legacy, ports: Ports, *, check: Callable[[], Awaitable[object]]
-    ) -> None:
+    def __init__(self, context: RunContext[Legacy]) -> None:
+        planned, ports = context.planned, context.ports
         self.definition = planned.definition
         self.resource = planned.resource
         self.policy = planned.policy
         self.objects = ports.objects
         self.pruner = Pruner(planned.definition)
-        self.check = check
+        self.guard = context.guard
         self._archive = ports.archive
         self._clock = ports.clock
         self._has_begun = False
@@ -142,7 +137,7 @@ class Removal:
             seen = identity_of(self._obj)
             self._obj = await remover.objects.get_object(remover.resource, self.key)
             # Had the server begun to prune, it would have hidden what has to be archived.
-            await remover.check()
+            await remover.guard.check()
             self._is_stale = False
             self.is_archived = self.is_archived and identity_of(self._obj) == seen
             if remover.policy.skips_owned and is_owned(self._obj):

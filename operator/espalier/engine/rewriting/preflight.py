@@ -10,13 +10,13 @@ from collections.abc import Iterator, Sequence
 
 from espalier import crd
 from espalier.engine.conversion.webhook import ask_webhook, converts_by_webhook
+from espalier.engine.coordination.run_context import RunContext
 from espalier.engine.flowcontrol.pacer import Pacer
 from espalier.engine.policy.plan import Plan, ServerPruned
 from espalier.engine.ports import ObjectKey
 from espalier.engine.ports.records import size_of
 from espalier.engine.rewriting.dry_run import DryRun, spread
 from espalier.engine.rewriting.retries import Failed, FailureKind, retry_until_decided
-from espalier.engine.settings import Ports
 from espalier.engine.status.conditions import Reason
 from espalier.engine.status.tally import Tally, describe_failures
 from espalier.engine.status.text import enumerated
@@ -36,7 +36,8 @@ class Preflight:
     Goes before the writes of one pass.
     """
 
-    def __init__(self, planned: Plan, ports: Ports, pacer: Pacer) -> None:
+    def __init__(self, context: RunContext[Plan], pacer: Pacer) -> None:
+        planned, ports = context.planned, context.ports
         self._definition = planned.definition
         self._resource = planned.resource
         self._structural = None

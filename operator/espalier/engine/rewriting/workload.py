@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import ClassVar, Generic, TypeVar
 
+from espalier.engine.coordination.run_context import RunContext
 from espalier.engine.flowcontrol.pacer import Pacer, work_through
 from espalier.engine.listing.lists import MetadataListing
 from espalier.engine.listing.pages import Listing
@@ -26,7 +27,6 @@ from espalier.engine.rewriting.passes import (
 from espalier.engine.rewriting.preflight import Preflight
 from espalier.engine.rewriting.rereads import read_again
 from espalier.engine.rewriting.retries import retry_until_decided
-from espalier.engine.settings import Ports, RunSettings
 from espalier.engine.status.tally import Tally
 from espalier.paths import JSON
 
@@ -40,12 +40,14 @@ class Workload(ABC, Generic[ItemT]):
 
     lists_ahead: ClassVar[bool]
 
-    def __init__(self, planned: Plan, ports: Ports, settings: RunSettings, pacer: Pacer) -> None:
+    def __init__(self, context: RunContext[Plan], pacer: Pacer) -> None:
+        planned = context.planned
         self.resource = planned.resource
         self.namespaces = planned.policy.namespaces or EVERYWHERE
+        self._context = context
         self._planned = planned
-        self._ports = ports
-        self._page_size = settings.page_size
+        self._ports = context.ports
+        self._page_size = context.settings.page_size
         self._pacer = pacer
 
     @abstractmethod
@@ -94,7 +96,7 @@ class Workload(ABC, Generic[ItemT]):
         """
         Do one pass.
         """
-        preflight = Preflight(self._planned, self._ports, self._pacer)
+        preflight = Preflight(self._context, self._pacer)
         return await go_through(
             self, preflight, self._ports.clock, listener, start_token=start_token
         )
@@ -105,7 +107,7 @@ class Workload(ABC, Generic[ItemT]):
         """
         tally = Tally()
         listener.begin(tally)
-        preflight = Preflight(self._planned, self._ports, self._pacer)
+        preflight = Preflight(self._context, self._pacer)
         for start in range(0, len(keys), self._page_size):
             await listener.before_page()
             some = keys[start : start + self._page_size]

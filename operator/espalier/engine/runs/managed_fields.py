@@ -5,10 +5,10 @@ The API server cannot read such an entry, and drops it with some later write; un
 in the way of server-side apply. Best effort: what is refused is left, and told.
 """
 
-from collections.abc import Awaitable, Callable
 from contextlib import aclosing
 
 from espalier.crd import Definition
+from espalier.engine.coordination.run_context import RunContext
 from espalier.engine.flowcontrol.pacer import work_through
 from espalier.engine.listing.lists import MetadataListing
 from espalier.engine.listing.pages import pages
@@ -27,25 +27,16 @@ from espalier.engine.rewriting.retries import (
     WriteResult,
     retry_until_decided,
 )
-from espalier.engine.settings import Ports, RunSettings, pacer_of
+from espalier.engine.settings import pacer_of
 from espalier.engine.status.tally import Tally, describe_failures
 from espalier.engine.status.text import counted
 from espalier.errors import ClusterError, ConflictError, RejectedError, RunStoppedError
 from espalier.paths import JSON
 
 
-async def clean_histories(
-    planned: Plan,
-    ports: Ports,
-    settings: RunSettings,
-    *,
-    check: Callable[[], Awaitable[object]],
-) -> str:
+async def clean_histories(context: RunContext[Plan]) -> str:
     """
     Clean all objects of a definition whose objects are proved to be current.
-
-    Args:
-        check: Raises if the definition is not the same any more.
 
     Returns:
         What was done, and what could not be, in a sentence; empty if nothing had to be done.
@@ -54,13 +45,14 @@ async def clean_histories(
         ClusterError: They cannot be listed.
         ConversionError: The conversion webhook does not answer as it must.
     """
+    planned, ports = context.planned, context.ports
     if planned.policy.keeps_managed_fields:
         return ""
-    pacer = pacer_of(settings, ports.clock)
-    preflight = Preflight(planned, ports, pacer)
+    pacer = pacer_of(context.settings, ports.clock)
+    preflight = Preflight(context, pacer)
     tally = Tally()
     listing = MetadataListing(
-        objects=ports.objects, resource=planned.resource, page_size=settings.page_size
+        objects=ports.objects, resource=planned.resource, page_size=context.settings.page_size
     )
 
     async def clean(metadata: StoredMetadata) -> None:
@@ -73,7 +65,7 @@ async def clean_histories(
             wanted = [one for one in page.objects if left_of(planned, one) is not None]
             if not wanted:
                 continue
-            await check()
+            await context.guard.check()
             hindrance = await preflight.hindrance([one.key for one in wanted])
             if hindrance:
                 return _told(tally, hindrance)

@@ -15,21 +15,20 @@ from typing import NamedTuple
 from espalier.crd import Definition
 from espalier.engine.conversion.webhook import compare_versions, converts_by_webhook
 from espalier.engine.coordination.checkpoint import REWRITE, VERIFY, Progress
-from espalier.engine.coordination.definition_guard import DefinitionGuard
 from espalier.engine.coordination.ledger import Ledger
+from espalier.engine.coordination.run_context import RunContext, is_legacy, is_server_pruned
 from espalier.engine.flowcontrol.backoff import call_pause_seconds
 from espalier.engine.flowcontrol.calls import retry_while_unavailable
 from espalier.engine.legacy.prune_pass import Removing
 from espalier.engine.policy.loss import History, Record, record_of_proof
-from espalier.engine.policy.plan import Plan, ServerPruned
+from espalier.engine.policy.plan import Plan
 from espalier.engine.policy.restrictions import restrictions_of
 from espalier.engine.ports.progress import PassProgress
-from espalier.engine.ports.reporter import Reporter
 from espalier.engine.rewriting.workload import Rewriting
 from espalier.engine.runs.loss_proof import examine_all, prove_harmless
 from espalier.engine.runs.only_failed import failed_of, unnamed_words, with_failures
 from espalier.engine.runs.permissions import check_rights
-from espalier.engine.settings import Ports, RunSettings, pacer_of
+from espalier.engine.settings import pacer_of
 from espalier.engine.status import conditions
 from espalier.engine.status.conditions import Reason
 from espalier.engine.status.tally import Tally, describe_failures
@@ -70,22 +69,15 @@ class Migration:
     A run under way. Whoever starts it holds the lease and has the definition watched.
     """
 
-    def __init__(
-        self,
-        planned: Plan,
-        ports: Ports,
-        settings: RunSettings,
-        *,
-        ledger: Ledger,
-        reporter: Reporter,
-        guard: DefinitionGuard,
-    ) -> None:
+    def __init__(self, context: RunContext[Plan], ledger: Ledger) -> None:
+        planned, ports, settings = context.planned, context.ports, context.settings
+        self._context = context
         self._planned = planned
         self._ports = ports
         self._settings = settings
         self._ledger = ledger
-        self._reporter = reporter
-        self._sentry = guard
+        self._reporter = context.reporter
+        self._guard = context.guard
         self._pacer = pacer_of(settings, ports.clock)
         self._pass = PassProgress(phase="")
         self._pass_begun_seconds = 0.0
@@ -132,7 +124,7 @@ class Migration:
         """
         See that the definition is the one that the run was planned for.
         """
-        await self._sentry.check()
+        await self._guard.check()
 
     def begin(self, tally: Tally) -> None:
         """
@@ -165,7 +157,7 @@ class Migration:
         )
         await self._tell(seen, total=total, worked_on=tally.seen)
         if tally.forbidden:
-            await check_rights(self._planned, self._ports, self._settings)
+            await check_rights(self._context)
 
     async def _see_no_other_migration(self) -> None:
         definition, definitions = self._planned.definition, self._ports.definitions
@@ -190,7 +182,7 @@ class Migration:
         """
         Prove by reading that nothing is lost.
         """
-        progress, planned = self._ledger.progress, self._planned
+        progress, planned, context = self._ledger.progress, self._planned, self._context
         # What was proved for this very key needs no rewrite pass, only a new proof.
         phase = VERIFY if progress.proved_generation else progress.phase
         await self._ledger.save(replace(progress, phase=phase, proved_generation=0))
@@ -200,18 +192,22 @@ class Migration:
                 Reason.PENDING, "reading what is stored, to see that a rewrite loses nothing"
             ),
         )
-        rewriting = Rewriting(planned, self._ports, self._settings, self._pacer)
+        rewriting = Rewriting(context, self._pacer)
         if converts_by_webhook(planned.definition):
-            self._notes.append(await compare_versions(planned, self._ports, self._settings))
-        if isinstance(planned, ServerPruned):
-            history = await prove_harmless(planned, self._ports, rewriting, self, progress.record)
-            return rewriting, history
-        if not planned.policy.does("prune"):
+            self._notes.append(
+                await compare_versions(
+                    planned,
+                    self._ports.objects,
+                    self._ports.clock,
+                    page_size=self._settings.page_size,
+                )
+            )
+        if is_server_pruned(context):
+            return rewriting, await prove_harmless(context, rewriting, self, progress.record)
+        if not is_legacy(context) or not planned.policy.does("prune"):
             return rewriting, History()
-        removing = Removing(
-            planned, self._ports, self._settings, self._pacer, check=self._sentry.check
-        )
-        await examine_all(planned, self._ports, removing, self)
+        removing = Removing(context, self._pacer)
+        await examine_all(removing, self._ports.clock, self)
         return removing, History()
 
     def _note(self) -> str:
@@ -272,7 +268,7 @@ class Migration:
         """
         clock = self._ports.clock
         while True:
-            definition = await self._sentry.check()
+            definition = await self._guard.check()
             if definition.generation != self._settling_generation:
                 # Its storage version may have moved and moved back, unseen.
                 self._settle_from_now(definition)
@@ -310,7 +306,7 @@ class Migration:
                 raise RunStoppedError(Reason.FAILED, _failure_words(tally))
             if tally.rewritten:
                 continue
-            if (await self._sentry.check()).generation == before.generation:
+            if (await self._guard.check()).generation == before.generation:
                 return tally, before
         if not tally.rewritten:
             raise RunStoppedError(
@@ -326,7 +322,7 @@ class Migration:
         """
         only_storage = (before.storage.name,)
         for attempt in range(1, MAX_TRIM_ATTEMPTS + 1):
-            fresh = await self._sentry.check()
+            fresh = await self._guard.check()
             if fresh.generation == before.generation and fresh.stored_versions == only_storage:
                 return fresh
             if (fresh.generation, fresh.stored_versions) != (

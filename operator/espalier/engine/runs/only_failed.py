@@ -5,6 +5,7 @@ A run on nothing but these is a success only where it is known which ones they w
 """
 
 from dataclasses import replace
+from functools import partial
 
 from espalier.engine.coordination.checkpoint import REWRITE, Progress
 from espalier.engine.coordination.ledger import Ledger, load_checkpoint, open_ledger
@@ -12,7 +13,8 @@ from espalier.engine.policy.labels import Policy
 from espalier.engine.policy.plan import Plan, run_key
 from espalier.engine.policy.restrictions import within_words
 from espalier.engine.ports import ObjectKey
-from espalier.engine.settings import Ports
+from espalier.engine.ports.clock import Clock
+from espalier.engine.ports.state import Checkpoints
 from espalier.engine.status.conditions import Reason
 from espalier.engine.status.tally import MAX_FAILED, Tally
 from espalier.engine.status.text import counted
@@ -21,7 +23,7 @@ from espalier.errors import RunStoppedError
 _WHOLE_RUN = "a whole run looks at all objects"
 
 
-async def open_last_ledger(planned: Plan, ports: Ports) -> Ledger:
+async def open_last_ledger(planned: Plan, checkpoints: Checkpoints, clock: Clock) -> Ledger:
     """
     Open the ledger of the last run that a plan can go on from.
 
@@ -31,24 +33,19 @@ async def open_last_ledger(planned: Plan, ports: Ports) -> Ledger:
         RunStoppedError: There was none; what others have noted stays as it is.
     """
     definition, policy = planned.definition, planned.policy
-    found = await load_checkpoint(ports.checkpoints, ports.clock, definition)
+    found = await load_checkpoint(checkpoints, clock, definition)
+    open_at = partial(open_ledger, checkpoints, clock, definition)
     whole_key = run_key(definition, replace(policy, namespaces=()))
     if found is not None:
         restricted = found.restricted
         if policy.namespaces and restricted is not None and restricted.key == planned.key:
-            return await _open(planned, ports, planned.key, is_restricted=True)
+            return await open_at(key=planned.key, is_restricted=True)
         if found.whole.key == whole_key:
-            return await _open(planned, ports, whole_key, is_restricted=False)
+            return await open_at(key=whole_key, is_restricted=False)
     raise RunStoppedError(
         Reason.FAILED,
         "no run before this one has noted what failed for these schemas, steps and namespaces;"
         f" {_WHOLE_RUN}",
-    )
-
-
-async def _open(planned: Plan, ports: Ports, key: str, *, is_restricted: bool) -> Ledger:
-    return await open_ledger(
-        ports.checkpoints, ports.clock, planned.definition, key=key, is_restricted=is_restricted
     )
 
 

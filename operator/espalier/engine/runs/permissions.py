@@ -7,11 +7,12 @@ A run that is restricted to namespaces asks for rights in these alone, so that a
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from espalier.engine.coordination.run_context import RunContext
 from espalier.engine.flowcontrol.calls import retry_while_unavailable
 from espalier.engine.policy.plan import Legacy, Plan
 from espalier.engine.policy.restrictions import restrictions_of
 from espalier.engine.ports import Endpoint
-from espalier.engine.settings import Ports, RunSettings
+from espalier.engine.settings import Ports
 from espalier.engine.status.conditions import Reason, forbidden_message
 from espalier.engine.status.text import counted, enumerated
 from espalier.errors import RunStoppedError
@@ -73,18 +74,19 @@ def needs_of(
     return tuple(needs)
 
 
-async def check_rights(planned: Plan, ports: Ports, settings: RunSettings) -> None:
+async def check_rights(context: RunContext[Plan]) -> None:
     """
     Ask for every right that a run needs, also for that of its last step.
 
     Raises:
         RunStoppedError: Some are missing; the message names them, and has commands that grant them.
     """
+    planned, ports = context.planned, context.ports
     needs = needs_of(
         planned,
         namespace=ports.namespace,
         secret_verbs=ports.archive.secret_verbs,
-        only_failed=settings.only_failed,
+        only_failed=context.settings.only_failed,
     )
     await _check(planned.resource, needs, ports)
 

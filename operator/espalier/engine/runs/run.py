@@ -6,9 +6,9 @@ import logging
 from dataclasses import replace
 
 from espalier.crd import Condition, Definition
-from espalier.engine.coordination.definition_guard import DefinitionGuard
 from espalier.engine.coordination.lease import LeaseHolder
 from espalier.engine.coordination.ledger import Ledger, open_ledger, remember
+from espalier.engine.coordination.run_context import RunContext, context_of
 from espalier.engine.flowcontrol.calls import retry_while_unavailable, run_with_watchers
 from espalier.engine.policy.labels import Mode, Policy, read_policy
 from espalier.engine.policy.plan import Legacy, Plan, ServerPruned, Stop, plan, run_key
@@ -119,7 +119,7 @@ async def _run_on(
                 definition, policy, ports, settings, reporter, why=why, hindrance=hindrance
             )
             return await end(definition, reporter, words, again_seconds=settings.resurvey_seconds)
-        return await _run_in_window(planned, ports, settings, reporter)
+        return await _run_in_window(context_of(planned, ports, settings, reporter))
     except DefinitionChangedError:
         raise
     except EspalierError as error:
@@ -132,17 +132,14 @@ async def _run_on(
         return await end(definition, reporter, words, retries=True)
 
 
-async def _run_in_window(
-    planned: Plan, ports: Ports, settings: RunSettings, reporter: Reporter
-) -> RunOutcome:
+async def _run_in_window(context: RunContext[Plan]) -> RunOutcome:
+    planned, ports = context.planned, context.ports
     window = planned.policy.window
     if window is None:
-        return await _run_with_lease(planned, ports, settings, reporter)
+        return await _run_with_lease(context)
     if not window.opens_in_seconds(time_of_day_seconds(ports.clock)):
         try:
-            return await run_with_watchers(
-                _run_with_lease(planned, ports, settings, reporter), closing(window, ports.clock)
-            )
+            return await run_with_watchers(_run_with_lease(context), closing(window, ports.clock))
         except RunStoppedError as error:
             if error.reason != Reason.OUTSIDE_WINDOW:
                 raise
@@ -151,40 +148,34 @@ async def _run_in_window(
     words = conditions.not_current(Reason.OUTSIDE_WINDOW, outside_words(window))
     # The wall clock may be set meanwhile.
     again_seconds = min(max(opens_in_seconds, 1.0), MAX_WINDOW_PAUSE_SECONDS)
-    return await end(planned.definition, reporter, words, again_seconds=again_seconds)
+    return await end(planned.definition, context.reporter, words, again_seconds=again_seconds)
 
 
-async def _run_with_lease(
-    planned: Plan, ports: Ports, settings: RunSettings, reporter: Reporter
-) -> RunOutcome:
+async def _run_with_lease(context: RunContext[Plan]) -> RunOutcome:
+    planned, ports = context.planned, context.ports
     definition = planned.definition
     try:
-        await check_rights(planned, ports, settings)
+        await check_rights(context)
     except RunStoppedError:
         await _remember(definition, planned.policy, ports, creates=True)
         raise
     holder = LeaseHolder(ports.leases, ports.clock, definition)
-    await retry_while_unavailable(lambda: _take(holder, planned, settings, reporter), ports.clock)
+    await retry_while_unavailable(lambda: _take(holder, context), ports.clock)
     try:
-        guard = DefinitionGuard(ports.definitions, ports.clock, definition)
         return await run_with_watchers(
-            _run_alone(planned, ports, settings, reporter, guard),
-            holder.renew(),
-            holder.expire(),
-            guard.watch(),
+            _run_alone(context), holder.renew(), holder.expire(), context.guard.watch()
         )
     finally:
         await _release(definition, ports)
 
 
-async def _take(
-    holder: LeaseHolder, planned: Plan, settings: RunSettings, reporter: Reporter
-) -> None:
+async def _take(holder: LeaseHolder, context: RunContext[Plan]) -> None:
     async def tell(error: LeaseLostError) -> None:
         words = f"waiting for the lease held by {error.holder or 'another process'}"
-        await reporter.report(planned.definition, conditions.not_current(Reason.PENDING, words))
+        pending = conditions.not_current(Reason.PENDING, words)
+        await context.reporter.report(context.planned.definition, pending)
 
-    if settings.waits_for_lease:
+    if context.settings.waits_for_lease:
         await holder.take_in_time(tell)
     else:
         await holder.take()
@@ -225,21 +216,18 @@ async def _release(definition: Definition, ports: Ports) -> None:
         )
 
 
-async def _run_alone(
-    planned: Plan, ports: Ports, settings: RunSettings, reporter: Reporter, guard: DefinitionGuard
-) -> RunOutcome:
-    ledger = await _open_ledger(planned, ports, settings)
+async def _run_alone(context: RunContext[Plan]) -> RunOutcome:
+    planned, settings, reporter = context.planned, context.settings, context.reporter
+    ledger = await _open_ledger(context)
     try:
-        definition, words, is_proved = await _bring_into_form(
-            planned, ports, settings, reporter, ledger=ledger, guard=guard
-        )
+        definition, words, is_proved = await _bring_into_form(context, ledger)
     except RunStoppedError as error:
         words = conditions.not_current(Reason(error.reason), error.detail)
         is_validated = error.reason in _VALIDATED
         if is_validated:
             # What could not be written may be what violates the schema.
             await reporter.report(planned.definition, words)
-            words, _ = await _follow_up(planned, ports, settings, guard, words)
+            words, _ = await _follow_up(context, words)
         return await end(
             planned.definition,
             reporter,
@@ -249,7 +237,7 @@ async def _run_alone(
             totals=total(ledger.passes),
         )
     await reporter.report(definition, words)
-    words, is_whole = await _follow_up(planned, ports, settings, guard, words, is_proved=is_proved)
+    words, is_whole = await _follow_up(context, words, is_proved=is_proved)
     return await end(
         definition,
         reporter,
@@ -267,10 +255,7 @@ def _is_tended(planned: Plan) -> bool:
 
 
 async def _follow_up(
-    planned: Plan,
-    ports: Ports,
-    settings: RunSettings,
-    guard: DefinitionGuard,
+    context: RunContext[Plan],
     words: tuple[Condition, ...],
     *,
     is_proved: bool = False,
@@ -283,16 +268,17 @@ async def _follow_up(
     """
     try:
         if is_proved:
-            cleaned = await clean_histories(planned, ports, settings, check=guard.check)
+            cleaned = await clean_histories(context)
             words = conditions.noted(words, cleaned)
-        return (*words, await validate_all(planned, ports, settings, check=guard.check)), True
+        return (*words, await validate_all(context)), True
     except ClusterError as error:
-        _, cause = why_stopped(planned.definition, error)
+        _, cause = why_stopped(context.planned.definition, error)
         return (*words, conditions.not_checked(cause)), False
 
 
-async def _open_ledger(planned: Plan, ports: Ports, settings: RunSettings) -> Ledger:
-    if not settings.only_failed:
+async def _open_ledger(context: RunContext[Plan]) -> Ledger:
+    planned, ports = context.planned, context.ports
+    if not context.settings.only_failed:
         return await open_ledger(
             ports.checkpoints,
             ports.clock,
@@ -300,7 +286,7 @@ async def _open_ledger(planned: Plan, ports: Ports, settings: RunSettings) -> Le
             key=planned.key,
             is_restricted=bool(planned.policy.namespaces),
         )
-    ledger = await open_last_ledger(planned, ports)
+    ledger = await open_last_ledger(planned, ports.checkpoints, ports.clock)
     if not _is_done(planned, ledger):
         # Before anything is read or written for a run that has nothing to do.
         failed_of(ledger.progress, planned.policy)
@@ -308,13 +294,7 @@ async def _open_ledger(planned: Plan, ports: Ports, settings: RunSettings) -> Le
 
 
 async def _bring_into_form(
-    planned: Plan,
-    ports: Ports,
-    settings: RunSettings,
-    reporter: Reporter,
-    *,
-    ledger: Ledger,
-    guard: DefinitionGuard,
+    context: RunContext[Plan], ledger: Ledger
 ) -> tuple[Definition, tuple[Condition, ...], bool]:
     """
     Rewrite, prove and trim, unless that is done already or not asked for.
@@ -322,20 +302,20 @@ async def _bring_into_form(
     Returns:
         The definition as it is then, what is to be said of it, and whether it is proved.
     """
+    planned = context.planned
     definition = planned.definition
     if _is_done(planned, ledger):
         objects = ledger.progress.proved_objects
         return definition, conditions.current(definition, objects=objects), True
     if not planned.rewrites:
         return definition, words_of(planned, definition, None), False
-    migration = Migration(planned, ports, settings, ledger=ledger, reporter=reporter, guard=guard)
-    migrated = await migration.migrate()
+    migrated = await Migration(context, ledger).migrate()
     words = words_of(
         planned,
         migrated.definition,
         migrated.tally,
         note=migrated.note,
-        only_failed=settings.only_failed,
+        only_failed=context.settings.only_failed,
     )
     return migrated.definition, words, migrated.is_proved
 

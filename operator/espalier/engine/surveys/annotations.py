@@ -10,6 +10,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from espalier.engine.coordination.run_context import RunContext
 from espalier.engine.flowcontrol.pacer import Pacer, work_through
 from espalier.engine.policy.labels import PREFIX
 from espalier.engine.policy.plan import Plan
@@ -19,7 +20,6 @@ from espalier.engine.ports.records import Identity, identity_of
 from espalier.engine.rewriting.passes import count
 from espalier.engine.rewriting.preflight import SILENCE, Preflight
 from espalier.engine.rewriting.retries import Rewritten, Unchanged, WriteResult, retry_until_decided
-from espalier.engine.settings import Ports
 from espalier.engine.status.tally import Tally, describe_failures
 from espalier.engine.surveys.report import Looked
 from espalier.errors import ClusterError, RunStoppedError
@@ -101,15 +101,14 @@ class Annotator:
 
     def __init__(
         self,
-        planned: Plan,
-        ports: Ports,
+        context: RunContext[Plan],
         pacer: Pacer,
         decide: Callable[[dict[str, JSON]], Note | None],
     ) -> None:
-        self._resource = planned.resource
-        self._ports = ports
+        self._resource = context.planned.resource
+        self._ports = context.ports
         self._pacer = pacer
-        self._preflight = Preflight(planned, ports, pacer)
+        self._preflight = Preflight(context, pacer)
         self._decide = decide
         self._tally = Tally()
         self._hindrance = ""

@@ -3,12 +3,14 @@ Which stored objects violate the schema? What follows a proof, and is repeated n
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import replace
 from functools import cache, partial
 
 from espalier.crd import Condition
+from espalier.engine.coordination.definition_guard import DefinitionGuard
 from espalier.engine.coordination.lease_bursts import LeaseBursts
+from espalier.engine.coordination.run_context import RunContext
 from espalier.engine.listing.lists import ObjectListing
 from espalier.engine.listing.pages import pages
 from espalier.engine.listing.undecodable import UndecodableSkipper
@@ -16,21 +18,14 @@ from espalier.engine.policy.field_managers import is_owned
 from espalier.engine.policy.plan import Legacy, Plan
 from espalier.engine.policy.restrictions import within_words
 from espalier.engine.ports import ObjectPage
-from espalier.engine.settings import Ports, RunSettings, pacer_of
+from espalier.engine.settings import pacer_of
 from espalier.engine.surveys.annotations import Annotator, Note, note_for
 from espalier.engine.surveys.surveyor import Surveyor
 from espalier.engine.surveys.valid_condition import LEFT_OUT, validity_of
 from espalier.paths import JSON
 
 
-async def validate_all(
-    planned: Plan,
-    ports: Ports,
-    settings: RunSettings,
-    *,
-    check: Callable[[], Awaitable[object]],
-    turns: LeaseBursts | None = None,
-) -> Condition:
+async def validate_all(context: RunContext[Plan], *, turns: LeaseBursts | None = None) -> Condition:
     """
     Read all objects, annotate those that violate the schema, and make the condition.
 
@@ -38,20 +33,20 @@ async def validate_all(
     known that a rewrite loses nothing.
 
     Args:
-        check: Raises if the definition is not the same any more.
         turns: By which the lease is had for each write; None if the caller holds it.
 
     Raises:
         ClusterError: They cannot be listed.
     """
+    planned, ports = context.planned, context.ports
     policy = planned.policy
     if not policy.does("validate"):
         return LEFT_OUT
     surveyor = Surveyor(planned.definition, clock=ports.clock)
-    pacer = pacer_of(settings, ports.clock) if turns is None else turns.pacer
-    annotator = Annotator(planned, ports, pacer, _decider(planned, ports))
+    pacer = pacer_of(context.settings, ports.clock) if turns is None else turns.pacer
+    annotator = Annotator(context, pacer, _decider(context))
     skipper = UndecodableSkipper(ports.objects, planned.definition)
-    async for page in _pages(planned, ports, settings, skipper):
+    async for page in _pages(context, skipper):
         notes: list[Note] = []
         for obj in page.objects:
             looked = surveyor.look_at(obj)
@@ -63,15 +58,16 @@ async def validate_all(
             if note is not None:
                 notes.append(note)
         if notes and may_annotate(planned):
-            await _write(notes, annotator, check, turns)
+            await _write(notes, annotator, context.guard, turns)
     found = replace(surveyor.survey(), undecodable=skipper.names)
     return validity_of(found, within=within_words(policy.namespaces), note=annotator.told())
 
 
-def _decider(planned: Plan, ports: Ports) -> Callable[[dict[str, JSON]], Note | None]:
+def _decider(context: RunContext[Plan]) -> Callable[[dict[str, JSON]], Note | None]:
     """
     Make what decides on objects that were written meanwhile; the survey has counted them before.
     """
+    planned, ports = context.planned, context.ports
     surveyor = cache(lambda: Surveyor(planned.definition, clock=ports.clock))
 
     def decide(obj: dict[str, JSON]) -> Note | None:
@@ -85,12 +81,12 @@ def _decider(planned: Plan, ports: Ports) -> Callable[[dict[str, JSON]], Note | 
 async def _write(
     notes: Sequence[Note],
     annotator: Annotator,
-    check: Callable[[], Awaitable[object]],
+    guard: DefinitionGuard,
     turns: LeaseBursts | None,
 ) -> None:
     async def write(some: Sequence[Note]) -> None:
         # Whoever had the lease before may have been told to by another definition.
-        await check()
+        await guard.check()
         await annotator.write(some)
 
     if turns is None:
@@ -111,13 +107,14 @@ def may_annotate(planned: Plan) -> bool:
 
 
 async def _pages(
-    planned: Plan, ports: Ports, settings: RunSettings, skipper: UndecodableSkipper
+    context: RunContext[Plan], skipper: UndecodableSkipper
 ) -> AsyncIterator[ObjectPage]:
+    planned, ports = context.planned, context.ports
     for namespace in planned.policy.namespaces or ("",):
         listing = ObjectListing(
             objects=ports.objects,
             resource=planned.resource,
-            page_size=settings.page_size,
+            page_size=context.settings.page_size,
             namespace=namespace,
         )
         async for page, _ in pages(listing, ports.clock, skipper=skipper):
