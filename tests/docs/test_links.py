@@ -75,7 +75,10 @@ def test_pages_stand_in_the_folder_of_their_kind() -> None:
 
 def test_the_architecture_has_one_line_for_each_folder() -> None:
     tree = text_of(DOCS / "explanation" / "architecture.md").partition("```text\n")[2]
-    shown = re.findall(r"([\w.]+)/ ", tree.partition("```")[0])
+    tree = tree.partition("```")[0]
+    shown = re.findall(r"(\w+)/ ", tree)
     folders = [path for path in PACKAGE.rglob("__init__.py") if path.parent != PACKAGE]
 
     assert sorted(shown) == sorted(path.parent.name for path in folders)
+    modules = {path.name for path in PACKAGE.glob("[a-z]*.py")}
+    assert set(re.findall(r"(\w+\.py) ", tree)) == modules
