@@ -17,6 +17,7 @@ from espalier.crd import Definition
 from espalier.errors import EspalierError, MalformedValueError
 from espalier.paths import JSON, render_path
 from espalier.schema import Normalized, Profile
+from espalier.schema.values import equal_json
 
 DEFAULT_FOLDER = Path(__file__).parent / "data" / "cases"
 
@@ -154,7 +155,7 @@ def _failure_of_object(
     removed = sorted(map(render_path, decoded.removed))
     if removed != wanted.get("prunedPaths"):
         return MismatchError(f"removed {removed}, expected {wanted.get('prunedPaths')}")
-    if not schema.equal_json(decoded.value, wanted["result"]):
+    if not equal_json(decoded.value, wanted["result"]):
         return MismatchError(f"got {decoded.value}, expected {wanted['result']}")
     return None
 

@@ -18,6 +18,11 @@ from espalier import crd, schema
 from espalier.errors import MalformedValueError, SchemaParseError
 from espalier.paths import JSON, Step
 from espalier.schema import Nulls, Profile, Structural
+from espalier.schema.structural.invariants import render_structural
+from espalier.schema.validation.default_values import default_judge
+from espalier.schema.validation.defaults import check_defaults
+from espalier.schema.validation.walk import check_value, render_validation
+from espalier.schema.values import copy_json, equal_json
 
 DEFAULT_FILE = Path(__file__).parent / "data" / "vectors.json"
 FOUND_FILE = DEFAULT_FILE.with_name("found.json")
@@ -131,14 +136,14 @@ def run(vector: Vector) -> dict[str, JSON]:
     unknown = sorted(vector.options.keys() - known)
     if unknown:
         raise NotUnderstoodError(f"unknown options: {', '.join(unknown)}")
-    before = schema.copy_json(vector.input)
+    before = copy_json(vector.input)
     try:
         got = operation(vector)
     except SchemaParseError as error:
         got = {"parse_error": str(error)}
     except MalformedValueError as error:
         got = {"error": str(error)}
-    if not schema.equal_json(before, vector.input):
+    if not equal_json(before, vector.input):
         raise AssertionError("the input was changed")
     return got
 
@@ -150,7 +155,7 @@ def agrees(vector: Vector, got: dict[str, JSON]) -> bool:
     expected: JSON = vector.expected
     if not vector.errors_ordered:
         expected, got = _unordered(vector.expected), _unordered(got)
-    return schema.equal_json(expected, got)
+    return equal_json(expected, got)
 
 
 def _unordered(result: dict[str, JSON]) -> dict[str, JSON]:
@@ -164,7 +169,7 @@ def _structural(vector: Vector) -> dict[str, JSON]:
     path = _path_of(vector.option("path", default=""))
     parsed = schema.parse(vector.schema, profile=vector.profile)
     errors = schema.check_structural(parsed, profile=vector.profile, path=path)
-    texts = [schema.render_structural(e, profile=vector.profile, path=path) for e in errors]
+    texts = [render_structural(e, profile=vector.profile, path=path) for e in errors]
     return {"errors": list(texts)}
 
 
@@ -255,9 +260,9 @@ def _published(vector: Vector, change: Callable[[Structural], Structural]) -> di
 
 def _defaults_check(vector: Vector) -> dict[str, JSON]:
     path = _path_of(vector.option("path", default=""))
-    judge = schema.default_judge(profile=vector.profile)
-    errors = schema.check_defaults(_parsed(vector), profile=vector.profile, judge=judge, path=path)
-    texts = [schema.render_structural(e, profile=vector.profile, path=path) for e in errors]
+    judge = default_judge(profile=vector.profile)
+    errors = check_defaults(_parsed(vector), profile=vector.profile, judge=judge, path=path)
+    texts = [render_structural(e, profile=vector.profile, path=path) for e in errors]
     return {"errors": list(texts)}
 
 
@@ -274,11 +279,9 @@ def _validate(vector: Vector) -> dict[str, JSON]:
     if vector.profile is Profile.KEP:
         findings = schema.validate(vector.input, structural, profile=vector.profile, root=root)
     else:
-        answer = schema.check_value(
-            vector.input, structural, old=vector.option("old", default=None)
-        )
+        answer = check_value(vector.input, structural, old=vector.option("old", default=None))
         findings = (*answer.errors, *answer.unchecked)
-    return {"errors": [schema.render_validation(one, profile=vector.profile) for one in findings]}
+    return {"errors": [render_validation(one, profile=vector.profile) for one in findings]}
 
 
 def _parsed(vector: Vector) -> Structural | None:

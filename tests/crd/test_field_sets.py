@@ -1,6 +1,15 @@
 import pytest
 
-from espalier import crd, schema
+from espalier import schema
+from espalier.crd.field_sets import (
+    Named,
+    is_atomic,
+    may_lie_in,
+    named_paths,
+    specified_paths,
+    specifies,
+    unspecified,
+)
 from espalier.paths import JSON
 from espalier.schema import Profile, Structural
 
@@ -90,18 +99,18 @@ SPECIFIED = {
 
 
 def test_every_specified_path_is_enumerated() -> None:
-    assert crd.specified_paths(parsed(SCHEMA)) == SPECIFIED
+    assert specified_paths(parsed(SCHEMA)) == SPECIFIED
 
 
 def test_no_schema_specifies_nothing() -> None:
-    assert crd.specified_paths(None) == frozenset()
-    assert not crd.specifies(None, ".spec")
-    assert crd.specifies(None, ".metadata.labels.a")
+    assert specified_paths(None) == frozenset()
+    assert not specifies(None, ".spec")
+    assert specifies(None, ".metadata.labels.a")
 
 
 @pytest.mark.parametrize("path", sorted(SPECIFIED))
 def test_a_schema_specifies_what_it_enumerates(path: str) -> None:
-    assert crd.specifies(parsed(SCHEMA), path)
+    assert specifies(parsed(SCHEMA), path)
 
 
 @pytest.mark.parametrize(
@@ -127,7 +136,7 @@ def test_a_schema_specifies_what_it_enumerates(path: str) -> None:
     ],
 )
 def test_a_path_that_pruning_keeps_is_specified(path: str) -> None:
-    assert crd.specifies(parsed(SCHEMA), path)
+    assert specifies(parsed(SCHEMA), path)
 
 
 @pytest.mark.parametrize(
@@ -158,16 +167,16 @@ def test_a_path_that_pruning_keeps_is_specified(path: str) -> None:
     ],
 )
 def test_a_path_that_pruning_removes_is_not_specified(path: str) -> None:
-    assert not crd.specifies(parsed(SCHEMA), path)
+    assert not specifies(parsed(SCHEMA), path)
 
 
 @pytest.mark.parametrize("path", ["spec", ".spec[0]", ".spec[", ".a*", "[x]", ".a\\", ".**x"])
 def test_a_text_that_is_no_path_is_refused(path: str) -> None:
     with pytest.raises(ValueError, match="not a path"):
-        crd.specifies(parsed(SCHEMA), path)
+        specifies(parsed(SCHEMA), path)
 
 
-NOTHING = crd.Named(frozenset(), frozenset())
+NOTHING = Named(frozenset(), frozenset())
 SPEC_FIELDS: dict[str, JSON] = {
     ".": {},
     "f:replicas": {},
@@ -195,10 +204,10 @@ def test_managed_fields_name_what_no_schema_specifies_topmost_only() -> None:
     other: JSON = {"subresource": "status", "fieldsV1": {"f:status": {"f:phase": {}}}}
     knows_nothing = parsed({"type": "object", "properties": {"other": {"type": "string"}}})
 
-    assert crd.named_paths(knows_nothing, [entry, other]) == crd.Named(
+    assert named_paths(knows_nothing, [entry, other]) == Named(
         frozenset({".spec", ".status"}), frozenset()
     )
-    assert crd.named_paths(None, [other]) == crd.Named(frozenset({".status"}), frozenset())
+    assert named_paths(None, [other]) == Named(frozenset({".status"}), frozenset())
 
 
 PORT: JSON = {"type": "object", "properties": {"port": {"type": "integer"}}}
@@ -220,7 +229,7 @@ NARROW: dict[str, JSON] = {
 def test_managed_fields_name_wholes_and_parts_that_go() -> None:
     entry: JSON = {"fieldsV1": FIELDS}
 
-    lost, wholes = crd.named_paths(spec(NARROW), [entry])
+    lost, wholes = named_paths(spec(NARROW), [entry])
 
     assert lost == {".spec.ports[*].name", ".spec.ports[*].tls", ".spec.grid", ".status"}
     assert wholes == {
@@ -231,7 +240,7 @@ def test_managed_fields_name_wholes_and_parts_that_go() -> None:
         ".spec.set[*]",
         ".spec.list",
     }
-    assert {path for path in wholes if crd.is_atomic(spec(NARROW), path)} == {
+    assert {path for path in wholes if is_atomic(spec(NARROW), path)} == {
         ".spec.atomic",
         ".spec.list",
     }
@@ -253,7 +262,7 @@ def test_managed_fields_name_wholes_and_parts_that_go() -> None:
     ],
 )
 def test_what_is_owned_as_a_whole_may_hold_something(path: str, whole: str, *, may: bool) -> None:
-    assert crd.may_lie_in(path, whole) is may
+    assert may_lie_in(path, whole) is may
 
 
 @pytest.mark.parametrize(
@@ -273,7 +282,7 @@ def test_what_is_owned_as_a_whole_may_hold_something(path: str, whole: str, *, m
     ids=str,
 )
 def test_entries_of_another_form_name_nothing(entry: JSON) -> None:
-    assert crd.named_paths(None, [entry]) == NOTHING
+    assert named_paths(None, [entry]) == NOTHING
 
 
 def test_named_fields_may_nest_as_deeply_and_be_as_long_as_they_like() -> None:
@@ -282,24 +291,22 @@ def test_named_fields_may_nest_as_deeply_and_be_as_long_as_they_like() -> None:
         fields = {".": {}, "f:a": fields}
     long: JSON = {f"f:{'x' * 500_000}": {f"f:{n}": {} for n in range(1000)}, "f:m": {}}
 
-    named = crd.named_paths(
+    named = named_paths(
         parsed(SCHEMA), [{"fieldsV1": {"f:spec": {"f:raw": fields, "f:deep": fields}}}]
     )
-    assert named == crd.Named(frozenset({".spec.deep"}), frozenset())
-    assert crd.named_paths(None, [{"fieldsV1": long}]) == crd.Named(
-        frozenset({".*", ".m"}), frozenset()
-    )
+    assert named == Named(frozenset({".spec.deep"}), frozenset())
+    assert named_paths(None, [{"fieldsV1": long}]) == Named(frozenset({".*", ".m"}), frozenset())
 
 
 def test_a_path_may_be_as_deep_as_it_likes() -> None:
     path = ".a" * 20_000
 
-    assert not crd.specifies(parsed(SCHEMA), path)
-    assert crd.unspecified(parsed(SCHEMA), {path}) == (path,)
+    assert not specifies(parsed(SCHEMA), path)
+    assert unspecified(parsed(SCHEMA), {path}) == (path,)
 
 
 def test_what_a_schema_specifies_it_does_not_lose() -> None:
-    assert crd.unspecified(parsed(SCHEMA), crd.specified_paths(parsed(SCHEMA))) == ()
+    assert unspecified(parsed(SCHEMA), specified_paths(parsed(SCHEMA))) == ()
 
 
 OPEN: dict[str, JSON] = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
@@ -351,4 +358,4 @@ STRING: JSON = {"type": "string"}
     ],
 )
 def test_a_schema_change_loses_paths(before: JSON, after: JSON, lost: tuple[str, ...]) -> None:
-    assert crd.unspecified(spec(after), crd.specified_paths(spec(before))) == lost
+    assert unspecified(spec(after), specified_paths(spec(before))) == lost

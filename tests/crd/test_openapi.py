@@ -8,7 +8,8 @@ from espalier import crd
 from espalier.crd import OpenAPI
 from espalier.errors import UnknownVersionError
 from espalier.paths import JSON
-from espalier.schema import Profile, equal_json
+from espalier.schema import Profile
+from espalier.schema.values import equal_json
 from tests.crd.validation.test_definition import manifest, property_of, version
 
 PUBLISHED = orjson.loads(Path(__file__).parents[1].joinpath("data", "published.json").read_bytes())

@@ -12,6 +12,9 @@ from espalier.errors import MalformedValueError, SchemaParseError
 from espalier.paths import JSON, render_path
 from espalier.schema import Profile, Structural
 from espalier.schema.rules.evaluation import CelJudge
+from espalier.schema.validation.default_values import default_judge
+from espalier.schema.validation.defaults import check_defaults
+from espalier.schema.validation.walk import check_value
 
 SERVER = Profile.APISERVER
 PATH = "spec"
@@ -160,8 +163,8 @@ def _defaults_check(asked: Question) -> Answer:
     structural = asked.structural()
     if schema.check_structural(structural, profile=SERVER):
         return {"errors": []}
-    findings = schema.check_defaults(
-        structural, profile=SERVER, path=(PATH,), judge=schema.default_judge(profile=SERVER)
+    findings = check_defaults(
+        structural, profile=SERVER, path=(PATH,), judge=default_judge(profile=SERVER)
     )
     return {"errors": [str(finding) for finding in findings]}
 
@@ -182,7 +185,7 @@ def _validate_screened(asked: Question) -> Answer:
 
 
 def _validate_update(asked: Question) -> Answer:
-    answer = schema.check_value(asked.value, asked.structural(), old=asked.old, rules=_RULES)
+    answer = check_value(asked.value, asked.structural(), old=asked.old, rules=_RULES)
     if answer.unchecked:
         return {"unchecked": [str(finding) for finding in answer.unchecked]}
     return {"errors": [str(finding) for finding in answer.errors]}

@@ -35,6 +35,7 @@ from espalier.errors import (
 )
 from espalier.paths import JSON
 from espalier.schema import Profile
+from espalier.schema.values import copy_json, equal_json
 from tests.fakes.clock import FakeClock
 
 WIDGETS = "widgets.example.com"
@@ -693,14 +694,14 @@ class FakeCluster:
     def _admitted(self, obj: dict[str, JSON]) -> dict[str, JSON]:
         if self.admission is None:
             return obj
-        copied = schema.copy_json(obj)
+        copied = copy_json(obj)
         assert isinstance(copied, dict)
         self.admission(copied)
         return copied
 
     def _store(self, key: ObjectKey, raw: dict[str, JSON]) -> None:
         stored = self.etcd[key]
-        if schema.equal_json(raw, stored.raw):
+        if equal_json(raw, stored.raw):
             return
         stored.raw = raw
         stored.version = self._next_version()

@@ -8,10 +8,14 @@ from typing import Any
 import pytest
 
 from espalier import crd, schema
+from espalier.crd.field_sets import specified_paths
 from espalier.errors import MalformedDefinitionError, MalformedValueError, SchemaParseError
 from espalier.golang.printing import go_json
 from espalier.paths import JSON
 from espalier.schema import Profile, Structural
+from espalier.schema.metadata.decoding import decode_metadata
+from espalier.schema.normalization.conservative_pruning import prune_carefully
+from espalier.schema.normalization.type_mismatches import mistyped_values
 
 DEEP = 3_000
 """Far deeper than the stack; API servers decode no more than 10,000 levels."""
@@ -63,8 +67,8 @@ def test_a_value_may_nest_as_deeply_as_it_likes(node: JSON, inner: JSON, profile
         schema.drop_nulls(value, each)
         schema.default(value, each, profile=profile)
         schema.normalize(value, each, profile=profile)
-        schema.prune_carefully(value, [each])
-        schema.mistyped_values(value, each)
+        prune_carefully(value, [each])
+        mistyped_values(value, each)
 
 
 @pytest.mark.parametrize("node", NODES, ids=str)
@@ -112,7 +116,7 @@ def test_a_schema_as_deep_as_allowed_is_walked_within_the_stack_that_there_is(
             return
         schema.check_structural(structural, profile=profile)
         schema.normalize(value, structural, profile=profile)
-        schema.prune_carefully(value, [structural])
+        prune_carefully(value, [structural])
 
     assert sys.getrecursionlimit() >= 1000
     used(100)
@@ -230,15 +234,15 @@ def test_numbers_that_no_server_decodes_pass_as_they_are(number: float, profile:
         assert normalizer(value).value == {"a": {"n": number}}
     assert normalizer.is_normal({"a": {"n": number}})
     assert not normalizer.is_normal(value)
-    assert schema.mistyped_values(value, structural) == ()
-    assert schema.prune_carefully(value, [structural]).removed == ((("z",), number),)
+    assert mistyped_values(value, structural) == ()
+    assert prune_carefully(value, [structural]).removed == ((("z",), number),)
 
 
 @pytest.mark.parametrize("number", [float("nan"), float("inf"), 1 << 63, 1 << 200, -(10**400)])
 def test_metadata_takes_no_number_beyond_int64(number: float) -> None:
     with pytest.raises(MalformedValueError, match="int64"):
-        schema.decode_metadata({"generation": number}, drop_malformed=False)
-    assert schema.decode_metadata({"generation": number}, drop_malformed=True).value == {}
+        decode_metadata({"generation": number}, drop_malformed=False)
+    assert decode_metadata({"generation": number}, drop_malformed=True).value == {}
 
 
 @pytest.mark.parametrize("keyword", ["maximum", "minimum", "multipleOf"])
@@ -299,7 +303,7 @@ def test_a_schema_with_very_many_properties_is_compiled() -> None:
 
     assert normalizer(value).value == {"a": {"p1": "x"}}
     assert schema.check_structural(structural, profile=Profile.APISERVER) == ()
-    assert len(crd.specified_paths(structural)) == 50_001
+    assert len(specified_paths(structural)) == 50_001
 
 
 @pytest.mark.parametrize(

@@ -5,12 +5,17 @@ What holds for every schema and every value.
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from espalier import crd, schema
+from espalier import schema
+from espalier.crd.field_sets import specified_paths, specifies, unspecified
 from espalier.errors import MalformedValueError, SchemaParseError
 from espalier.paths import JSON, Path, Step
 from espalier.schema import Nulls, Profile, Structural
+from espalier.schema.metadata.decoding import decode_metadata
+from espalier.schema.normalization.conservative_pruning import prune_carefully
 from espalier.schema.normalization.embedded_resources import EmbeddedResources
 from espalier.schema.normalization.pruned_defaults import pruned_defaults
+from espalier.schema.structural.invariants import render_structural
+from espalier.schema.values import copy_json, equal_json
 from tests.differential.strategies import loose, metadata, objects, roots, values
 from tests.properties import dense
 
@@ -73,20 +78,20 @@ def test_nothing_changes_its_input(
     pair: tuple[Structural, JSON], profile: Profile, nulls: Nulls
 ) -> None:
     structural, value = pair
-    before = schema.copy_json(value)
-    defaults = schema.copy_json(structural.default)
+    before = copy_json(value)
+    defaults = copy_json(structural.default)
 
     schema.prune(value, structural, profile=profile)
     schema.drop_nulls(value, structural)
     schema.default(value, structural, profile=profile, nulls=nulls)
-    schema.prune_carefully(value, [structural])
+    prune_carefully(value, [structural])
     try:
         schema.normalize(value, structural, profile=profile, nulls=nulls)
     except MalformedValueError:
         assert profile is Profile.APISERVER
 
-    assert schema.equal_json(value, before)
-    assert schema.equal_json(structural.default, defaults)
+    assert equal_json(value, before)
+    assert equal_json(structural.default, defaults)
 
 
 @thorough
@@ -132,7 +137,7 @@ def test_one_pass_is_the_passes_one_by_one_for_the_proposals(
     by_steps = schema.default(pruned, structural, profile=Profile.KEP, nulls=nulls).value
 
     normalized = schema.normalize(value, structural, profile=Profile.KEP, nulls=nulls)
-    assert schema.equal_json(normalized.value, by_steps)
+    assert equal_json(normalized.value, by_steps)
 
 
 @thorough
@@ -145,10 +150,7 @@ def test_one_pass_is_the_passes_one_by_one_for_the_server(pair: tuple[Structural
     # Neither defaults that are pruned themselves nor embedded resources: they have their own steps.
     assume(not EmbeddedResources(structural).exist())
     assume(
-        all(
-            schema.equal_json(node.default, left)
-            for node, left in pruned_defaults(structural).items()
-        )
+        all(equal_json(node.default, left) for node, left in pruned_defaults(structural).items())
     )
 
     pruned = schema.prune(body, structural, profile=Profile.APISERVER)
@@ -156,7 +158,7 @@ def test_one_pass_is_the_passes_one_by_one_for_the_server(pair: tuple[Structural
     filled = schema.default(dropped.value, structural, profile=Profile.APISERVER)
 
     normalized = schema.normalize(body, structural, profile=Profile.APISERVER)
-    assert schema.equal_json(normalized.value, filled.value)
+    assert equal_json(normalized.value, filled.value)
     assert sorted(normalized.removed) == sorted(pruned.removed)
     assert sorted(normalized.dropped) == sorted(dropped.dropped)
     assert sorted(normalized.filled) == sorted(filled.filled)
@@ -168,7 +170,7 @@ def test_careful_pruning_removes_no_more_than_anyone(data: st.DataObject) -> Non
     structural, value = data.draw(pairs())
     other, _ = data.draw(pairs())
 
-    careful = schema.prune_carefully(value, [structural, other])
+    careful = prune_carefully(value, [structural, other])
 
     for each in (structural, other):
         for profile in Profile:
@@ -180,7 +182,7 @@ def test_careful_pruning_removes_no_more_than_anyone(data: st.DataObject) -> Non
     for path, was in careful.removed:
         assert contains(value, path)
         assert not contains(careful.value, path)
-        assert schema.equal_json(was, at(value, path))
+        assert equal_json(was, at(value, path))
         assert path[0] not in ("apiVersion", "kind", "metadata")
         assert not any(path[: len(wrong)] == wrong for wrong in careful.mistyped)
     assert (careful.value is value) == (not careful.removed)
@@ -197,9 +199,9 @@ def at(value: JSON, path: Path) -> JSON:
 @given(pairs())
 def test_careful_pruning_twice_is_careful_pruning_once(pair: tuple[Structural, JSON]) -> None:
     structural, value = pair
-    once = schema.prune_carefully(value, [structural])
+    once = prune_carefully(value, [structural])
 
-    twice = schema.prune_carefully(once.value, [structural])
+    twice = prune_carefully(once.value, [structural])
 
     assert twice.removed == ()
     assert twice.value is once.value
@@ -232,7 +234,7 @@ def test_a_path_is_specified_exactly_if_the_servers_pruning_keeps_it(
     pruned = schema.prune(value, structural, profile=Profile.APISERVER).value
 
     for path in walk(value):
-        assert crd.specifies(structural, text_of(path)) == contains(pruned, path)
+        assert specifies(structural, text_of(path)) == contains(pruned, path)
 
 
 @thorough
@@ -240,7 +242,7 @@ def test_a_path_is_specified_exactly_if_the_servers_pruning_keeps_it(
 def test_a_schema_loses_nothing_to_itself(pair: tuple[Structural, JSON]) -> None:
     structural, _ = pair
 
-    assert crd.unspecified(structural, crd.specified_paths(structural)) == ()
+    assert unspecified(structural, specified_paths(structural)) == ()
 
 
 @thorough
@@ -251,7 +253,7 @@ def test_the_check_of_a_schema_is_sorted_and_never_fails(
     structural, _ = pair
 
     texts = [
-        schema.render_structural(error, profile=profile)
+        render_structural(error, profile=profile)
         for error in schema.check_structural(structural, profile=profile)
     ]
 
@@ -262,12 +264,12 @@ def test_the_check_of_a_schema_is_sorted_and_never_fails(
 @given(st.one_of(metadata(), loose))
 def test_decoded_metadata_decodes_to_itself(raw: JSON) -> None:
     try:
-        once = schema.decode_metadata(raw, drop_malformed=True)
+        once = decode_metadata(raw, drop_malformed=True)
     except MalformedValueError:
         assert not isinstance(raw, dict)
         return
 
-    twice = schema.decode_metadata(once.value, drop_malformed=False)
+    twice = decode_metadata(once.value, drop_malformed=False)
 
-    assert schema.equal_json(once.value, twice.value)
+    assert equal_json(once.value, twice.value)
     assert twice.unknown == ()

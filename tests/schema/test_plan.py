@@ -24,6 +24,8 @@ from hypothesis import assume, given
 from espalier import crd, schema
 from espalier.paths import JSON
 from espalier.schema import Nulls, Profile, Structural
+from espalier.schema.normalization.pruned_defaults import pruned_defaults
+from espalier.schema.publishing.openapi import strip_defaults
 from tests import vectors
 from tests.effort import calls_of
 from tests.properties.test_values import pairs, thorough
@@ -153,7 +155,7 @@ def embedding(metadata: JSON, **more: JSON) -> JSON:
 
 def held_default(raw: JSON) -> JSON:
     structural = parsed(raw)
-    return schema.pruned_defaults(structural)[structural.properties["pod"]]
+    return pruned_defaults(structural)[structural.properties["pod"]]
 
 
 def test_t2_defaults_in_a_schema_that_is_not_structural_are_refused() -> None:
@@ -247,7 +249,7 @@ def test_t27_metadata_of_embedded_resources_in_defaults_is_pruned_at_every_depth
     }
     structural = parsed({"type": "object", "properties": {"a": inner}})
 
-    held = schema.pruned_defaults(structural)[structural.properties["a"]]
+    held = pruned_defaults(structural)[structural.properties["a"]]
 
     assert held == {"pod": {"apiVersion": "v1", "kind": "Pod", "metadata": {}}}
 
@@ -256,7 +258,7 @@ def test_t38_the_v2_form_has_no_defaults() -> None:
     structural = parsed({"type": "object", "properties": {"a": {"type": "string", "default": "x"}}})
 
     published = schema.render(
-        schema.convert_to_v2(schema.strip_defaults(structural)), profile=Profile.APISERVER
+        schema.convert_to_v2(strip_defaults(structural)), profile=Profile.APISERVER
     )
 
     assert published == {"type": "object", "properties": {"a": {"type": "string"}}}

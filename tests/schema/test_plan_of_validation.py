@@ -9,7 +9,8 @@ import pytest
 from espalier import crd, schema
 from espalier.errors import SchemaParseError
 from espalier.paths import JSON
-from espalier.schema import Profile, Resource, Standing, Structural, ValueValidation
+from espalier.schema import Profile, Resource, Standing, Structural
+from espalier.schema.model import ValueValidation
 from tests import vectors
 from tests.schema.test_plan import definition, rejections
 from tests.vectors import Vector

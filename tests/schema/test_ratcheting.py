@@ -4,6 +4,7 @@ from espalier import schema
 from espalier.paths import JSON
 from espalier.schema import Profile, Structural
 from espalier.schema.ratcheting import NO_TOLERANCE, Correlation, Tolerance
+from espalier.schema.validation.walk import check_value
 
 
 def parsed(raw: JSON) -> Structural:
@@ -17,7 +18,7 @@ def of(properties: dict[str, JSON], **keywords: JSON) -> Structural:
 
 
 def errors(structural: Structural, new: JSON, old: JSON) -> list[str]:
-    return [str(one) for one in schema.check_value(new, structural, old=old).errors]
+    return [str(one) for one in check_value(new, structural, old=old).errors]
 
 
 SHORT: JSON = {"type": "string", "maxLength": 1}

@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 from espalier import schema
 from espalier.paths import JSON
 from espalier.schema import Profile
-from espalier.schema.values import equal_json, mark_of
+from espalier.schema.values import copy_json, equal_json, mark_of
 from tests.effort import calls_of
 
 near_scalars: st.SearchStrategy[JSON] = st.sampled_from(
@@ -26,7 +26,7 @@ def test_values_are_equal_if_and_only_if_their_marks_are(left: JSON, right: JSON
 
 @given(near_values)
 def test_an_equal_value_has_an_equal_mark(value: JSON) -> None:
-    assert mark_of(schema.copy_json(value)) == mark_of(value)
+    assert mark_of(copy_json(value)) == mark_of(value)
 
 
 def test_a_long_list_of_unique_items_takes_linear_work() -> None:
@@ -47,7 +47,7 @@ def test_a_second_item_is_found_whatever_it_is_made_of() -> None:
         deep = [deep]
 
     found = schema.validate([1, 1.0, True, deep, [deep]], unique, profile=Profile.APISERVER)
-    twice = schema.validate([deep, 1, schema.copy_json(deep)], unique, profile=Profile.APISERVER)
+    twice = schema.validate([deep, 1, copy_json(deep)], unique, profile=Profile.APISERVER)
 
     assert found == ()
     assert [one.origin for one in twice] == ["uniqueItems"]

@@ -16,6 +16,7 @@ from espalier.crd.validation.requirements import TYPES
 from espalier.errors import SchemaParseError
 from espalier.paths import JSON
 from espalier.schema import Profile, Structural
+from espalier.schema.publishing.openapi import strip_defaults
 
 _META = "io.k8s.apimachinery.pkg.apis.meta.v1"
 
@@ -95,7 +96,7 @@ def _resource(
         return {"type": "object"}
     unfolded = schema.unfold(structural, profile=profile)
     if openapi is OpenAPI.V2:
-        unfolded = schema.convert_to_v2(schema.strip_defaults(unfolded))
+        unfolded = schema.convert_to_v2(strip_defaults(unfolded))
     written = schema.render(unfolded, profile=profile)
     if profile is Profile.APISERVER:
         _overwrite_embedded(written, openapi)

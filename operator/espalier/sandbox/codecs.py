@@ -22,6 +22,7 @@ from espalier.sandbox.shapes import BUILTIN_SHAPES, OBJECT, SchemaShape, shape_o
 from espalier.sandbox.store import Stored
 from espalier.sandbox.wire import Object, bad_request, corrupt, encode
 from espalier.schema import Profile, Structural
+from espalier.schema.metadata.decoding import decode_metadata
 
 
 class Codec(Protocol):
@@ -156,7 +157,7 @@ class BuiltinCodec:
 
 
 def _metadata(obj: Object, *, drop_malformed: bool) -> Object:
-    metadata = schema.decode_metadata(obj.get("metadata"), drop_malformed=drop_malformed).value
+    metadata = decode_metadata(obj.get("metadata"), drop_malformed=drop_malformed).value
     return metadata if isinstance(metadata, dict) else {}
 
 

@@ -1,8 +1,9 @@
 import pytest
 
-from espalier import crd, schema
+from espalier import crd
 from espalier.golang.strfmt import FORMATS
 from espalier.paths import JSON, render_path
+from espalier.schema.validation.formats import recognizes_format
 from tests.crd.validation.test_definition import manifest, property_of, version
 
 
@@ -67,10 +68,10 @@ def test_metadata_that_is_unknown_comes_where_it_stands() -> None:
 @pytest.mark.parametrize("name", sorted(FORMATS))
 def test_formats_are_recognised_with_and_without_dashes(name: str) -> None:
     for spelled in (name, "-".join(name)):
-        assert schema.recognizes_format(spelled, "string")
-        assert schema.recognizes_format(spelled, "")
-        assert not schema.recognizes_format(spelled, "integer")
-        assert not schema.recognizes_format(spelled.upper(), "string") or name.upper() == name
+        assert recognizes_format(spelled, "string")
+        assert recognizes_format(spelled, "")
+        assert not recognizes_format(spelled, "integer")
+        assert not recognizes_format(spelled.upper(), "string") or name.upper() == name
 
 
 def test_a_schema_of_any_depth_that_decodes_is_looked_through() -> None:

@@ -5,7 +5,7 @@ A schema is parsed once, and reads under each profile as if it were parsed for t
 import pytest
 
 from espalier import schema
-from espalier.crd import ParsedSchema
+from espalier.crd.internal.parsed_schema import ParsedSchema
 from espalier.errors import SchemaParseError
 from espalier.paths import JSON
 from espalier.schema import Profile, Structural

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from espalier import crd
+from espalier.crd.manifest_paths import path_in_manifest
 from espalier.errors import MalformedDefinitionError
 from espalier.findings import ErrorType, FieldError
 from espalier.golang.printing import go_json
@@ -675,17 +676,17 @@ def test_a_path_leads_to_what_a_v1beta1_manifest_has_above_its_versions(
     beta: JSON = {"apiVersion": "apiextensions.k8s.io/v1beta1", "spec": spec}
     whole = ("spec", "versions", 0, *path)
 
-    assert crd.path_in_manifest(whole, beta) == (whole if expected is None else ("spec", *expected))
-    assert crd.path_in_manifest(whole, {"apiVersion": "x", "spec": spec}) == whole
+    assert path_in_manifest(whole, beta) == (whole if expected is None else ("spec", *expected))
+    assert path_in_manifest(whole, {"apiVersion": "x", "spec": spec}) == whole
 
 
 def test_a_path_leads_into_the_flat_conversion_of_v1beta1() -> None:
     beta: JSON = {"apiVersion": "apiextensions.k8s.io/v1beta1", "spec": {}}
     webhook = ("spec", "conversion", "webhook")
 
-    assert crd.path_in_manifest((*webhook, "clientConfig", "url"), beta) == (
+    assert path_in_manifest((*webhook, "clientConfig", "url"), beta) == (
         *("spec", "conversion", "webhookClientConfig", "url"),
     )
-    assert crd.path_in_manifest((*webhook, "conversionReviewVersions"), beta) == (
+    assert path_in_manifest((*webhook, "conversionReviewVersions"), beta) == (
         *("spec", "conversion", "conversionReviewVersions"),
     )

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from espalier import schema
 from espalier.crd import Definition
 from espalier.engine import RestoreReport, RunSettings, restore, run
 from espalier.engine.legacy.inverse_patches import added, additions, expected_lists, find, invert
@@ -18,6 +17,7 @@ from espalier.engine.ports import ObjectKey
 from espalier.engine.ports.archive import ArchiveEntry
 from espalier.errors import ForbiddenError
 from espalier.paths import JSON
+from espalier.schema.values import copy_json, equal_json
 from tests.engine.legacy.test_prune_pass import CLEAN, GARBAGE, content
 from tests.fakes.clock import play
 from tests.fakes.cluster import FakeCluster, busy, conflict, legacy_widgets, widgets
@@ -255,13 +255,13 @@ OBJECTS = st.fixed_dictionaries(
 def test_pruning_carefully_and_then_the_inverse_patch_is_the_original(
     before: dict[str, JSON],
 ) -> None:
-    kept = schema.copy_json(before)
+    kept = copy_json(before)
     careful = Pruner(legacy_widgets()).prune(before)
     patch = invert(before, careful.value, careful.removed)
     for pointer, value in expected_lists(patch).items():
         assert find(careful.value, pointer) == value
-    assert schema.equal_json(added(careful.value, additions(patch)), before)
-    assert schema.equal_json(before, kept)
+    assert equal_json(added(careful.value, additions(patch)), before)
+    assert equal_json(before, kept)
     assert Pruner(legacy_widgets()).prune(careful.value).removed == ()
 
 

@@ -1,8 +1,9 @@
 import pytest
 
-from espalier import schema
 from espalier.paths import JSON
 from espalier.schema.metadata.canonical import is_canonical
+from espalier.schema.metadata.decoding import decode_metadata
+from espalier.schema.values import equal_json
 
 TIME = "2026-01-02T03:04:05Z"
 OWNER: dict[str, JSON] = {"apiVersion": "v1", "kind": "", "name": "x", "uid": "u"}
@@ -47,7 +48,7 @@ OTHERS: tuple[dict[str, JSON], ...] = (
 @pytest.mark.parametrize("metadata", CANONICAL, ids=ascii)
 def test_what_an_api_server_writes_comes_back_itself(metadata: dict[str, JSON]) -> None:
     assert is_canonical(metadata)
-    assert schema.decode_metadata(metadata, drop_malformed=False).value is metadata
+    assert decode_metadata(metadata, drop_malformed=False).value is metadata
 
 
 @pytest.mark.parametrize("metadata", CANONICAL, ids=ascii)
@@ -56,14 +57,14 @@ def test_decoding_field_by_field_would_leave_it_as_it_is(
 ) -> None:
     monkeypatch.setattr("espalier.schema.metadata.decoding.is_canonical", lambda _metadata: False)
 
-    decoded = schema.decode_metadata(metadata, drop_malformed=False)
+    decoded = decode_metadata(metadata, drop_malformed=False)
 
-    assert schema.equal_json(decoded.value, metadata)
+    assert equal_json(decoded.value, metadata)
     assert decoded.unknown == ()
 
 
 @pytest.mark.parametrize("metadata", OTHERS, ids=ascii)
 def test_what_decoding_changes_or_refuses_is_not_canonical(metadata: dict[str, JSON]) -> None:
     assert not is_canonical(metadata)
-    decoded = schema.decode_metadata(metadata, drop_malformed=True)
-    assert not schema.equal_json(decoded.value, metadata)
+    decoded = decode_metadata(metadata, drop_malformed=True)
+    assert not equal_json(decoded.value, metadata)

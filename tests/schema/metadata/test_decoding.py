@@ -5,6 +5,7 @@ from espalier.errors import MalformedValueError
 from espalier.golang.rfc3339 import TimeError, canonical_time
 from espalier.paths import JSON
 from espalier.schema import Profile
+from espalier.schema.metadata.decoding import decode_metadata
 
 STRUCT = "json: cannot unmarshal {} into Go struct field {} of type {}"
 
@@ -54,10 +55,10 @@ STRUCT = "json: cannot unmarshal {} into Go struct field {} of type {}"
 )
 def test_malformed_metadata_is_refused_in_the_words_of_go(metadata: JSON, detail: str) -> None:
     with pytest.raises(MalformedValueError) as caught:
-        schema.decode_metadata(metadata, drop_malformed=False)
+        decode_metadata(metadata, drop_malformed=False)
 
     assert str(caught.value) == detail
-    assert schema.decode_metadata(metadata, drop_malformed=True).value == {}
+    assert decode_metadata(metadata, drop_malformed=True).value == {}
 
 
 def test_unknown_fields_are_reported_at_all_levels() -> None:
@@ -69,7 +70,7 @@ def test_unknown_fields_are_reported_at_all_levels() -> None:
         "managedFields": [None, {"manager": "m", "junk": 1, "fieldsV1": {"f:a": {}}}],
     }
 
-    decoded = schema.decode_metadata(metadata, drop_malformed=False)
+    decoded = decode_metadata(metadata, drop_malformed=False)
 
     assert decoded.unknown == (
         ("Name",),
@@ -87,7 +88,7 @@ def test_unknown_fields_are_reported_at_all_levels() -> None:
 def test_unknown_fields_of_what_is_dropped_are_not_reported() -> None:
     metadata: JSON = {"ownerReferences": [{"name": 5, "junk": 1}]}
 
-    assert schema.decode_metadata(metadata, drop_malformed=True) == ({}, ())
+    assert decode_metadata(metadata, drop_malformed=True) == ({}, ())
 
 
 @pytest.mark.parametrize(
@@ -240,6 +241,6 @@ def test_a_default_is_pruned_as_the_server_does_when_it_begins_to_serve() -> Non
 )
 def test_a_bad_time_is_told_of_before_the_first_wrong_type(metadata: JSON, told: str) -> None:
     with pytest.raises(MalformedValueError) as caught:
-        schema.decode_metadata(metadata, drop_malformed=False)
+        decode_metadata(metadata, drop_malformed=False)
 
     assert told in str(caught.value)

@@ -3,6 +3,8 @@ import pytest
 from espalier import schema
 from espalier.paths import JSON, Path
 from espalier.schema import Profile, Structural
+from espalier.schema.normalization.conservative_pruning import Carefully, prune_carefully
+from espalier.schema.values import equal_json
 
 STRING: JSON = {"type": "string"}
 
@@ -15,9 +17,9 @@ def parsed(**properties: JSON) -> Structural:
     return found
 
 
-def carefully(spec: JSON, *schemas: Structural | None) -> schema.Carefully:
+def carefully(spec: JSON, *schemas: Structural | None) -> Carefully:
     obj: JSON = {"apiVersion": "v", "kind": "K", "metadata": {"odd": 1}, "spec": spec}
-    return schema.prune_carefully(obj, schemas)
+    return prune_carefully(obj, schemas)
 
 
 def paths(spec: JSON, *schemas: Structural | None) -> list[Path]:
@@ -40,7 +42,7 @@ def test_what_nobody_knows_goes_and_is_handed_out() -> None:
 def test_the_very_object_comes_back_if_nothing_goes() -> None:
     obj: JSON = {"metadata": {"odd": 1}, "spec": {"a": "x"}}
 
-    assert schema.prune_carefully(obj, [parsed(a=STRING)]).value is obj
+    assert prune_carefully(obj, [parsed(a=STRING)]).value is obj
 
 
 def test_a_field_that_any_version_specifies_stays() -> None:
@@ -131,6 +133,6 @@ def test_nothing_goes_where_a_schema_is_missing(schemas: tuple[Structural | None
 
 @pytest.mark.parametrize("value", [None, 5, "x", [], [1, {"a": 1}], {}])
 def test_any_json_is_taken(value: JSON) -> None:
-    found = schema.prune_carefully(value, [parsed()])
+    found = prune_carefully(value, [parsed()])
 
-    assert schema.equal_json(found.value, value) or found.removed
+    assert equal_json(found.value, value) or found.removed

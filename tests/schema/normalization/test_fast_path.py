@@ -5,6 +5,7 @@ from espalier.paths import JSON
 from espalier.schema import Nulls, Profile
 from espalier.schema.normalization import fast_path as recognizing
 from espalier.schema.normalization.closures import IDLE, PRUNING, ClosureShape, Done, PlaceActions
+from espalier.schema.values import equal_json
 from tests.properties.test_recognition import NODES, VALUES, around, normalizers, put
 
 SHAPE = ClosureShape({"a": IDLE}, PRUNING, frozenset(), IDLE)
@@ -145,5 +146,5 @@ def test_a_sample_of_values_is_answered_as_by_a_walk(node: JSON) -> None:
             one = walking(given, drop_malformed_metadata=True)
             other = recognising(given, drop_malformed_metadata=True)
 
-            assert schema.equal_json(one.value, other.value), given
+            assert equal_json(one.value, other.value), given
             assert (one.value is given) == (other.value is given), given

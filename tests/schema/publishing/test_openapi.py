@@ -10,6 +10,7 @@ from espalier.errors import SchemaParseError
 from espalier.golang.printing import go_json
 from espalier.paths import JSON
 from espalier.schema import Profile, Structural
+from espalier.schema.publishing.openapi import strip_defaults
 from tests.differential.strategies import roots
 
 KEP, SERVER = Profile.KEP, Profile.APISERVER
@@ -58,7 +59,7 @@ def test_rendering_a_schema_and_reading_it_again_changes_nothing(
 @pytest.mark.parametrize("profile", Profile)
 @pytest.mark.parametrize(
     "change",
-    [schema.strip, schema.strip_defaults, schema.convert_to_v2],
+    [schema.strip, strip_defaults, schema.convert_to_v2],
     ids=lambda change: change.__name__,
 )
 @given(raw=readable())
@@ -88,7 +89,7 @@ def test_the_schema_given_stays_as_it_is(profile: Profile, raw: JSON) -> None:
     structural = parsed(raw, profile)
     before = schema.render(structural, profile=profile)
 
-    for change in (schema.strip, schema.strip_defaults, schema.convert_to_v2):
+    for change in (schema.strip, strip_defaults, schema.convert_to_v2):
         change(structural)
     schema.unfold(structural, profile=profile)
 
@@ -142,7 +143,7 @@ def test_stripping_weakens_and_leaves_the_structure(profile: Profile, raw: JSON)
 
 @given(raw=readable())
 def test_the_v2_form_has_no_junctors_and_nothing_nullable(raw: JSON) -> None:
-    published = schema.convert_to_v2(schema.strip_defaults(parsed(raw, SERVER)))
+    published = schema.convert_to_v2(strip_defaults(parsed(raw, SERVER)))
 
     waiting = [published]
     while waiting:

@@ -8,6 +8,7 @@ from espalier import schema
 from espalier.findings import ErrorType
 from espalier.paths import JSON
 from espalier.schema import NO_JUDGE, Profile, Resource, ScalePaths, Standing
+from espalier.schema.values import copy_json, equal_json
 
 SPEC: JSON = {
     "type": "object",
@@ -272,12 +273,12 @@ def test_an_object_from_a_file_needs_no_resource_version() -> None:
 
 def test_no_object_is_changed() -> None:
     obj = foo({"uid": "u"}, spec={"a": "xx"}, status={"n": 1})
-    before = schema.copy_json(obj)
+    before = copy_json(obj)
 
     schema.judge_stored(obj, resource())
     schema.check_update(foo(), obj, resource())
 
-    assert schema.equal_json(obj, before)
+    assert equal_json(obj, before)
 
 
 def test_the_deepest_schema_of_all_is_walked() -> None:

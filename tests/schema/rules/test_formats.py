@@ -11,6 +11,7 @@ import pytest
 from espalier import schema
 from espalier.paths import JSON
 from espalier.schema import Profile
+from espalier.schema.validation.walk import RULES
 
 _DATA: dict[str, Any] = json.loads(
     (Path(__file__).parents[2] / "data" / "cel-formats.json").read_text(encoding="utf-8")
@@ -20,7 +21,7 @@ _DATA: dict[str, Any] = json.loads(
 def _errors(raw: JSON, old: JSON) -> list[str]:
     structural = schema.parse(raw, profile=Profile.APISERVER)
     assert structural is not None
-    return [str(ruling.error) for ruling in schema.RULES.judge(structural, {}, old=old)]
+    return [str(ruling.error) for ruling in RULES.judge(structural, {}, old=old)]
 
 
 @pytest.mark.parametrize("row", _DATA["rows"], ids=lambda row: f"{row['format']} {row['text']!r}")

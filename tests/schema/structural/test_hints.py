@@ -7,6 +7,7 @@ import pytest
 from espalier import schema
 from espalier.paths import JSON
 from espalier.schema import Profile
+from espalier.schema.structural.hints import fix_hint
 from tests import vectors
 from tests.vectors import Vector
 
@@ -20,7 +21,7 @@ IN_JUNCTOR: JSON = {
 def hints(raw: JSON, profile: Profile = Profile.APISERVER) -> list[str]:
     structural = schema.parse(raw, profile=profile)
     found = schema.check_structural(structural, profile=profile, path=("p",))
-    return [schema.fix_hint(error, raw, path=("p",)) for error in found]
+    return [fix_hint(error, raw, path=("p",)) for error in found]
 
 
 def with_a(**keywords: JSON) -> JSON:

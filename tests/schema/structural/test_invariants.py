@@ -4,6 +4,7 @@ from espalier import schema
 from espalier.findings import ErrorType
 from espalier.paths import JSON, Key
 from espalier.schema import Profile
+from espalier.schema.structural.invariants import render_structural
 
 INT_OR_STRING: JSON = [{"type": "integer"}, {"type": "string"}]
 
@@ -11,7 +12,7 @@ INT_OR_STRING: JSON = [{"type": "integer"}, {"type": "string"}]
 def texts(raw: JSON, profile: Profile) -> list[str]:
     parsed = schema.parse(raw, profile=profile)
     return [
-        schema.render_structural(error, profile=profile)
+        render_structural(error, profile=profile)
         for error in schema.check_structural(parsed, profile=profile)
     ]
 

@@ -7,14 +7,16 @@ import pytest
 from espalier import schema
 from espalier.paths import JSON
 from espalier.schema import NO_JUDGE, Profile
+from espalier.schema.validation.default_values import default_judge
+from espalier.schema.validation.defaults import check_defaults
 
 SERVER = Profile.APISERVER
 
 
 def checked(raw: JSON) -> list[str]:
     whole = schema.parse({"type": "object", "properties": {"a": raw}}, profile=SERVER)
-    judge = schema.default_judge(profile=SERVER)
-    found = schema.check_defaults(whole, profile=SERVER, judge=judge, path=("s",))
+    judge = default_judge(profile=SERVER)
+    found = check_defaults(whole, profile=SERVER, judge=judge, path=("s",))
     return [str(one).removeprefix("s.properties[a].default") for one in found]
 
 
@@ -73,9 +75,9 @@ def test_rules_that_nobody_evaluates_count_as_kept() -> None:
         {"type": "object", "properties": {"a": ruled({"rule": "self > 5"}, default=1)}},
         profile=SERVER,
     )
-    judge = schema.default_judge(profile=SERVER, rules=NO_JUDGE)
+    judge = default_judge(profile=SERVER, rules=NO_JUDGE)
 
-    assert schema.check_defaults(whole, profile=SERVER, judge=judge) == ()
+    assert check_defaults(whole, profile=SERVER, judge=judge) == ()
 
 
 def test_the_proposals_judge_values_in_their_own_words() -> None:
@@ -84,8 +86,6 @@ def test_the_proposals_judge_values_in_their_own_words() -> None:
         profile=Profile.KEP,
     )
 
-    [found] = schema.check_defaults(
-        whole, profile=Profile.KEP, judge=schema.default_judge(profile=Profile.KEP)
-    )
+    [found] = check_defaults(whole, profile=Profile.KEP, judge=default_judge(profile=Profile.KEP))
 
     assert found.detail == 'default in body must be of type string: "integer"'

@@ -6,6 +6,8 @@ from espalier import schema
 from espalier.findings import ErrorType, FieldError
 from espalier.paths import JSON, Path
 from espalier.schema import Profile, Structural
+from espalier.schema.metadata.validation import check_embedded
+from espalier.schema.validation.defaults import accept_any_value, check_defaults
 
 KEP, SERVER = Profile.KEP, Profile.APISERVER
 
@@ -13,10 +15,10 @@ KEP, SERVER = Profile.KEP, Profile.APISERVER
 def checked(
     raw: JSON, profile: Profile = SERVER, *, require_pruned: bool = True
 ) -> tuple[FieldError, ...]:
-    return schema.check_defaults(
+    return check_defaults(
         schema.parse(raw, profile=profile),
         profile=profile,
-        judge=schema.accept_any_value,
+        judge=accept_any_value,
         require_pruned=require_pruned,
     )
 
@@ -77,7 +79,7 @@ def test_a_default_that_is_in_order_is_given_to_the_judge(profile: Profile) -> N
         },
     }
 
-    found = schema.check_defaults(schema.parse(raw, profile=profile), profile=profile, judge=refuse)
+    found = check_defaults(schema.parse(raw, profile=profile), profile=profile, judge=refuse)
 
     assert [(error.path[-2:], error.detail) for error in found] == [
         (("items", "default"), "string"),
@@ -91,7 +93,7 @@ def test_a_default_of_an_own_field_is_given_to_the_judge_if_the_resource_is_vali
         kind={"type": "string", "default": "Foo"}, apiVersion={"type": "string", "default": "a/b/c"}
     )
 
-    found = schema.check_defaults(schema.parse(raw, profile=SERVER), profile=SERVER, judge=refuse)
+    found = check_defaults(schema.parse(raw, profile=SERVER), profile=SERVER, judge=refuse)
 
     assert [error.detail for error in found] == [
         "string",
@@ -160,7 +162,7 @@ def test_only_one_owner_may_control() -> None:
     owner: JSON = {"apiVersion": "v1", "kind": "A", "name": "b", "uid": "u", "controller": True}
     value: JSON = {"apiVersion": "v1", "kind": "B", "metadata": {"ownerReferences": [owner, owner]}}
 
-    (found,) = schema.check_embedded(value, None, is_resource=True)
+    (found,) = check_embedded(value, None, is_resource=True)
 
     assert found.detail.endswith("references for A/b and A/b")
 
@@ -197,7 +199,7 @@ def test_only_one_owner_may_control() -> None:
     ],
 )
 def test_a_resource_is_judged(value: JSON, expected: list[str]) -> None:
-    found = [str(error) for error in schema.check_embedded(value, None, is_resource=True)]
+    found = [str(error) for error in check_embedded(value, None, is_resource=True)]
 
     assert found == expected
 
@@ -208,6 +210,6 @@ def test_embedded_resources_are_found_at_every_depth() -> None:
         {"properties": {"l": {"items": {"additionalProperties": resource}}}}, profile=SERVER
     )
 
-    found = schema.check_embedded({"l": [{"k": {"kind": "A"}}]}, structural)
+    found = check_embedded({"l": [{"k": {"kind": "A"}}]}, structural)
 
     assert [str(error) for error in found] == ["l[0][k].apiVersion: Required value"]

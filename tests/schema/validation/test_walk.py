@@ -13,6 +13,8 @@ from espalier.golang.strfmt import FORMATS
 from espalier.paths import JSON
 from espalier.schema import Profile
 from espalier.schema.validation.formats import format_of
+from espalier.schema.validation.walk import render_validation
+from espalier.schema.values import copy_json, equal_json
 
 CASES = Path(__file__).parents[2] / "data" / "cases"
 NEED_MORE = {
@@ -27,10 +29,10 @@ OLDER = "45-draft4-keywords/object-inside.yaml"
 
 def found(value: JSON, raw: JSON, profile: Profile = Profile.APISERVER) -> list[str]:
     structural = schema.parse(raw, profile=profile)
-    before = schema.copy_json(value)
+    before = copy_json(value)
     findings = schema.validate(value, structural, profile=profile)
-    assert schema.equal_json(value, before)
-    return [schema.render_validation(finding, profile=profile) for finding in findings]
+    assert equal_json(value, before)
+    return [render_validation(finding, profile=profile) for finding in findings]
 
 
 def foo(raw: dict[str, JSON]) -> JSON:

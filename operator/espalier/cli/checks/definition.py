@@ -10,9 +10,16 @@ from espalier import crd, schema
 from espalier.cli.input.files import Document
 from espalier.cli.result import Finding, Level, Subject, counted
 from espalier.crd import Condition, Definition, Version
+from espalier.crd.advice.warnings import warnings_of
+from espalier.crd.internal.definition import Internal, read_internal
+from espalier.crd.internal.parsed_schema import ParsedSchema
+from espalier.crd.manifest_paths import path_in_manifest
+from espalier.crd.validation.definition import rejections
 from espalier.errors import MalformedDefinitionError, SchemaParseError, SourceError
 from espalier.paths import JSON, Path, render_path
 from espalier.schema import Profile
+from espalier.schema.structural.hints import fix_hint
+from espalier.schema.structural.invariants import render_structural
 
 _GROUP = "apiextensions.k8s.io/"
 
@@ -120,13 +127,13 @@ class _Judge:
     old: JSON
 
     @cached_property
-    def parsed(self) -> tuple[crd.ParsedSchema, ...]:
-        return tuple(crd.ParsedSchema(version.schema) for version in self.definition.versions)
+    def parsed(self) -> tuple[ParsedSchema, ...]:
+        return tuple(ParsedSchema(version.schema) for version in self.definition.versions)
 
     @cached_property
-    def internal(self) -> tuple[crd.Internal, crd.Internal | None]:
-        before = None if self.old is None else crd.read_internal(self.old)
-        return crd.read_internal(self.document.value), before
+    def internal(self) -> tuple[Internal, Internal | None]:
+        before = None if self.old is None else read_internal(self.old)
+        return read_internal(self.document.value), before
 
     @property
     def subject(self) -> Subject:
@@ -150,21 +157,21 @@ class _Judge:
             yield self._finding("structural/parse", path, text, version=version.name)
             return
         for found in schema.check_structural(structural, profile=profile, path=path):
-            text = schema.render_structural(found, profile=profile).removeprefix(".")
-            hint = schema.fix_hint(found, version.schema, path=path)
+            text = render_structural(found, profile=profile).removeprefix(".")
+            hint = fix_hint(found, version.schema, path=path)
             rule = f"structural/{found.origin}"
             made = self._finding(rule, found.path, text, version=version.name)
             yield replace(made, hint=hint)
 
     def refusals(self) -> Iterator[Finding]:
         act = "create" if self.old is None else "update"
-        for found in crd.rejections(*self.internal):
+        for found in rejections(*self.internal):
             text = f"the API server refuses to {act} it: {found}"
             made = self._finding(f"{act}/{found.error.origin or 'rule'}", found.v1_path, text)
             yield replace(made, hint=crd.hint_for(found, self.document.value))
 
     def warnings(self) -> Iterator[Finding]:
-        for warned in crd.warnings_of(self.document.value, *self.internal):
+        for warned in warnings_of(self.document.value, *self.internal):
             text = f"the API server warns: {warned.text}"
             rule = f"server/{warned.rule}"
             made = self._finding(rule, warned.path, text, level=Level.WARNING)
@@ -205,7 +212,7 @@ class _Judge:
         level: Level = Level.ERROR,
         version: str = "",
     ) -> Finding:
-        written = crd.path_in_manifest(path, self.document.value)
+        written = path_in_manifest(path, self.document.value)
         return Finding(
             level=level,
             rule=rule,

@@ -17,6 +17,7 @@ from espalier.findings import FieldError
 from espalier.paths import JSON, Path, render_path
 from espalier.schema import Answer, Profile
 from espalier.schema.rules.evaluation import CelJudge
+from espalier.schema.validation.walk import render_validation
 
 _RULES = CelJudge(monotonic_seconds=time.monotonic)
 
@@ -179,7 +180,7 @@ def _without_schema(document: Document, subject: Subject, text: str) -> Validate
 
 
 def _violation(document: Document, error: FieldError, profile: Profile) -> Finding:
-    text = schema.render_validation(error, profile=profile)
+    text = render_validation(error, profile=profile)
     return _finding(document, error.path, error.origin or "rule", text)
 
 

@@ -17,6 +17,7 @@ from espalier.cli.result import Finding, Level
 from espalier.errors import MalformedValueError, SchemaParseError
 from espalier.paths import JSON, Path, render_path
 from espalier.schema import Profile
+from espalier.schema.values import equal_json
 
 
 class Operation(enum.StrEnum):
@@ -67,7 +68,7 @@ class Transformed:
         """
         Whether anything was done to it.
         """
-        return not schema.equal_json(self.value, self.document.value)
+        return not equal_json(self.value, self.document.value)
 
 
 def transform(

@@ -13,7 +13,7 @@ from espalier.crd.advice.warnings import Warned
 from espalier.crd.validation.definition import Rejection
 from espalier.findings import ErrorType, FieldError
 from espalier.paths import JSON, Key, Path
-from espalier.schema import fix_hint
+from espalier.schema.structural.hints import fix_hint
 
 _PRESERVE = "x-kubernetes-preserve-unknown-fields"
 

@@ -9,14 +9,15 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from espalier import schema
 from espalier.crd.advice.unknown_fields import unknown_keywords
 from espalier.crd.definition import Definition
 from espalier.crd.internal.parsed_schema import ParsedSchema
 from espalier.errors import SchemaParseError
+from espalier.golang.regexps import pattern_error
 from espalier.paths import JSON, Key, Path, render_path
-from espalier.schema import Profile, Structural, ValueValidation
-from espalier.schema.model import NO_VALIDATION
+from espalier.schema import Profile, Structural
+from espalier.schema.model import NO_VALIDATION, ValueValidation
+from espalier.schema.values import is_of_type
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,7 +246,7 @@ def _enums(node: Structural, place: _NodePosition) -> Iterator[Lint]:
             path = (*place.path, *below, "enum", index)
             if value is None:
                 yield Lint("enum-null", path, "null never matches an enum, even if it is listed")
-            elif types != ("",) and not any(schema.is_of_type(value, type_) for type_ in types):
+            elif types != ("",) and not any(is_of_type(value, type_) for type_ in types):
                 detail = f"never matches: the type is {' or '.join(types)}"
                 yield Lint("enum-type", path, detail)
     own = node.value_validation.enum
@@ -257,7 +258,7 @@ def _enums(node: Structural, place: _NodePosition) -> Iterator[Lint]:
 
 def _patterns(node: Structural, place: _NodePosition) -> Iterator[Lint]:
     for below, validation in _validations(node):
-        problem = schema.pattern_error(validation.pattern) if validation.pattern else None
+        problem = pattern_error(validation.pattern) if validation.pattern else None
         if problem is not None:
             yield Lint("pattern", (*place.path, *below, "pattern"), f"no RE2 pattern: {problem}")
 

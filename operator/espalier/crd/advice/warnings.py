@@ -5,13 +5,14 @@ What an API server warns of when it accepts a definition: the texts of its ``War
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from espalier import schema
 from espalier.crd.advice.unknown_fields import unknown_fields
 from espalier.crd.internal.definition import Internal, read_internal
 from espalier.crd.internal.json_schema_props import Keywords, child, placed_nodes, text
 from espalier.errors import MalformedValueError
 from espalier.golang.printing import quote
 from espalier.paths import JSON, Path
+from espalier.schema.metadata.decoding import decode_metadata
+from espalier.schema.validation.formats import recognizes_format
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +87,7 @@ def _unknown(manifest: JSON) -> Iterator[Warned]:
 
 def _unknown_in_metadata(metadata: JSON) -> Iterator[Path]:
     try:
-        decoded = schema.decode_metadata(metadata, drop_malformed=False)
+        decoded = decode_metadata(metadata, drop_malformed=False)
     except MalformedValueError:
         return
     for path in decoded.unknown:
@@ -99,7 +100,7 @@ def _accepted(definition: Internal) -> Iterator[Warned]:
         for node, below in placed_nodes(root):
             sets += _sets(node, (*path, *below))
             format_ = text(node, "format")
-            if format_ and not schema.recognizes_format(format_, text(node, "type")):
+            if format_ and not recognizes_format(format_, text(node, "type")):
                 told = f"unrecognized format {quote(format_)}"
                 yield Warned("unrecognized-format", told, (*path, *below, "format"))
     yield from sorted(sets, key=lambda warned: warned.text)

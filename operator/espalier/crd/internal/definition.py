@@ -9,13 +9,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from espalier import schema
 from espalier.crd.internal.client_config import ClientConfig, read_client_config
 from espalier.crd.internal.fields import Fields
 from espalier.crd.internal.json_schema_props import decode_schema, keywords_set
 from espalier.crd.internal.parsed_schema import VersionSchema
 from espalier.errors import MalformedDefinitionError, MalformedValueError
 from espalier.paths import JSON, Path
+from espalier.schema.metadata.decoding import decode_metadata
+from espalier.schema.values import equal_json
 
 
 class Names(NamedTuple):
@@ -239,7 +240,7 @@ def _is_beta(root: Fields) -> bool:
 
 def _metadata(root: Fields) -> Mapping[str, JSON]:
     try:
-        decoded = schema.decode_metadata(root.raw("metadata"), drop_malformed=False).value
+        decoded = decode_metadata(root.raw("metadata"), drop_malformed=False).value
     except MalformedValueError as error:
         raise MalformedDefinitionError(("metadata",), str(error)) from error
     return decoded if isinstance(decoded, dict) else {}
@@ -390,4 +391,4 @@ def _hoisted(
 def _same_validation(left: VersionSchema | None, right: VersionSchema | None) -> bool:
     if left is None or right is None:
         return left is right
-    return schema.equal_json(left.schema, right.schema)
+    return equal_json(left.schema, right.schema)

@@ -6,9 +6,9 @@ import binascii
 import re
 from collections.abc import Iterator
 
-from espalier import schema
 from espalier.errors import MalformedDefinitionError
 from espalier.paths import JSON, Path
+from espalier.schema.values import type_of
 
 _INT32 = range(-(1 << 31), 1 << 31)
 
@@ -66,7 +66,7 @@ class Fields:
         value = self._members.get(name)
         if value is None:
             return default
-        if schema.type_of(value) != "integer" or not isinstance(value, int):
+        if type_of(value) != "integer" or not isinstance(value, int):
             raise MalformedDefinitionError((*self.path, name), "must be an integer")
         if value not in _INT32:
             raise MalformedDefinitionError((*self.path, name), "must be an integer of 32 bits")

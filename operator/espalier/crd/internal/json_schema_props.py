@@ -7,9 +7,9 @@ Other than ``schema.parse`` this keeps what makes a schema unfit, so that it can
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
-from espalier import schema
 from espalier.errors import MalformedDefinitionError
 from espalier.paths import JSON, Key, Path
+from espalier.schema.values import copy_json, type_of
 
 MAX_DEPTH = 200
 """How many schemas may lie within each other, as in ``schema.parse``."""
@@ -229,7 +229,7 @@ _TOLD_FROM_NONE = ("required", "x-kubernetes-list-map-keys", "x-kubernetes-valid
 
 def _decode_value(value: JSON, kind: str, path: Path, depth: int) -> JSON:
     if kind == "any":
-        return schema.copy_json(value)
+        return copy_json(value)
     if kind in _LISTS:
         return _decode_list(value, kind, path, depth)
     if kind in ("map", "dependencies"):
@@ -257,7 +257,7 @@ def _decode_list(value: JSON, kind: str, path: Path, depth: int) -> JSON:
         below = (*path, index)
         match kind:
             case "anys":
-                decoded.append(schema.copy_json(item))
+                decoded.append(copy_json(item))
             case "texts":
                 decoded.append(_scalar(item, "text", below))
             case "rules":
@@ -276,7 +276,7 @@ def _decode_map(value: JSON, kind: str, path: Path, depth: int) -> JSON:
         below = (*path, Key(name))
         if kind == "dependencies" and not isinstance(item, dict):
             # A list of names here, in which nothing is looked at.
-            decoded[name] = schema.copy_json(item)
+            decoded[name] = copy_json(item)
         else:
             decoded[name] = _decode({} if item is None else item, below, depth)
     return decoded
@@ -318,7 +318,7 @@ _SCALARS: Mapping[str, tuple[frozenset[str], str]] = MappingProxyType(
 
 def _scalar(value: JSON, kind: str, path: Path) -> JSON:
     types, problem = _SCALARS[kind]
-    if schema.type_of(value) not in types:
+    if type_of(value) not in types:
         raise MalformedDefinitionError(path, problem)
     if kind == "number" and isinstance(value, int):
         return float(value)

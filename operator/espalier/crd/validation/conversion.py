@@ -5,12 +5,12 @@ Conversion between versions: strategy, webhook, review versions.
 from binascii import b2a_base64
 from collections.abc import Iterator
 
-from espalier import schema
 from espalier.crd.internal.client_config import ClientConfig, Service, ca_bundle_problem
 from espalier.crd.internal.definition import Conversion
 from espalier.crd.validation import errors as faults
 from espalier.crd.validation.requirements import ACCEPTED_REVIEW_VERSIONS, Requirements
 from espalier.findings import FieldError
+from espalier.golang.names import dns1035_label_errors, dns1123_subdomain_errors
 from espalier.golang.urls import UrlError, parse_url
 from espalier.paths import Path
 
@@ -59,7 +59,7 @@ def _review_versions(
         if version in versions[:index]:
             yield faults.invalid((*path, index), version, "duplicate version")
             continue
-        for error in schema.dns1035_label_errors(version):
+        for error in dns1035_label_errors(version):
             yield faults.invalid((*path, index), version, error)
     if require_known and not any(version in ACCEPTED_REVIEW_VERSIONS for version in versions):
         detail = f"must include at least one of {', '.join(ACCEPTED_REVIEW_VERSIONS)}"
@@ -125,5 +125,5 @@ def _service_path(served: str, path: Path) -> Iterator[FieldError]:
         if not segment:
             yield faults.invalid(path, served, f"segment[{index}] may not be empty")
             continue
-        for error in schema.dns1123_subdomain_errors(segment):
+        for error in dns1123_subdomain_errors(segment):
             yield faults.invalid(path, served, f"segment[{index}]: {error}")

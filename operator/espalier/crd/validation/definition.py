@@ -8,7 +8,6 @@ defaults are evaluated.
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from espalier import schema
 from espalier.crd.internal.definition import Internal, InternalVersion, Names, Shared, read_internal
 from espalier.crd.manifest_paths import v1_path
 from espalier.crd.validation import errors as faults
@@ -22,11 +21,15 @@ from espalier.crd.validation.versions import (
     warning_errors,
 )
 from espalier.findings import FieldError
+from espalier.golang.names import dns1035_label_errors, dns1123_subdomain_errors
 from espalier.golang.urls import UrlError, parse_request_uri
 from espalier.paths import JSON, Key, Path
-from espalier.schema import DefaultCheck, Profile
+from espalier.schema import Profile
+from espalier.schema.metadata.validation import check_metadata
+from espalier.schema.validation.default_values import default_judge
+from espalier.schema.validation.defaults import DefaultCheck
 
-_JUDGE = schema.default_judge(profile=Profile.APISERVER)
+_JUDGE = default_judge(profile=Profile.APISERVER)
 _APPROVED = "api-approved.kubernetes.io"
 _SPEC: Path = ("spec",)
 
@@ -119,7 +122,7 @@ def _metadata(new: Internal, old: Internal | None) -> Iterator[FieldError]:
     if old is not None:
         if new.name != old.name:
             yield faults.invalid((*path, "name"), new.name, "field is immutable")
-        yield from schema.check_metadata(new.metadata, path=path, with_finalizers=False)
+        yield from check_metadata(new.metadata, path=path, with_finalizers=False)
         return
     generate = new.metadata_text("generateName")
     if generate:
@@ -133,11 +136,11 @@ def _metadata(new: Internal, old: Internal | None) -> Iterator[FieldError]:
     else:
         for error in _name_errors(new.name, new.name, new):
             yield faults.invalid((*path, "name"), new.name, error)
-    yield from schema.check_metadata(new.metadata, path=path)
+    yield from check_metadata(new.metadata, path=path)
 
 
 def _name_errors(name: str, shown: str, definition: Internal) -> list[str]:
-    errors = schema.dns1123_subdomain_errors(shown)
+    errors = dns1123_subdomain_errors(shown)
     if name != f"{definition.names.plural}.{definition.group}":
         errors.append('must be spec.names.plural+"."+spec.group')
     return errors
@@ -151,7 +154,7 @@ def _spec(new: Internal, requirements: Requirements, judge: DefaultCheck) -> Ite
         yield faults.invalid((*_SPEC, "preserveUnknownFields"), value=True, detail=detail)
     for index, version in enumerate(new.versions):
         path = (*_SPEC, "versions", index)
-        if errors := schema.dns1035_label_errors(version.name):
+        if errors := dns1035_label_errors(version.name):
             yield faults.invalid((*path, "name"), version.name, ",".join(errors))
         yield from _version(version, path, new, requirements, judge)
     yield from _versions_together(new)
@@ -174,7 +177,7 @@ def _group_and_scope(new: Internal) -> Iterator[FieldError]:
     path = (*_SPEC, "group")
     if not new.group:
         yield faults.required(path)
-    elif errors := schema.dns1123_subdomain_errors(new.group):
+    elif errors := dns1123_subdomain_errors(new.group):
         yield faults.invalid(path, new.group, ",".join(errors))
     elif "." not in new.group:
         yield faults.invalid(path, new.group, "should be a domain with at least one dot")
@@ -284,7 +287,7 @@ def _versions_together(new: Internal) -> Iterator[FieldError]:
     if sum(version.storage for version in new.versions) != 1:
         detail = "must have exactly one version marked as storage version"
         yield faults.invalid(path, new.versions_raw, detail)
-    if names and (errors := schema.dns1035_label_errors(names[0])) and names[0]:
+    if names and (errors := dns1035_label_errors(names[0])) and names[0]:
         # The internal form names the first version once more.
         yield faults.invalid((*_SPEC, "version"), names[0], ",".join(errors))
 
@@ -296,11 +299,11 @@ def _named(names: Names, field: str) -> str:
 def _names(names: Names, path: Path) -> Iterator[FieldError]:
     for field in ("plural", "singular"):
         value = _named(names, field)
-        if value and (errors := schema.dns1035_label_errors(value)):
+        if value and (errors := dns1035_label_errors(value)):
             yield faults.invalid((*path, field), value, ",".join(errors))
     for field in ("kind", "listKind"):
         value = _named(names, field)
-        if value and (errors := schema.dns1035_label_errors(value.lower())):
+        if value and (errors := dns1035_label_errors(value.lower())):
             detail = "may have mixed case, but should otherwise match: " + ",".join(errors)
             yield faults.invalid((*path, field), value, detail)
     if names.kind and names.kind == names.list_kind:
@@ -308,7 +311,7 @@ def _names(names: Names, path: Path) -> Iterator[FieldError]:
         yield faults.invalid((*path, "listKind"), names.list_kind, detail)
     for field, values in (("shortNames", names.short_names), ("categories", names.categories)):
         for index, value in enumerate(values):
-            if errors := schema.dns1035_label_errors(value):
+            if errors := dns1035_label_errors(value):
                 yield faults.invalid((*path, field, index), value, ",".join(errors))
 
 

@@ -18,6 +18,8 @@ from espalier.crd.validation.list_types import is_set_of_non_atomic, item_errors
 from espalier.crd.validation.rule_compilation import NOTHING_KNOWN, Known, known_expressions
 from espalier.errors import EspalierError, SchemaParseError
 from espalier.schema import Profile
+from espalier.schema.normalization.pruned_defaults import pruned_defaults
+from espalier.schema.values import equal_json
 
 TYPES = ("array", "boolean", "integer", "number", "object", "string")
 MAX_SELECTABLE_FIELDS = 8
@@ -178,10 +180,10 @@ def _has_unpruned_defaults(validation: VersionSchema) -> bool:
         return False
     structural = validation.parsed.under(Profile.APISERVER)
     try:
-        pruned = schema.pruned_defaults(structural)
+        pruned = pruned_defaults(structural)
     except EspalierError:
         return False
-    return any(not schema.equal_json(node.default, left) for node, left in pruned.items())
+    return any(not equal_json(node.default, left) for node, left in pruned.items())
 
 
 def _many_fields(new: Internal, old: Internal) -> Mapping[str, bool]:

@@ -18,7 +18,8 @@ from espalier.crd.validation.rules import rule_errors
 from espalier.errors import SchemaParseError
 from espalier.findings import FieldError
 from espalier.paths import Key, Path
-from espalier.schema import DefaultCheck, Profile
+from espalier.schema import Profile
+from espalier.schema.validation.defaults import DefaultCheck, check_defaults
 
 _OWN_FIELDS = frozenset({"metadata", "kind", "apiVersion"})
 
@@ -121,7 +122,7 @@ def _structure(
 ) -> tuple[FieldError, ...]:
     structural = validation.parsed.under(Profile.APISERVER)
     found = schema.check_structural(structural, profile=Profile.APISERVER, path=path)
-    return found or schema.check_defaults(
+    return found or check_defaults(
         structural,
         profile=Profile.APISERVER,
         judge=judge,

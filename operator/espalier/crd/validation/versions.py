@@ -4,13 +4,13 @@ What a version has besides its schema: subresources, printer columns, selectable
 
 from collections.abc import Iterator
 
-from espalier import schema
 from espalier.crd.internal.definition import InternalVersion, PrinterColumn, Scale, Subresources
 from espalier.crd.internal.parsed_schema import VersionSchema
 from espalier.crd.validation import errors as faults
 from espalier.crd.validation.requirements import MAX_SELECTABLE_FIELDS
 from espalier.errors import SchemaParseError
 from espalier.findings import ErrorType, FieldError
+from espalier.golang.names import bytes_of
 from espalier.golang.printing import Pointed
 from espalier.paths import Key, Path, render_path
 from espalier.schema import Profile, Structural
@@ -36,14 +36,14 @@ def warning_errors(version: InternalVersion, path: Path) -> Iterator[FieldError]
     if not version.deprecated:
         yield faults.invalid(below, warning, "can only be set for deprecated versions")
         return
-    if schema.bytes_of(warning) > _MAX_WARNING_BYTES:
+    if bytes_of(warning) > _MAX_WARNING_BYTES:
         detail = f"must be <= {_MAX_WARNING_BYTES} characters long"
         yield faults.invalid(below, warning, detail)
     if not warning:
         yield faults.invalid(below, warning, "must not be an empty string")
     for at, char in enumerate(warning):
         if not char.isprintable():
-            index = schema.bytes_of(warning[:at])
+            index = bytes_of(warning[:at])
             detail = (
                 "must only contain printable UTF-8 characters;"
                 f" non-printable character found at index {index}"

@@ -2,8 +2,8 @@
 Where two JSON values differ.
 """
 
-from espalier import schema
 from espalier.paths import JSON, Path
+from espalier.schema.values import equal_json
 
 
 def differences(before: JSON, after: JSON) -> list[Path]:
@@ -22,7 +22,7 @@ def differences(before: JSON, after: JSON) -> list[Path]:
                 pairs = zip(left, right, strict=True)
                 waiting += [((*path, index), *pair) for index, pair in enumerate(pairs)]
             case _:
-                if not schema.equal_json(left, right):
+                if not equal_json(left, right):
                     found.append(path)
     # Members of one container have steps of one type, so paths into one value can be sorted.
     return sorted(found)

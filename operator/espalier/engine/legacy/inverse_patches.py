@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from espalier.paths import JSON, Path, Step, render_pointer
-from espalier.schema import copy_json
+from espalier.schema.values import copy_json
 
 
 class Missing(NamedTuple):

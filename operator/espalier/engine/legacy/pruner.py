@@ -6,9 +6,10 @@ It is the careful one of ``espalier.schema``, by the schemas of all versions.
 
 from dataclasses import dataclass
 
-from espalier import crd, schema
+from espalier import crd
 from espalier.crd import Definition
 from espalier.paths import JSON, Path
+from espalier.schema.normalization.conservative_pruning import prune_carefully
 
 _PARTS = ("spec", "status")
 
@@ -49,7 +50,7 @@ class Pruner:
         Args:
             obj: A whole object; never changed.
         """
-        value, removed, mistyped = schema.prune_carefully(obj, self._schemas)
+        value, removed, mistyped = prune_carefully(obj, self._schemas)
         if not removed or not isinstance(value, dict):
             return PruneResult(value=obj, removed=(), mistyped=mistyped)
         return PruneResult(

@@ -27,6 +27,7 @@ from espalier.engine.ports.archive import ArchiveEntry
 from espalier.engine.status.conditions import Reason
 from espalier.paths import JSON, Path, render_pointer
 from espalier.schema import Profile
+from espalier.schema.values import equal_json
 
 Pointer: TypeAlias = tuple[str, ...]
 Removal: TypeAlias = Callable[[dict[str, JSON]], tuple[Pointer, ...]]
@@ -141,4 +142,4 @@ def _overlap(left: Pointer, right: Pointer) -> bool:
 def _is_equal(found: "JSON | Missing", expected: "JSON | Missing") -> bool:
     if isinstance(found, Missing) or isinstance(expected, Missing):
         return found is MISSING and expected is MISSING
-    return schema.equal_json(found, expected)
+    return equal_json(found, expected)

@@ -13,6 +13,14 @@ from types import MappingProxyType
 
 from espalier import crd
 from espalier.crd import Definition
+from espalier.crd.field_sets import (
+    is_atomic,
+    may_lie_in,
+    named_paths,
+    specified_paths,
+    specifies,
+    unspecified,
+)
 from espalier.engine.ports import StoredMetadata
 from espalier.engine.status.text import counted, enumerated
 from espalier.errors import SchemaParseError, UnknownVersionError
@@ -57,7 +65,7 @@ class Record:
         """
         structural = _structural_of(definition)
         dropped = self.dropped if is_next else frozenset()
-        known_again = {path for path in dropped if crd.specifies(structural, path)}
+        known_again = {path for path in dropped if specifies(structural, path)}
         return Record(
             specified=self.specified | _specified_by(definition),
             dropped=dropped - known_again,
@@ -92,9 +100,9 @@ class History:
             structurals: The schemas under which objects may have been written.
         """
         return bool(self.without_history) or any(
-            crd.may_lie_in(path, whole)
+            may_lie_in(path, whole)
             for whole in self.wholes
-            if any(crd.is_atomic(structural, whole) for structural in structurals)
+            if any(is_atomic(structural, whole) for structural in structurals)
         )
 
 
@@ -170,12 +178,12 @@ class ManagedFieldsScan:
         self._objects += 1
         if not metadata.managed_fields:
             self._without_history += 1
-        unspecified: set[str] = set()
+        unspecified_paths: set[str] = set()
         for structural, entries in self._by_schema(metadata.managed_fields):
-            named = crd.named_paths(structural, entries)
+            named = named_paths(structural, entries)
             self._wholes |= named.wholes
-            unspecified |= named.unspecified
-        for path in unspecified:
+            unspecified_paths |= named.unspecified
+        for path in unspecified_paths:
             if path in self._unspecified or len(self._unspecified) < MAX_PATHS:
                 self._unspecified[path] = self._unspecified.get(path, 0) + 1
             else:
@@ -234,7 +242,7 @@ def judge(
         if stored is None:
             unprovable.append(f"what is stored at {name} cannot be told: it has no schema")
         elif not by_webhook:
-            lost = crd.unspecified(structural, crd.specified_paths(stored))
+            lost = unspecified(structural, specified_paths(stored))
             held = [path for path in lost if history.may_hold(path, structural, stored)]
             paths |= dict.fromkeys(held, f"specified at the stored version {name}")
     if record is not None:
@@ -252,7 +260,7 @@ def judge(
 def _lost_in_all(
     schemas: Sequence[Structural | None], specified: frozenset[str]
 ) -> tuple[str, ...]:
-    lost = [frozenset(crd.unspecified(structural, specified)) for structural in schemas]
+    lost = [frozenset(unspecified(structural, specified)) for structural in schemas]
     return tuple(sorted(frozenset.intersection(*lost)))
 
 
@@ -268,7 +276,7 @@ def record_of_proof(definition: Definition, history: History) -> Record:
 
 
 def _specified_by(definition: Definition) -> frozenset[str]:
-    specified = crd.specified_paths(_structural_of(definition))
+    specified = specified_paths(_structural_of(definition))
     return specified | {ANYTHING} if definition.preserve_unknown_fields else specified
 
 
