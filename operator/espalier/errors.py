@@ -34,6 +34,7 @@ All are plain dataclasses with ``unsafe_hash``: a frozen one breaks when it is r
 context manager, since its ``__traceback__`` cannot be set.
 """
 
+from collections.abc import Hashable
 from dataclasses import dataclass, field
 from http import HTTPStatus
 
@@ -352,9 +353,14 @@ class RunStoppedError(EspalierError):
 class ArchiveFullError(EspalierError):
     """
     What would be removed cannot be archived, so it must not be removed.
+
+    Attributes:
+        left: The keys of the objects that this is about, where others were archived; if empty,
+            none was.
     """
 
     detail: str
+    left: frozenset[Hashable] = frozenset()
 
     def __str__(self) -> str:
         return self.detail

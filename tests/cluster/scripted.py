@@ -15,6 +15,7 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 
 from espalier.cluster import Cluster, Connection, connect_to
+from espalier.cluster.archives.index import NAME as INDEX
 from espalier.cluster.auth.credentials import FixedSource, TokenSource
 from espalier.crd import Definition, read_definition
 from espalier.engine.ports import Endpoint, ObjectKey
@@ -129,20 +130,46 @@ def status_of(code: int, reason: str, message: str = "", **more: Any) -> dict[st
 class Shelf:
     """
     Keeps objects as the API server does, as far as resource versions and labels go.
+
+    Attributes:
+        refusals: What comes instead of an answer, by method; the archive's index is left out.
+        lost_answers: The methods whose next answer is lost, likewise.
+        index_refusal: What comes instead of any answer about the archive's index.
+        seen: Method and path of each request.
     """
 
     def __init__(self) -> None:
         self.objects: dict[str, dict[str, Any]] = {}
         self.refusals: deque[tuple[str, Reply]] = deque()
         self.lost_answers: set[str] = set()
+        self.index_refusal: Reply | None = None
+        self.seen: list[tuple[str, str]] = []
         self._versions = itertools.count(1)
         self._uids = itertools.count(1)
 
+    @property
+    def secrets(self) -> dict[str, dict[str, Any]]:
+        """
+        The Secrets by their path.
+        """
+        return {path: held for path, held in self.objects.items() if "/secrets/" in path}
+
+    def lists(self) -> int:
+        """
+        How often Secrets have been listed.
+        """
+        return sum(path.endswith("/secrets") for method, path in self.seen if method == "GET")
+
     async def answer(self, request: web.Request) -> web.StreamResponse:
-        if self.refusals and self.refusals[0][0] == request.method:
-            return await _play(request, self.refusals.popleft()[1])
+        self.seen.append((request.method, request.path))
         raw = await request.read()
         body = json.loads(raw) if raw else {}
+        if INDEX in (request.path.rpartition("/")[2], body.get("metadata", {}).get("name")):
+            if self.index_refusal is not None:
+                return await _play(request, self.index_refusal)
+            return self._answer(request, body)
+        if self.refusals and self.refusals[0][0] == request.method:
+            return await _play(request, self.refusals.popleft()[1])
         answer = self._answer(request, body)
         if request.method in self.lost_answers:
             self.lost_answers.discard(request.method)

@@ -240,6 +240,27 @@ async def test_an_archive_of_very_many_entries_is_kept_once(cluster: Cluster, ge
     assert await again.pages(definition.name) == ()
 
 
+async def test_an_archive_counts_no_less_than_etcd_stores(
+    cluster: Cluster, control_plane: ControlPlane, gears: Crd
+) -> None:
+    definition = await cluster.definitions.get_definition(gears.name)
+    archive = cluster.archive("default")
+    for number in range(4):
+        await archive.store(definition, [entry(f"small{number}")])
+    await archive.store(definition, [entry(f"many{number}", "x" * 300) for number in range(200)])
+    pages = await archive.pages(definition.name)
+    stored = [
+        len(control_plane.raw_get(f"/registry/secrets/default/{name}") or b"")
+        for page in pages
+        for name in page.places
+    ]
+    counted = [page.size_bytes for page in pages]
+
+    # Where Secrets are stored as protobuf, their data needs no base64.
+    assert all(mine >= etcd for mine, etcd in zip(counted, stored, strict=True))
+    assert sum(counted) < 2 * sum(stored), (counted, stored)
+
+
 async def test_documents_archives_and_leases_are_kept(cluster: Cluster, gears: Crd) -> None:
     definition = await cluster.definitions.get_definition(gears.name)
     checkpoints = cluster.checkpoints("default")

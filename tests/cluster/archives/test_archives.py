@@ -9,7 +9,7 @@ import pytest
 
 from espalier.cluster import Cluster, FolderArchive
 from espalier.cluster.archives.compression import pack
-from espalier.cluster.archives.secrets import SecretArchive
+from espalier.cluster.archives.secrets import RECOUNT_SECONDS, SecretArchive
 from espalier.engine.legacy.archive_pages import (
     export_archive,
     old_pages,
@@ -24,7 +24,15 @@ from espalier.errors import (
     SourceError,
     TransientError,
 )
-from tests.cluster.scripted import Reply, Shelf, connected, definition, entry, status_of
+from tests.cluster.scripted import (
+    ManualClock,
+    Reply,
+    Shelf,
+    connected,
+    definition,
+    entry,
+    status_of,
+)
 
 # Such as no compression makes small.
 NOISE = random.Random(7).randbytes(9000).hex()  # noqa: S311 - no secret
@@ -35,7 +43,7 @@ async def kept(archive: SecretArchive | FolderArchive) -> list[str]:
 
 
 def only(shelf: Shelf) -> dict[str, Any]:
-    (held,) = shelf.objects.values()
+    (held,) = shelf.secrets.values()
     return held
 
 
@@ -76,7 +84,7 @@ async def test_a_page_that_is_too_large_for_one_secret_is_split() -> None:
         read = [found async for found in archive.entries(definition())]
 
     assert read == entries[::-1]
-    parts = [held["metadata"]["annotations"] for held in shelf.objects.values()]
+    parts = [held["metadata"]["annotations"] for held in shelf.secrets.values()]
     assert len(parts) > 10
     assert {part["espalier.dev/parts"] for part in parts} == {str(len(parts))}
 
@@ -87,7 +95,7 @@ async def test_a_page_with_a_part_missing_is_left_out(caplog: pytest.LogCaptureF
         archive = SecretArchive(cluster.client, "ns", max_part_bytes=500)
         await archive.store(definition(), [entry("a", NOISE)])
         await archive.store(definition(), [entry("b")])
-        del shelf.objects[next(iter(shelf.objects))]
+        del shelf.objects[next(iter(shelf.secrets))]
 
         assert await kept(archive) == ["b"]
 
@@ -104,7 +112,7 @@ async def test_a_page_whose_answer_was_lost_is_stored_once() -> None:
         await archive.store(definition(), [entry("a")])
 
         assert await kept(archive) == ["a"]
-    assert len(shelf.objects) == 1
+    assert len(shelf.secrets) == 1
 
 
 @pytest.mark.parametrize(
@@ -127,11 +135,11 @@ async def test_what_cannot_be_archived_must_not_be_removed(refusal: Reply) -> No
 
 
 async def test_archives_stay_below_their_cap_together_and_over_restarts() -> None:
-    shelf = Shelf()
-    async with connected(shelf) as cluster:
+    shelf, clock = Shelf(), ManualClock()
+    async with connected(shelf, clock=clock) as cluster:
 
         def archive() -> SecretArchive:
-            return SecretArchive(cluster.client, "ns", max_total_bytes=400)
+            return SecretArchive(cluster.client, "ns", max_total_bytes=9600)
 
         await archive().store(definition(), [entry("a")])
         one = archive()
@@ -139,10 +147,11 @@ async def test_archives_stay_below_their_cap_together_and_over_restarts() -> Non
         for each in (one, archive()):
             with pytest.raises(ArchiveFullError, match="delete Secrets of type"):
                 await each.store(definition(), [entry("c")])
-        assert len(shelf.objects) == 2
+        assert len(shelf.secrets) == 2
 
         # Room that a person made is found.
-        del shelf.objects[next(iter(shelf.objects))]
+        del shelf.objects[next(iter(shelf.secrets))]
+        clock.now_seconds += RECOUNT_SECONDS
         await one.store(definition(), [entry("c")])
         assert await kept(one) == ["c"]
 
@@ -153,8 +162,9 @@ async def test_an_archive_that_does_not_tell_its_size_counts_as_a_full_one() -> 
         await cluster.archive("ns").store(definition(), [entry("a")])
         only(shelf)["metadata"]["annotations"]["espalier.dev/bytes"] = "-1e9"
 
-        archive = SecretArchive(cluster.client, "ns", max_total_bytes=700 * 1024)
-        with pytest.raises(ArchiveFullError, match=f"hold {700 * 1024} bytes"):
+        # In base64, and with its metadata.
+        archive = SecretArchive(cluster.client, "ns", max_total_bytes=1024 * 1024)
+        with pytest.raises(ArchiveFullError, match=r"hold 956\d{3} bytes"):
             await archive.store(definition(), [entry("b")])
 
 
@@ -252,7 +262,7 @@ async def test_a_page_with_a_part_missing_is_listed_as_such_and_can_be_removed()
     async with connected(shelf) as cluster:
         archive = SecretArchive(cluster.client, "ns", max_part_bytes=500)
         await archive.store(definition(), [entry("a", NOISE)])
-        del shelf.objects[next(iter(shelf.objects))]
+        del shelf.objects[next(iter(shelf.secrets))]
         (page,) = await archive.pages()
         assert not page.is_whole
         with pytest.raises(ClusterError, match="a part is missing"):
@@ -261,7 +271,7 @@ async def test_a_page_with_a_part_missing_is_listed_as_such_and_can_be_removed()
         await archive.remove_page(page)
         await archive.remove_page(page)
 
-        assert shelf.objects == {}
+        assert shelf.secrets == {}
         with pytest.raises(NotFoundError):
             await archive.read_page(page)
 
@@ -285,7 +295,7 @@ async def test_an_archive_is_exported_once_and_read_from_the_folder(tmp_path: Pa
         (definition().name, 2, 1),
     ]
     assert [copy.created for copy in copies] == made
-    assert len(shelf.objects) == 2
+    assert len(shelf.secrets) == 2
 
 
 async def test_what_is_not_whole_is_not_exported(tmp_path: Path) -> None:
@@ -293,7 +303,7 @@ async def test_what_is_not_whole_is_not_exported(tmp_path: Path) -> None:
     async with connected(shelf) as cluster:
         archive = SecretArchive(cluster.client, "ns", max_part_bytes=500)
         await archive.store(definition(), [entry("a", NOISE)])
-        del shelf.objects[next(iter(shelf.objects))]
+        del shelf.objects[next(iter(shelf.secrets))]
         (copied,) = await export_archive(archive, FolderArchive(tmp_path))
     assert copied.name == ""
     assert await FolderArchive(tmp_path).pages() == ()
@@ -306,13 +316,13 @@ async def test_old_pages_expire_and_younger_ones_and_undated_ones_stay() -> None
         for name in ("old", "young", "undated"):
             await archive.store(definition(), [entry(name)])
         dates = ["2026-01-01T00:00:00Z", "2026-01-03T00:00:00Z", ""]
-        for held, date in zip(shelf.objects.values(), dates, strict=True):
+        for held, date in zip(shelf.secrets.values(), dates, strict=True):
             held["metadata"]["annotations"]["espalier.dev/created"] = date
 
         (old,) = await old_pages(archive, now="2026-01-03T12:00:00Z", age_seconds=86400.0)
         assert await kept(archive) == ["undated", "young", "old"]
         # What grows old while somebody thinks it over was not shown.
-        for held in shelf.objects.values():
+        for held in shelf.secrets.values():
             held["metadata"]["annotations"]["espalier.dev/created"] = dates[0]
         await remove_pages(archive, [old])
         assert await kept(archive) == ["undated", "young"]

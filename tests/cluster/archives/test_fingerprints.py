@@ -81,7 +81,7 @@ async def test_what_was_taken_away_meanwhile_is_archived_again() -> None:
     async with connected(shelf) as cluster:
         archive = SecretArchive(cluster.client, "ns", max_part_bytes=500)
         await archive.store(definition(), [entry("a", NOISE)])
-        del shelf.objects[[*shelf.objects][-1]]
+        del shelf.objects[[*shelf.secrets][-1]]
 
         await archive.store(definition(), [entry("a", NOISE)])
 
@@ -137,7 +137,7 @@ async def test_a_page_that_does_not_tell_its_entries_is_not_relied_upon() -> Non
     async with connected(shelf) as cluster:
         await stored(cluster.archive("ns"), "a")
         await stored(cluster.archive("ns"), "a", value="newer")
-        for held in shelf.objects.values():
+        for held in shelf.secrets.values():
             if "00000002" in held["metadata"]["name"]:
                 held["metadata"]["annotations"]["espalier.dev/entries"] = "?"
 
@@ -159,7 +159,7 @@ async def test_very_many_entries_are_told_page_by_page() -> None:
 
     assert [page.objects for page in pages] == [MAX_ENTRIES, 1]
     sizes = [
-        sum(map(len, held["metadata"]["annotations"].values())) for held in shelf.objects.values()
+        sum(map(len, held["metadata"]["annotations"].values())) for held in shelf.secrets.values()
     ]
     # The server takes 256 KiB, and a list of 500 must be taken by us.
     assert max(sizes) < 100 * 1024
@@ -224,7 +224,7 @@ async def test_a_name_that_somebody_took_is_left_to_them() -> None:
     shelf = Shelf()
     async with connected(shelf) as cluster:
         await stored(cluster.archive("ns"), "a")
-        (held,) = shelf.objects.values()
+        (held,) = shelf.secrets.values()
         held["metadata"]["labels"] = {}
         held["data"] = {}
 
@@ -256,12 +256,12 @@ async def test_a_page_that_a_killed_process_began_is_completed() -> None:
             return SecretArchive(cluster.client, "ns", max_part_bytes=500)
 
         await archive().store(definition(), [entry("a", NOISE)])
-        parts = len(shelf.objects)
-        for path in [*shelf.objects][parts // 2 :]:
+        parts = len(shelf.secrets)
+        for path in [*shelf.secrets][parts // 2 :]:
             del shelf.objects[path]
         await archive().store(definition(), [entry("a", NOISE)])
 
-        assert len(shelf.objects) == parts
+        assert len(shelf.secrets) == parts
         assert await kept(archive()) == ["a"]
 
 

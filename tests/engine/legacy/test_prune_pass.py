@@ -96,6 +96,24 @@ def test_a_full_archive_means_that_the_page_is_not_pruned() -> None:
     assert [content(cluster, f"w{n}") for n in range(5)] == [CLEAN, CLEAN] + [GARBAGE] * 3
 
 
+def test_objects_that_cannot_be_archived_fail_while_all_others_are_pruned() -> None:
+    cluster = a_cluster()
+
+    def refuse(call: str, name: str) -> None:
+        if call == "archive" and "w2" in name:
+            left = frozenset({ObjectKey("default", "w2")})
+            raise ArchiveFullError("its namespace has had its share", left=left)
+
+    cluster.hooks.append(refuse)
+    outcome = play(run_on(cluster))
+
+    assert outcome.reason == Reason.FAILED
+    contents = [content(cluster, f"w{n}") for n in range(5)]
+    assert contents == [CLEAN, CLEAN, GARBAGE, CLEAN, CLEAN]
+    assert not outcome.is_proved
+    assert "its namespace has had its share" in cluster.reports[-1][0].message
+
+
 @pytest.mark.parametrize(
     ("before", "emptied"),
     [

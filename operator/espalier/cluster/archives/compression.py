@@ -5,6 +5,7 @@ Documents as bytes: gzip JSON, unpacked within bounds.
 import gzip
 import zlib
 from collections.abc import Sequence
+from itertools import groupby
 from typing import Any
 
 import msgspec
@@ -79,6 +80,32 @@ def pack_entries(entries: Sequence[ArchiveEntry]) -> bytes:
         if size_bytes > MAX_UNPACKED_BYTES:
             raise ValueError(f"more than {MAX_UNPACKED_BYTES} bytes in one page")
     return pack(b"".join(lines))
+
+
+def pack_by_namespace(entries: Sequence[ArchiveEntry]) -> tuple[bytes, dict[str, int]]:
+    """
+    Pack entries as JSON Lines, and measure how many of the packed bytes each namespace takes.
+
+    Raises:
+        ValueError: They would have too many bytes to be read back.
+    """
+    stream = zlib.compressobj(level=9, wbits=_GZIP)
+    pieces: list[bytes] = []
+    sizes: dict[str, int] = {}
+    size_bytes = 0
+    for namespace, group in groupby(entries, key=lambda entry: entry.key.namespace):
+        for entry in group:
+            line = _line(entry)
+            size_bytes += len(line)
+            if size_bytes > MAX_UNPACKED_BYTES:
+                raise ValueError(f"more than {MAX_UNPACKED_BYTES} bytes in one page")
+            pieces.append(stream.compress(line))
+            sizes[namespace] = sizes.get(namespace, 0) + len(pieces[-1])
+        # What is still to come out belongs to this namespace; the stream stays one.
+        pieces.append(stream.flush(zlib.Z_SYNC_FLUSH))
+        sizes[namespace] += len(pieces[-1])
+    pieces.append(stream.flush())
+    return b"".join(pieces), sizes
 
 
 def unpack_entries(packed: bytes) -> list[ArchiveEntry]:

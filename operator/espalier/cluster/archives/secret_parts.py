@@ -9,7 +9,13 @@ from dataclasses import dataclass, replace
 
 import msgspec
 
-from espalier.cluster.transport.client import PARTIAL_LIST_TYPE, PARTIAL_TYPE, ApiRequest, Client
+from espalier.cluster.transport.client import (
+    PARTIAL_LIST_TYPE,
+    PARTIAL_TYPE,
+    ApiRequest,
+    Client,
+    decode,
+)
 from espalier.cluster.transport.paths import MANAGED_BY, segment
 from espalier.engine.ports.archive import ArchivePage
 from espalier.errors import ExpiredTokenError, NotFoundError
@@ -24,6 +30,8 @@ DIGEST, BYTES = "espalier.dev/sha256", "espalier.dev/bytes"
 CRD, CREATED, OBJECTS = "espalier.dev/crd", "espalier.dev/created", "espalier.dev/objects"
 ENTRIES = "espalier.dev/entries"
 """The fingerprints of the entries, so that a list tells what is archived already."""
+NAMESPACES = "espalier.dev/namespaces"
+"""How much of its page each namespace takes; only the first part has it."""
 
 _PAGE_SIZE = 500
 
@@ -56,7 +64,7 @@ class _PartialList(msgspec.Struct):
     """
 
     metadata: _SecretListMetadata
-    items: list[PartialSecret] | None
+    items: list[msgspec.Raw] | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +73,9 @@ class Part:
     What one Secret says of itself.
 
     Attributes:
+        size_bytes: As stored: the data in base64, and the metadata with the fingerprints.
         entries: The fingerprints of its page's entries, as text; only the first part has some.
+        namespaces: How much of its page each namespace takes, likewise.
     """
 
     name: str
@@ -80,8 +90,10 @@ class Part:
     created: str = ""
     objects: int = 0
     entries: str = ""
+    namespaces: str = ""
 
 
+_raw = msgspec.json.Decoder(msgspec.Raw)
 _partial = msgspec.json.Decoder(PartialSecret)
 _partial_list = msgspec.json.Decoder(_PartialList)
 
@@ -116,7 +128,7 @@ class Parts:
                 # All of them must be counted in one piece.
                 found, token = [], ""
                 continue
-            found += parts_of(page.items or ())
+            found += [_part_of(call, item) for item in page.items or ()]
             token = page.metadata.continue_token
             if not token:
                 return found
@@ -127,10 +139,9 @@ class Parts:
         """
         call = replace(self.get_call(name), accept=PARTIAL_TYPE)
         try:
-            (part,) = parts_of([await self._client.fetch(call, _partial)])
+            return _part_of(call, await self._client.fetch(call, _raw))
         except NotFoundError:
             return None
-        return part
 
     def get_call(self, name: str) -> ApiRequest:
         """
@@ -157,27 +168,38 @@ class Parts:
         )
 
 
-def parts_of(items: Iterable[PartialSecret]) -> Iterable[Part]:
+def part_of(item: PartialSecret, *, metadata_bytes: int = 0) -> Part:
     """
-    Read what some Secrets say of themselves; nothing that they say is believed blindly.
+    Read what a Secret says of itself; nothing that it says is believed blindly.
+
+    Args:
+        metadata_bytes: Its size without the data.
     """
-    for item in items:
-        said = item.metadata.annotations or {}
-        yield Part(
-            name=item.metadata.name,
-            uid=item.metadata.uid,
-            crd_hash=(item.metadata.labels or {}).get(HASH, ""),
-            sequence=_number(said.get(SEQUENCE), 0),
-            part=_number(said.get(PART), 0),
-            parts=_number(said.get(PARTS), 0),
-            digest=said.get(DIGEST, ""),
-            # One that does not tell its size counts as a full one.
-            size_bytes=_number(said.get(BYTES), MAX_PART_BYTES),
-            crd=said.get(CRD, ""),
-            created=said.get(CREATED, ""),
-            objects=_number(said.get(OBJECTS), 0),
-            entries=said.get(ENTRIES, ""),
-        )
+    annotations = item.metadata.annotations or {}
+    # One that does not tell its size counts as a full one.
+    data_bytes = _number(annotations.get(BYTES), MAX_PART_BYTES)
+    return Part(
+        name=item.metadata.name,
+        uid=item.metadata.uid,
+        crd_hash=(item.metadata.labels or {}).get(HASH, ""),
+        sequence=_number(annotations.get(SEQUENCE), 0),
+        part=_number(annotations.get(PART), 0),
+        parts=_number(annotations.get(PARTS), 0),
+        digest=annotations.get(DIGEST, ""),
+        size_bytes=metadata_bytes + stored_data_bytes(data_bytes),
+        crd=annotations.get(CRD, ""),
+        created=annotations.get(CREATED, ""),
+        objects=_number(annotations.get(OBJECTS), 0),
+        entries=annotations.get(ENTRIES, ""),
+        namespaces=annotations.get(NAMESPACES, ""),
+    )
+
+
+def stored_data_bytes(data_bytes: int) -> int:
+    """
+    Compute what data takes in base64.
+    """
+    return -(-data_bytes // 3) * 4
 
 
 def by_page(parts: Iterable[Part]) -> list[list[Part]]:
@@ -217,3 +239,8 @@ def page_of(namespace: str, page: Sequence[Part]) -> ArchivePage:
 
 def _number(text: str | None, otherwise: int) -> int:
     return int(text) if text and _NUMBER.fullmatch(text) else otherwise
+
+
+def _part_of(call: ApiRequest, item: msgspec.Raw) -> Part:
+    content = bytes(item)
+    return part_of(decode(call, content, _partial), metadata_bytes=len(content))

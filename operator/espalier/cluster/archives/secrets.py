@@ -5,19 +5,20 @@ A page of entries is one gzip stream. It is cut into parts where it is too large
 and all parts are stored before the page counts as kept; a page of which parts are missing was
 never removed from anywhere. Pages of one definition are numbered, so that they have an order
 that no clock can disturb. What is archived already is not archived again.
+
+What is stored is counted: data in base64, metadata and fingerprints. No definition fills the
+archive for the others, and no namespace a definition's part of it: ``shares`` has the rule. The
+pages are listed when a definition is first stored; afterwards an index tells whether anything has
+changed, and numbers and digests of pages are compared before anything is built on it.
 """
 
 import asyncio
-import base64
-import hashlib
-import logging
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import msgspec
 
 from espalier.cluster.archives import secret_parts as parts
-from espalier.cluster.archives.compression import pack_entries, unpack_entries
 from espalier.cluster.archives.fingerprints import (
     MAX_ENTRIES,
     Fingerprint,
@@ -25,48 +26,41 @@ from espalier.cluster.archives.fingerprints import (
     fingerprints_of,
     is_recent,
     read_text,
-    text_of,
 )
-from espalier.cluster.archives.secret_parts import (
-    LABELS,
-    MAX_PART_BYTES,
-    Part,
-    PartialSecret,
-    Parts,
+from espalier.cluster.archives.index import ArchiveIndex, bytes_in, mark_of
+from espalier.cluster.archives.secret_drafts import (
+    SECRET_TYPE,
+    Contents,
+    contents_of,
+    secret_name,
+    secrets_of,
+    stored_bytes,
 )
+from espalier.cluster.archives.secret_pages import SecretPages
+from espalier.cluster.archives.secret_parts import MAX_PART_BYTES, Part
+from espalier.cluster.archives.usage import Usage, namespace_digest, read_weights, split
 from espalier.cluster.transport import responses as answers
 from espalier.cluster.transport.client import Client
-from espalier.cluster.transport.paths import FIELD_MANAGER, hash_of, name_of
+from espalier.cluster.transport.paths import FIELD_MANAGER, hash_of
 from espalier.crd import Definition
-from espalier.engine.ports.archive import DAMAGES, ArchiveEntry, ArchivePage, UnreadablePage
-from espalier.errors import (
-    ArchiveFullError,
-    ClusterError,
-    ConflictError,
-    NotFoundError,
-    TransientError,
-)
+from espalier.engine.ports import ObjectKey
+from espalier.engine.ports.archive import ArchiveEntry
+from espalier.errors import ArchiveFullError, ClusterError, ConflictError, TransientError
 from espalier.paths import JSON
-
-logger = logging.getLogger(__name__)
 
 MAX_TOTAL_BYTES = 64 * 1024 * 1024
 """Of all archives together: etcd keeps a few gigabytes, and not for us."""
 
-SECRET_TYPE = "espalier.dev/archive"  # noqa: S105 - a type, and no secret
-DATA_KEY = "entries.jsonl.gz"
+RECOUNT_SECONDS = 10.0
+"""How soon a full archive is counted anew, since a person may have made room."""
 
 
 class _Secret(msgspec.Struct):
-    data: dict[str, str] | None = None
-
-
-class _WholeSecret(PartialSecret):
+    metadata: msgspec.Raw
     data: dict[str, str] | None = None
 
 
 _secret = msgspec.json.Decoder(_Secret)
-_whole = msgspec.json.Decoder(_WholeSecret)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,9 +76,24 @@ class _ArchivedPage:
     digest: str
 
 
-class SecretArchive:
+@dataclass(frozen=True, slots=True)
+class _Last:
     """
-    Implements ``Archive`` and ``ArchivePages`` of ``espalier.engine.ports.archive``.
+    The last page of a definition, as it was found or stored.
+
+    Attributes:
+        page: None if there is none.
+        mark: What the index held of the definition at that time.
+    """
+
+    sequence: int
+    page: _ArchivedPage | None
+    mark: str
+
+
+class SecretArchive(SecretPages):
+    """
+    Implements ``Archive`` of ``espalier.engine.ports.archive``, and ``ArchivePages``.
 
     Args:
         namespace: Where the Secrets are.
@@ -99,14 +108,15 @@ class SecretArchive:
         max_total_bytes: int = MAX_TOTAL_BYTES,
         max_part_bytes: int = MAX_PART_BYTES,
     ) -> None:
-        self._client = client
-        self._parts = Parts(client, namespace)
-        self._namespace = namespace
-        self._max_total_bytes = max_total_bytes
+        super().__init__(client, namespace)
         self._max_part_bytes = max_part_bytes
-        self._total_bytes: int | None = None
+        self._index = ArchiveIndex(client, namespace)
+        self._usage = Usage(max_total_bytes)
+        self._counted_at: float | None = None
+        self._marks: dict[str, str] = {}
         # By the hash of a definition's name; without one its pages have to be listed first.
-        self._sequences: dict[str, int] = {}
+        self._lasts: dict[str, _Last] = {}
+        self._unchecked: set[str] = set()
         self._begun: dict[str, tuple[str, int]] = {}
         self._kept: Kept[_ArchivedPage] = Kept()
         self._storing = asyncio.Lock()
@@ -120,9 +130,9 @@ class SecretArchive:
 
     def begin(self, definition: Definition) -> None:
         """
-        Forget how the pages of this definition are numbered; the next ``store`` lists them anew.
+        Have the next ``store`` check whether others have stored pages of this definition.
         """
-        self._sequences.pop(hash_of(definition.name), None)
+        self._unchecked.add(hash_of(definition.name))
 
     async def store(self, definition: Definition, entries: Sequence[ArchiveEntry]) -> str:
         """
@@ -140,91 +150,6 @@ class SecretArchive:
                 raise ArchiveFullError(f"a page cannot be archived: {error}") from error
         return f"{self._namespace}/{name}"
 
-    async def entries(
-        self,
-        definition: Definition,
-        *,
-        pass_over: "Callable[[UnreadablePage], None] | None" = None,
-    ) -> AsyncIterator[ArchiveEntry]:
-        """
-        Read all entries of this definition, newest first.
-
-        Args:
-            pass_over: Takes the pages that cannot be read; without it a damaged one is an error.
-
-        Raises:
-            RejectedError: A page was damaged.
-            NotFoundError: A page was taken away meanwhile.
-        """
-        for page in reversed(await self.pages(definition.name)):
-            if not page.is_whole and pass_over is None:
-                logger.warning(
-                    "A page of the archive is incomplete and was left out.",
-                    extra={"crd": definition.name, "secret": page.name},
-                )
-                continue
-            try:
-                entries = await self.read_page(page)
-            except DAMAGES as error:
-                if pass_over is None:
-                    raise
-                pass_over(UnreadablePage(page.name, str(error)))
-                continue
-            for entry in reversed(entries):
-                yield entry
-
-    async def pages(self, crd: str | None = None) -> tuple[ArchivePage, ...]:
-        """
-        List the pages of one definition, or all, oldest first.
-        """
-        listed = await self._parts.listed({} if crd is None else {parts.HASH: hash_of(crd)})
-        return tuple(parts.page_of(self._namespace, page) for page in parts.by_page(listed))
-
-    async def read_page(self, page: ArchivePage) -> list[ArchiveEntry]:
-        """
-        Read the entries of a page, in the order in which they were kept.
-
-        Raises:
-            NotFoundError: It is gone.
-            RejectedError: It is damaged, or a part is missing.
-        """
-        call = self._parts.get_call(page.name.partition("/")[2])
-        held: list[Part] = []
-        pieces: list[bytes] = []
-        for name in page.places:
-            secret = await self._client.fetch(self._parts.get_call(name), _whole)
-            held += parts.parts_of([secret])
-            try:
-                data = (secret.data or {}).get(DATA_KEY, "")
-                pieces.append(base64.b64decode(data, validate=True))
-            except ValueError as error:
-                raise answers.malformed(call.attempt, "the archive is not base64") from error
-        if not held or not parts.is_whole(held):
-            raise answers.malformed(call.attempt, "the archive is damaged: a part is missing")
-        packed = b"".join(pieces)
-        if hashlib.sha256(packed).hexdigest() != held[0].digest:
-            raise answers.malformed(call.attempt, "the archive is damaged: its digest differs")
-        try:
-            return await asyncio.to_thread(unpack_entries, packed)
-        except ValueError as error:
-            raise answers.malformed(call.attempt, f"the archive is damaged: {error}") from error
-
-    async def remove_page(self, page: ArchivePage) -> None:
-        """
-        Take a page away for good; one that is gone already is no error.
-        """
-        # The first part goes last: it names the page as long as something of it is left.
-        for name, uid in reversed([*zip(page.places, page.uids, strict=True)]):
-            body: dict[str, JSON] = {"apiVersion": "v1", "kind": "DeleteOptions"}
-            if uid:
-                body["preconditions"] = {"uid": uid}
-            call = self._parts.call_of_one("delete", "DELETE", name)
-            try:
-                await self._client.send(replace(call, body=body))
-            except (NotFoundError, ConflictError):
-                # Gone, or another Secret has the name by now.
-                continue
-
     async def _store(self, definition: Definition, entries: Sequence[ArchiveEntry]) -> str:
         await self._look_at(definition)
         new: dict[Fingerprint, ArchiveEntry] = {}
@@ -237,33 +162,125 @@ class SecretArchive:
             if page is None or not found[page]:
                 new[fingerprint] = entry
         stored = [page.names[0] for page, is_reliable in found.items() if is_reliable]
-        pending = [*new.items()]
+        pending, left = [*new.items()], set[ObjectKey]()
         for start in range(0, len(pending), MAX_ENTRIES):
-            some = dict(pending[start : start + MAX_ENTRIES])
-            packed = await asyncio.to_thread(pack_entries, [*some.values()])
-            total_bytes = await self._make_room(len(packed))
-            # Whatever fails now leaves parts behind that have to be counted anew.
-            self._total_bytes = None
-            page = await self._store_page(definition, packed, [*some])
-            self._total_bytes = total_bytes + len(packed)
-            self._kept.add(some, page)
-            stored.insert(start // MAX_ENTRIES, page.names[0])
+            admitted, refused = await self._admit(
+                definition, dict(pending[start : start + MAX_ENTRIES])
+            )
+            left |= refused
+            if admitted is not None:
+                page = await self._store_page(definition, admitted)
+                self._kept.add(admitted.fingerprints, page)
+                stored.insert(start // MAX_ENTRIES, page.names[0])
+        if left:
+            raise ArchiveFullError(
+                self._message(definition, "those of this object's namespace have had their share"),
+                left=frozenset(left),
+            )
         return next(iter(stored), "")
+
+    async def _admit(
+        self, definition: Definition, entries: Mapping[Fingerprint, ArchiveEntry]
+    ) -> tuple[Contents | None, set[ObjectKey]]:
+        """
+        Pack the entries for which there is room, and name the objects of the others.
+
+        Raises:
+            ArchiveFullError: There is none for any.
+        """
+        contents = await asyncio.to_thread(contents_of, definition, entries)
+        sizes = split(stored_bytes(self._secrets_of(contents, sequence=0)), contents.weights)
+        admitted = self._namespaces_with_room(definition, sizes)
+        if admitted != sizes.keys() and self._may_recount():
+            await self._count()
+            admitted = self._namespaces_with_room(definition, sizes)
+        if admitted == sizes.keys():
+            return contents, set()
+        if min(sizes.values()) > self._usage.room_of(hash_of(definition.name)):
+            raise ArchiveFullError(
+                self._message(definition, "those of this definition have had their share")
+            )
+        kept: dict[Fingerprint, ArchiveEntry] = {}
+        refused: set[ObjectKey] = set()
+        for fingerprint, entry in entries.items():
+            if namespace_digest(entry.key.namespace) in admitted:
+                kept[fingerprint] = entry
+            else:
+                refused.add(entry.key)
+        if not kept:
+            return None, refused
+        return await asyncio.to_thread(contents_of, definition, kept), refused
+
+    def _namespaces_with_room(
+        self, definition: Definition, sizes: Mapping[bytes, int]
+    ) -> set[bytes]:
+        crd_hash = hash_of(definition.name)
+        if definition.namespaced:
+            return self._usage.rooms_of(crd_hash, sizes)
+        has_room = sum(sizes.values()) <= self._usage.room_of(crd_hash)
+        return {*sizes} if has_room else set()
+
+    def _secrets_of(self, contents: Contents, *, sequence: int) -> tuple[dict[str, JSON], ...]:
+        return secrets_of(
+            contents,
+            namespace=self._namespace,
+            sequence=sequence,
+            max_part_bytes=self._max_part_bytes,
+            created=self._client.clock.utc_timestamp(),
+        )
+
+    def _message(self, definition: Definition, why: str) -> str:
+        own_bytes = self._usage.bytes_of(hash_of(definition.name))
+        return (
+            f"the archives in namespace {self._namespace} hold {self._usage.total_bytes} bytes, of "
+            f"{self._usage.max_total_bytes} that they may, {own_bytes} of them of this definition;"
+            f" {why}; delete Secrets of type {SECRET_TYPE} that are not needed any more"
+        )
 
     async def _look_at(self, definition: Definition) -> None:
         """
         See which pages a definition has, unless that is known.
 
-        Whoever else has the lease in between stores the next page: it is looked for.
+        Others that have the lease in between store the next page, and change the index.
         """
         crd_hash = hash_of(definition.name)
-        known = self._sequences.get(crd_hash)
-        if known is not None and not await self._is_taken(definition, known + 1):
-            return
-        sequence = 0
+        last = self._lasts.get(crd_hash)
+        is_known = last is not None
+        if last is not None and crd_hash in self._unchecked:
+            marks = await self._index.read()
+            self._adopt(marks or {}, crd_hash)
+            is_known = (
+                marks is not None
+                and marks.get(crd_hash, "") == last.mark
+                and (last.page is None or await self._is_there(last.page))
+            )
+        if last is None or not is_known or await self._is_taken(definition, last.sequence + 1):
+            await self._list(definition)
+        self._unchecked.discard(crd_hash)
+
+    def _adopt(self, marks: Mapping[str, str], own_hash: str) -> None:
+        """
+        Count what others have stored of other definitions.
+        """
+        for crd_hash, mark in marks.items():
+            size_bytes = bytes_in(mark)
+            if crd_hash == own_hash or mark == self._marks.get(crd_hash) or size_bytes is None:
+                continue
+            self._usage.replace(crd_hash, [(size_bytes, {})])
+            self._marks[crd_hash] = mark
+
+    async def _list(self, definition: Definition) -> None:
+        crd_hash = hash_of(definition.name)
+        # Read before the pages: what changes meanwhile is noticed the next time.
+        marks = await self._index.read() or {}
+        if self._counted_at is None:
+            await self._count()
+        listed = parts.by_page(await self._parts.listed({parts.HASH: crd_hash}))
+        self._usage.replace(crd_hash, map(_size_of, listed))
+        sequence, last = 0, None
         told: list[tuple[list[Fingerprint], _ArchivedPage]] = []
         self._begun.pop(crd_hash, None)
-        for page in parts.by_page(await self._parts.listed({parts.HASH: crd_hash})):
+        for page in listed:
             first = page[0]
             sequence = max(sequence, first.sequence)
             if not parts.is_whole(page):
@@ -274,17 +291,37 @@ class SecretArchive:
             if len(fingerprints) < first.objects:
                 # It may have newer entries of any object.
                 told.clear()
-            told.append(
-                (fingerprints, _ArchivedPage(tuple(part.name for part in page), first.digest))
-            )
+            last = _ArchivedPage(tuple(part.name for part in page), first.digest)
+            told.append((fingerprints, last))
         for fingerprints, where in told:
             self._kept.add(fingerprints, where)
         while await self._is_taken(definition, sequence + 1):
             sequence += 1
-        self._sequences[crd_hash] = sequence
+        self._marks[crd_hash] = marks.get(crd_hash, "")
+        self._lasts[crd_hash] = _Last(sequence, last, self._marks[crd_hash])
+
+    def _may_recount(self) -> bool:
+        now = self._client.clock.monotonic_seconds()
+        return self._counted_at is None or now - self._counted_at >= RECOUNT_SECONDS
+
+    async def _count(self) -> None:
+        """
+        Count all pages, since somebody may have taken archives away.
+        """
+        marks = await self._index.read() or {}
+        listed = parts.by_page(await self._parts.listed({}))
+        self._usage = Usage(self._usage.max_total_bytes)
+        for page in listed:
+            self._usage.add(page[0].crd_hash, *_size_of(page))
+        self._marks = {**marks}
+        self._counted_at = self._client.clock.monotonic_seconds()
 
     async def _is_taken(self, definition: Definition, sequence: int) -> bool:
-        return await self._parts.at(_name_of(definition, sequence, 1)) is not None
+        return await self._parts.at(secret_name(definition.name, sequence, 1)) is not None
+
+    async def _is_there(self, page: _ArchivedPage) -> bool:
+        first = await self._parts.at(page.names[0])
+        return first is not None and first.digest == page.digest
 
     async def _is_reliable(self, page: _ArchivedPage) -> bool:
         """
@@ -297,80 +334,50 @@ class SecretArchive:
                 return False
         return True
 
-    async def _make_room(self, size_bytes: int) -> int:
-        counted = self._total_bytes
-        if counted is not None and counted + size_bytes <= self._max_total_bytes:
-            return counted
-        # Not counted yet, or somebody may have taken archives away since.
-        self._total_bytes = sum(part.size_bytes for part in await self._parts.listed({}))
-        if self._total_bytes + size_bytes > self._max_total_bytes:
-            raise ArchiveFullError(
-                f"the archives in namespace {self._namespace} hold {self._total_bytes} bytes, of "
-                f"{self._max_total_bytes} that they may; delete Secrets of type {SECRET_TYPE} "
-                "that are not needed any more"
-            )
-        return self._total_bytes
-
-    async def _store_page(
-        self, definition: Definition, packed: bytes, fingerprints: Sequence[Fingerprint]
-    ) -> _ArchivedPage:
+    async def _store_page(self, definition: Definition, contents: Contents) -> _ArchivedPage:
         crd_hash = hash_of(definition.name)
-        digest = hashlib.sha256(packed).hexdigest()
         # Should this fail, the next try lists what there is of the page, and completes it.
-        last = self._sequences.pop(crd_hash)
+        last = self._lasts.pop(crd_hash)
         begun, sequence = self._begun.pop(crd_hash, ("", 0))
-        if begun != digest:
-            sequence = last + 1
-        starts = range(0, len(packed), self._max_part_bytes)
-        names = tuple(_name_of(definition, sequence, part + 1) for part in range(len(starts)))
-        for number, start in enumerate(starts, 1):
-            piece = packed[start : start + self._max_part_bytes]
-            annotations = {
-                parts.CRD: definition.name,
-                "espalier.dev/crd-uid": definition.uid,
-                parts.CREATED: self._client.clock.utc_timestamp(),
-                parts.OBJECTS: str(len(fingerprints)),
-                parts.SEQUENCE: str(sequence),
-                parts.PART: str(number),
-                parts.PARTS: str(len(starts)),
-                parts.DIGEST: digest,
-                parts.BYTES: str(len(piece)),
-            }
-            if number == 1:
-                annotations[parts.ENTRIES] = text_of(fingerprints)
-            await self._create(names[number - 1], crd_hash, annotations, piece)
-        self._sequences[crd_hash] = max(sequence, last)
-        return _ArchivedPage(names, digest)
+        if begun != contents.digest:
+            sequence = last.sequence + 1
+        secrets = self._secrets_of(contents, sequence=sequence)
+        total_bytes = self._usage.bytes_of(crd_hash) + stored_bytes(secrets)
+        mark = mark_of(sequence, contents.digest, total_bytes)
+        # Others count the page before it is there, rather than not at all.
+        await self._index.put(crd_hash, mark)
+        names = tuple(secret_name(contents.crd, sequence, part + 1) for part in range(len(secrets)))
+        size_bytes = 0
+        for name, secret in zip(names, secrets, strict=True):
+            size_bytes += await self._create(name, secret)
+        page = _ArchivedPage(names, contents.digest)
+        self._usage.add(crd_hash, size_bytes, contents.weights)
+        self._marks[crd_hash] = mark
+        is_last = sequence > last.sequence
+        self._lasts[crd_hash] = _Last(
+            max(sequence, last.sequence), page if is_last else last.page, mark
+        )
+        return page
 
-    async def _create(
-        self, name: str, crd_hash: str, annotations: Mapping[str, str], piece: bytes
-    ) -> None:
-        data = base64.b64encode(piece).decode()
+    async def _create(self, name: str, secret: dict[str, JSON]) -> int:
+        """
+        Create a Secret; return how many bytes it takes.
+        """
         call = replace(
             self._parts.call("create", "POST", name),
             query={"fieldManager": FIELD_MANAGER},
-            body={
-                "apiVersion": "v1",
-                "kind": "Secret",
-                "metadata": {
-                    "name": name,
-                    "namespace": self._namespace,
-                    "labels": {**LABELS, parts.HASH: crd_hash},
-                    "annotations": {**annotations},
-                },
-                "type": SECRET_TYPE,
-                "immutable": True,
-                "data": {DATA_KEY: data},
-            },
+            body=secret,
         )
         try:
             stored = await self._client.fetch(call, _secret)
         except ConflictError:
             # The answer to an earlier try of ours may have been lost on the way.
             stored = await self._client.fetch(self._parts.get_call(name), _secret)
-        if (stored.data or {}).get(DATA_KEY) != data:
+        data = stored.data or {}
+        if data != secret["data"]:
             raise answers.malformed(call.attempt, "the Secret holds something else than was sent")
+        return len(bytes(stored.metadata)) + sum(map(len, data.values()))
 
 
-def _name_of(definition: Definition, sequence: int, part: int) -> str:
-    return f"{name_of('archive', definition.name)}-{sequence:08d}-{part}"
+def _size_of(page: Sequence[Part]) -> tuple[int, Mapping[bytes, int]]:
+    return sum(part.size_bytes for part in page), read_weights(page[0].namespaces)

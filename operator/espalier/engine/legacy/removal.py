@@ -7,7 +7,7 @@ anew, if something else is to be removed from it. On a version with the status s
 endpoint ignores ``status`` and the other one everything else, so an object may need both.
 """
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Mapping, Sequence
 
 from espalier.engine.coordination.run_context import RunContext
 from espalier.engine.flowcontrol.calls import retry_while_unavailable
@@ -20,10 +20,12 @@ from espalier.engine.ports.archive import ArchiveEntry
 from espalier.engine.ports.records import identity_of
 from espalier.engine.rewriting.retries import UNGUARDED, Failed, Rewritten, Unchanged, WriteResult
 from espalier.engine.status.conditions import Reason
-from espalier.errors import ClusterError, RunStoppedError, TransientError
+from espalier.errors import ArchiveFullError, ClusterError, RunStoppedError, TransientError
 from espalier.paths import JSON
 
 COMES_BACK = "removed fields come back with the write itself, as by an admission webhook"
+
+NOT_ARCHIVED = "what is to be removed cannot be archived"
 
 
 class Remover:
@@ -71,28 +73,40 @@ class Remover:
         Archive what is to be removed from many objects at once.
 
         Raises:
-            ArchiveFullError: It cannot be kept, so nothing of it may be removed.
+            ArchiveFullError: None of it can be kept, so nothing of it may be removed. Where only
+                part of it cannot, the removals of these objects will fail.
             RunStoppedError: An object would become empty.
             ClusterError: The archive could not be written.
         """
         entries = [entry for removal in removals if (entry := removal.entry()) is not None]
+        causes: Mapping[Hashable, str] = {}
         if entries:
-            await retry_while_unavailable(lambda: self.store(entries), self._clock)
+            causes = await retry_while_unavailable(lambda: self.store(entries), self._clock)
         for removal in removals:
-            removal.is_archived = True
+            removal.cause = causes.get(removal.key, "")
+            removal.is_archived = not removal.cause
 
-    async def store(self, entries: Sequence[ArchiveEntry]) -> None:
+    async def store(self, entries: Sequence[ArchiveEntry]) -> Mapping[Hashable, str]:
         """
         Archive entries.
 
+        Returns:
+            Why the objects cannot be archived that cannot while others can, by their keys.
+
         Raises:
-            ArchiveFullError: They cannot be kept.
+            ArchiveFullError: None of them can be kept.
             ClusterError: The archive could not be written.
         """
         if not self._has_begun:
             self._archive.begin(self.definition)
             self._has_begun = True
-        await self._archive.store(self.definition, entries)
+        try:
+            await self._archive.store(self.definition, entries)
+        except ArchiveFullError as error:
+            if not error.left:
+                raise
+            return dict.fromkeys(error.left, f"{NOT_ARCHIVED}: {error}")
+        return {}
 
 
 class Removal:
@@ -101,11 +115,13 @@ class Removal:
 
     Attributes:
         met: The last error on it.
+        cause: Why it cannot be archived while others can; empty if it can.
     """
 
     def __init__(self, remover: Remover, obj: dict[str, JSON]) -> None:
         self.key = key_of(obj)
         self.is_archived = False
+        self.cause = ""
         self.is_mistyped = False
         self.met: ClusterError | None = None
         self._remover = remover
@@ -150,9 +166,12 @@ class Removal:
             if not remover.policy.does("migrate"):
                 return Rewritten(is_pruned=True) if self._is_pruned else Unchanged()
             return await self._rewrite()
-        if not self.is_archived:
-            await remover.store([self._entry_of(careful)])
-            self.is_archived = True
+        if not self.is_archived and not self.cause:
+            causes = await remover.store([self._entry_of(careful)])
+            self.cause = causes.get(self.key, "")
+            self.is_archived = not self.cause
+        if self.cause:
+            return Failed(self.cause)
         # Until both writes are answered nobody knows what is stored.
         self._is_stale = True
         written, calls = await self._replace(careful)

@@ -68,7 +68,8 @@ class Archive(Protocol):
             The name under which a person finds them.
 
         Raises:
-            ArchiveFullError: They cannot be kept; do not remove.
+            ArchiveFullError: They cannot be kept; do not remove. Where it names objects that are
+                left, the entries of all others are durable.
         """
 
     def entries(

@@ -1,0 +1,133 @@
+"""
+The pages of an archive in Secrets: listed, read and removed.
+"""
+
+import asyncio
+import base64
+import hashlib
+import logging
+from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
+
+import msgspec
+
+from espalier.cluster.archives import secret_parts as parts
+from espalier.cluster.archives.compression import unpack_entries
+from espalier.cluster.archives.secret_parts import Part, PartialSecret, Parts
+from espalier.cluster.transport import responses as answers
+from espalier.cluster.transport.client import Client
+from espalier.cluster.transport.paths import hash_of
+from espalier.crd import Definition
+from espalier.engine.ports.archive import DAMAGES, ArchiveEntry, ArchivePage, UnreadablePage
+from espalier.errors import ConflictError, NotFoundError
+from espalier.paths import JSON
+
+logger = logging.getLogger(__name__)
+
+DATA_KEY = "entries.jsonl.gz"
+
+
+class _WholeSecret(PartialSecret):
+    data: dict[str, str] | None = None
+
+
+_whole = msgspec.json.Decoder(_WholeSecret)
+
+
+class SecretPages:
+    """
+    Implements ``espalier.engine.ports.archive.ArchivePages``.
+
+    Args:
+        namespace: Where the Secrets are.
+    """
+
+    def __init__(self, client: Client, namespace: str) -> None:
+        self._client = client
+        self._namespace = namespace
+        self._parts = Parts(client, namespace)
+
+    async def entries(
+        self,
+        definition: Definition,
+        *,
+        pass_over: "Callable[[UnreadablePage], None] | None" = None,
+    ) -> AsyncIterator[ArchiveEntry]:
+        """
+        Read all entries of this definition, newest first.
+
+        Args:
+            pass_over: Takes the pages that cannot be read; without it a damaged one is an error.
+
+        Raises:
+            RejectedError: A page was damaged.
+            NotFoundError: A page was taken away meanwhile.
+        """
+        for page in reversed(await self.pages(definition.name)):
+            if not page.is_whole and pass_over is None:
+                logger.warning(
+                    "A page of the archive is incomplete and was left out.",
+                    extra={"crd": definition.name, "secret": page.name},
+                )
+                continue
+            try:
+                entries = await self.read_page(page)
+            except DAMAGES as error:
+                if pass_over is None:
+                    raise
+                pass_over(UnreadablePage(page.name, str(error)))
+                continue
+            for entry in reversed(entries):
+                yield entry
+
+    async def pages(self, crd: str | None = None) -> tuple[ArchivePage, ...]:
+        """
+        List the pages of one definition, or all, oldest first.
+        """
+        listed = await self._parts.listed({} if crd is None else {parts.HASH: hash_of(crd)})
+        return tuple(parts.page_of(self._namespace, page) for page in parts.by_page(listed))
+
+    async def read_page(self, page: ArchivePage) -> list[ArchiveEntry]:
+        """
+        Read the entries of a page, in the order in which they were kept.
+
+        Raises:
+            NotFoundError: It is gone.
+            RejectedError: It is damaged, or a part is missing.
+        """
+        call = self._parts.get_call(page.name.partition("/")[2])
+        held: list[Part] = []
+        pieces: list[bytes] = []
+        for name in page.places:
+            secret = await self._client.fetch(self._parts.get_call(name), _whole)
+            held.append(parts.part_of(secret))
+            try:
+                data = (secret.data or {}).get(DATA_KEY, "")
+                pieces.append(base64.b64decode(data, validate=True))
+            except ValueError as error:
+                raise answers.malformed(call.attempt, "the archive is not base64") from error
+        if not held or not parts.is_whole(held):
+            raise answers.malformed(call.attempt, "the archive is damaged: a part is missing")
+        packed = b"".join(pieces)
+        if hashlib.sha256(packed).hexdigest() != held[0].digest:
+            raise answers.malformed(call.attempt, "the archive is damaged: its digest differs")
+        try:
+            return await asyncio.to_thread(unpack_entries, packed)
+        except ValueError as error:
+            raise answers.malformed(call.attempt, f"the archive is damaged: {error}") from error
+
+    async def remove_page(self, page: ArchivePage) -> None:
+        """
+        Take a page away for good; one that is gone already is no error.
+        """
+        # The first part goes last: it names the page as long as something of it is left.
+        for name, uid in reversed([*zip(page.places, page.uids, strict=True)]):
+            body: dict[str, JSON] = {"apiVersion": "v1", "kind": "DeleteOptions"}
+            if uid:
+                body["preconditions"] = {"uid": uid}
+            call = self._parts.call_of_one("delete", "DELETE", name)
+            try:
+                await self._client.send(replace(call, body=body))
+            except (NotFoundError, ConflictError):
+                # Gone, or another Secret has the name by now.
+                continue
