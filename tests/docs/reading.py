@@ -53,8 +53,14 @@ def links(page: Path) -> list[str]:
     """
     The links of a page that stay in the repository.
     """
-    text = _CODE.sub("", text_of(page))
-    return [target for target in _LINK.findall(text) if "://" not in target]
+    return [target for target in _LINK.findall(prose_of(page)) if "://" not in target]
+
+
+def prose_of(page: Path) -> str:
+    """
+    The text of a page without its blocks of code.
+    """
+    return _CODE.sub("", text_of(page))
 
 
 def text_of(page: Path) -> str:
