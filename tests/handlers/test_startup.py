@@ -6,6 +6,7 @@ The sandbox lives in a thread: Kopf waits for all tasks of its loop, those of a 
 
 import asyncio
 import json
+import shlex
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager
@@ -27,6 +28,7 @@ from espalier.handlers.kopf_module import KopfOperator
 from espalier.handlers.settings import Settings
 from espalier.handlers.startup import run_operator
 from espalier.sandbox import Request, Sandbox
+from tests.docs.reading import ROOT, blocks
 from tests.manifests.test_manifests import FOLDER, documents, find, granted
 
 PATIENCE_SECONDS = 20
@@ -37,7 +39,8 @@ SETTINGS = Settings(
 CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 DEFINITIONS = "customresourcedefinitions.apiextensions.k8s.io"
 WIDGETS = "/apis/example.com/v1/namespaces/default/widgets"
-KOPF_RUN = ["run", "--standalone", "-A", "-m", "espalier.handlers.kopf_module"]
+# As the documentation shows it.
+(KOPF_RUN,) = blocks(ROOT / "docs" / "how-to" / "run-with-kopf.md", "sh")
 ENFORCE = {"metadata": {"labels": {"espalier.dev/mode": "enforce"}}}
 FOREIGN_FINALIZER = "kopf.zalando.org/KopfFinalizerMarker"
 
@@ -362,7 +365,7 @@ async def test_kopf_run_works_from_label_to_verified_and_kopf_writes_nothing(
     monkeypatch.setenv("ESPALIER_SETTLE_SECONDS", "0")
     await stored_at_v1alpha1(client, finalizers=[FOREIGN_FINALIZER])
 
-    with KopfRunner(KOPF_RUN, timeout=PATIENCE_SECONDS) as kopf_run:
+    with KopfRunner(shlex.split(KOPF_RUN)[1:], timeout=PATIENCE_SECONDS) as kopf_run:
         await client.merge(f"{CRDS}/widgets.example.com", ENFORCE)
         await client.eventually("espalier.dev/StoredObjectsCurrent", is_true)
 
