@@ -28,23 +28,42 @@ Path: TypeAlias = tuple[Step, ...]
 
 def render_path(path: Iterable[Step]) -> str:
     """
-    Write a path as the API server does: ``spec.ports[0].name``, ``properties[spec].type``.
+    Write a path as field errors have it: ``spec.ports[0].name``, ``properties[spec].type``.
 
     Returns:
-        The text; ``<nil>`` for the root. Names are never quoted or escaped.
+        The text; ``<nil>`` for the root. Names are never quoted or escaped. An empty name is
+        written as ``[]``, since the server takes it for an index: ``[].metadata``.
 
     Source:
         apimachinery, ``pkg/util/validation/field/path.go``, ``Path.String``.
     """
     parts: list[str] = []
     for step in path:
-        if isinstance(step, (int, Key)):
+        if isinstance(step, (int, Key)) or not step:
             parts.append(f"[{step}]")
         elif parts:
             parts.append(f".{step}")
         else:
             parts.append(step)
     return "".join(parts) or "<nil>"
+
+
+def render_unknown(path: Iterable[Step]) -> str:
+    """
+    Write a path as the API server reports unknown fields: ``spec.ports[0].prot``.
+
+    It differs from ``render_path`` only in empty names: ``.metadata``, and not ``[].metadata``.
+
+    Source:
+        apiextensions-apiserver, ``pkg/apiserver/schema/options.go``, ``AppendKey``.
+    """
+    parts: list[str] = []
+    for step in path:
+        if isinstance(step, (int, Key)):
+            parts.append(f"[{step}]")
+        else:
+            parts.append(f".{step}" if parts else step)
+    return "".join(parts)
 
 
 def render_pointer(path: Iterable[Step]) -> str:

@@ -15,7 +15,7 @@ import orjson
 from espalier import schema
 from espalier.crd import Definition, structural_of
 from espalier.errors import MalformedValueError, SchemaParseError
-from espalier.paths import JSON, render_path
+from espalier.paths import JSON, render_unknown
 from espalier.sandbox.definitions import as_v1, refuse_malformed, with_defaults
 from espalier.sandbox.kinds import CRDS, NAMESPACES, SECRETS, Kind
 from espalier.sandbox.shapes import BUILTIN_SHAPES, OBJECT, SchemaShape, shape_of
@@ -275,7 +275,7 @@ class DecodedVersion:
         if not self._prunes:
             return []
         pruned = schema.prune(obj, self.structural, profile=Profile.APISERVER)
-        return [render_path(path) for path in pruned.removed]
+        return [render_unknown(path) for path in pruned.removed]
 
     def convert(self, obj: Object) -> Object:
         """

@@ -14,7 +14,7 @@ from espalier.cli.input.files import Document
 from espalier.cli.result import Finding, Level, Subject
 from espalier.errors import MalformedValueError, SchemaParseError
 from espalier.findings import FieldError
-from espalier.paths import JSON, Path, render_path
+from espalier.paths import JSON, Path, render_path, render_unknown
 from espalier.schema import Answer, Profile
 from espalier.schema.rules.evaluation import CelJudge
 from espalier.schema.validation.walk import render_validation
@@ -188,7 +188,7 @@ def _unknown(document: Document, path: Path, defined: Defined) -> Finding:
     what = "an API server drops it"
     if defined.definition.preserve_unknown_fields:
         what = "an API server drops it from metadata"
-    text = f"{render_path(path)}: unknown field: {what}"
+    text = f"{render_unknown(path)}: unknown field: {what}"
     return _finding(document, path, "unknown-field", text, Level.WARNING)
 
 

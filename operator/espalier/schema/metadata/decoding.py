@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeAlias
 from espalier.errors import MalformedValueError
 from espalier.golang.printing import go_json
 from espalier.golang.rfc3339 import TimeError, canonical_time
-from espalier.paths import JSON, Path, render_path
+from espalier.paths import JSON, Path, render_unknown
 from espalier.schema.metadata.canonical import is_canonical
 from espalier.schema.values import type_of
 
@@ -81,7 +81,7 @@ def decode_metadata(metadata: JSON, *, drop_malformed: bool) -> Decoded:
         else:
             if value is not None:
                 kept[name] = value
-    return Decoded(kept, tuple(sorted(unknown, key=render_path)))
+    return Decoded(kept, tuple(sorted(unknown, key=render_unknown)))
 
 
 def _check_times(metadata: dict[str, JSON]) -> None:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from espalier.errors import MalformedValueError
 from espalier.findings import ErrorType, FieldError
-from espalier.paths import JSON, Key, Path, render_path
+from espalier.paths import JSON, Key, Path, render_unknown
 from espalier.schema.metadata.decoding import decode_metadata
 from espalier.schema.model import Structural
 from espalier.schema.values import equal_json
@@ -64,7 +64,7 @@ class EmbeddedResources:
         walk = _EmbeddedWalk(self._leading, drop_malformed=drop_malformed)
         is_resource = self._is_resource or self._root.embedded_resource
         coerced = walk.coerce(value, self._root, (), is_resource=is_resource)
-        return Coerced(coerced, tuple(sorted(walk.unknown, key=render_path)))
+        return Coerced(coerced, tuple(sorted(walk.unknown, key=render_unknown)))
 
     def _collect(self, node: Structural) -> bool:
         # All children, not just until the first: each of them enters itself.
@@ -105,8 +105,8 @@ class _EmbeddedWalk:
             child = node.child(name)
             if child is None:
                 continue
-            # The server writes a map's keys in brackets here, other than in pruning.
-            step = name if name in node.properties else Key(name)
+            # Unlike in pruning, the server writes a map's keys, and empty names, in brackets here.
+            step = name if name and name in node.properties else Key(name)
             # Below metadata it goes on with what stood there before: only its errors remain.
             is_detached = owns and name == "metadata" and isinstance(old, dict)
             new = self.coerce(value[name] if is_detached else old, child, (*path, step))

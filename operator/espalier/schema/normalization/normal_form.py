@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Protocol
 
 from espalier.errors import MalformedValueError
 from espalier.golang.fmt import go_text
-from espalier.paths import JSON, Path, render_path
+from espalier.paths import JSON, Path, render_unknown
 from espalier.schema.metadata.canonical import is_canonical
 from espalier.schema.metadata.decoding import Decoded, decode_metadata
 from espalier.schema.model import Nulls, Profile, Structural
@@ -68,7 +68,7 @@ class Normalized:
         if self._decoding is None:
             return pruned
         metadata, embedded = self._decoding
-        return (*metadata, *sorted(pruned, key=render_path), *embedded)
+        return (*metadata, *sorted(pruned, key=render_unknown), *embedded)
 
     @property
     def dropped(self) -> tuple[Path, ...]:

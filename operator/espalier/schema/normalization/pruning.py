@@ -5,7 +5,7 @@ Remove what a schema does not specify.
 from typing import NamedTuple
 
 from espalier.errors import MalformedValueError
-from espalier.paths import JSON, Path, render_path
+from espalier.paths import JSON, Path, render_path, render_unknown
 from espalier.schema.model import Profile, Structural
 from espalier.schema.normalization.closures import Act, paths_of
 from espalier.schema.normalization.compiler import OWN_FIELDS, Steps, compiled
@@ -27,7 +27,7 @@ class Pruned(NamedTuple):
         They are sorted, and a resource's own fields at the root are never among them.
         """
         paths = (path for path in self.removed if len(path) > 1 or path[0] not in OWN_FIELDS)
-        return tuple(sorted(render_path(path) for path in paths))
+        return tuple(sorted(render_unknown(path) for path in paths))
 
 
 def prune(

@@ -281,13 +281,15 @@ def _additional_properties(value: JSON, node: Structural, at: At, result: ValueV
     additional = node.additional_properties
     if additional is None or additional is True or not isinstance(value, dict):
         return
+    # Most values have a name by their first step already.
+    is_unnamed = not at.root and (not at.path or (at.path[0] == "" and not at.name))
     for key in sorted(value.keys() - node.properties.keys()):
         if additional is False:
             text = f"{at.name}.{key} in body is a forbidden property"
             forbidden = Violation("additionalProperties", ErrorType.INVALID, at.path, key, text)
             result.add(forbidden)
         else:
-            step = key if at.path or at.root else Undeclared(key)
+            step = Undeclared(key) if is_unnamed else key
             result.merge(at.validate_member(value[key], additional, (*at.path, step)))
 
 

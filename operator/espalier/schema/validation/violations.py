@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import NamedTuple, TypeAlias
 
 from espalier.findings import ErrorType
-from espalier.paths import JSON, Path, render_path
+from espalier.paths import JSON, Path
 from espalier.schema.model import Structural
 
 
@@ -61,10 +61,32 @@ class ValueViolations:
 
 class Undeclared(str):
     """
-    A key of the root that only ``additionalProperties`` knows: a dot comes before it in texts.
+    A key that only ``additionalProperties`` knows, of a value without a name.
+
+    A dot comes before it in texts, though nothing comes before the dot.
     """
 
     __slots__ = ()
+
+
+def name_of(path: Path, *, root: str = "") -> str:
+    """
+    Name a value as the server's validator does: the names of its path, joined by dots.
+
+    An empty name leaves only its dot, and none where nothing comes before it.
+
+    Source:
+        kube-openapi, ``pkg/validation/validate/object_validator.go``, ``Validate``.
+    """
+    name = root
+    for step in path:
+        if isinstance(step, int):
+            name += f"[{step}]"
+        elif name or isinstance(step, Undeclared):
+            name += f".{step}"
+        else:
+            name = step
+    return name
 
 
 class At(NamedTuple):
@@ -90,10 +112,7 @@ class At(NamedTuple):
         """
         The value's name in texts.
         """
-        steps = (self.root, *self.path) if self.root else self.path
-        if not steps:
-            return ""
-        return f".{render_path(steps)}" if isinstance(steps[0], Undeclared) else render_path(steps)
+        return name_of(self.path, root=self.root)
 
     def invalid(self, keyword: str, text: str, value: JSON) -> Violation:
         """

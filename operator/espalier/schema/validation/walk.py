@@ -19,7 +19,7 @@ from espalier.schema.validation.dispatch import plans_of
 from espalier.schema.validation.formats import format_of
 from espalier.schema.validation.keywords import CHECKS_OF_NULL, JUNCTOR_TEXTS
 from espalier.schema.validation.list_types import new_list_errors
-from espalier.schema.validation.violations import At, ValueViolations, Violation
+from espalier.schema.validation.violations import At, ValueViolations, Violation, name_of
 
 RULES: Final[RuleJudge] = CelJudge()
 """Evaluates rules within the server's budget of costs; whoever has a clock limits time, too."""
@@ -193,6 +193,10 @@ def _as_field_error(violation: Violation, base: Path) -> FieldError:
 
 
 def _joined(base: Path, path: Path) -> Path:
+    if "" in path:
+        # The server knows the value's name only, and empty names do not show in it as steps.
+        name = name_of(path).removeprefix(".")
+        return (*base, name) if name else base
     # The server joins the name of an item to the path as it would that of a field.
     if base and path and isinstance(path[0], int):
         return (*base, f"[{path[0]}]", *path[1:])
