@@ -12,6 +12,7 @@ import click
 from espalier.cli.output.formats import ALL
 from espalier.cli.output.terminal import Terminal
 from espalier.cli.result import Level
+from espalier.crd import Definition
 from espalier.handlers.settings import PREFIX, Settings
 from espalier.schema import Profile
 
@@ -31,6 +32,13 @@ class Target:
     kubeconfig: str | None
     context: str | None
     operator_namespace: str = Settings().namespace
+
+
+def operator_homes(_definition: Definition) -> tuple[str, ...]:
+    """
+    Name the namespaces in which an operator may live, beside the one that the command is given.
+    """
+    return (Settings().namespace,)
 
 
 def reporting(*, formats: Sequence[str] = ALL, fails: bool = True) -> Decorator:

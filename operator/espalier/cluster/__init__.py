@@ -24,7 +24,7 @@ from espalier.cluster.resources.access_reviews import HttpRights
 from espalier.cluster.resources.checkpoints import ConfigMapCheckpoints
 from espalier.cluster.resources.definitions import HttpDefinitions, MalformedDefinition
 from espalier.cluster.resources.events import HttpEvents
-from espalier.cluster.resources.foreign_leases import NeighbourlyLeases
+from espalier.cluster.resources.foreign_leases import Homes, NeighbourlyLeases
 from espalier.cluster.resources.leases import DURATION_SECONDS, HttpLeases, own_identity
 from espalier.cluster.resources.objects import HttpObjects
 from espalier.cluster.transport.client import Client
@@ -103,11 +103,14 @@ class Cluster:
             self.client, namespace, identity or own_identity(), duration_seconds=duration_seconds
         )
 
-    def leases_anywhere(self, namespace: str) -> NeighbourlyLeases:
+    def leases_among(self, namespace: str, *, homes: Homes) -> NeighbourlyLeases:
         """
-        Hold leases in a namespace while nobody holds one of the same definition in another.
+        Hold leases in a namespace while no operator holds one of the same definition in another.
+
+        Args:
+            homes: Names the namespaces in which operators of a definition are known to live.
         """
-        return NeighbourlyLeases(self.client, namespace, self.leases(namespace))
+        return NeighbourlyLeases(self.client, namespace, self.leases(namespace), homes=homes)
 
     def open_session(self, *, user_agent: str) -> aiohttp.ClientSession:
         """

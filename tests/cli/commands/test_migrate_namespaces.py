@@ -11,7 +11,7 @@ from espalier.cluster.transport.client import ApiRequest
 from espalier.errors import LeaseLostError
 from tests.cli.clusters import NAME, Site, site, widget
 from tests.cli.commands.test_migrate import QUICK, definition, stored_version, versions
-from tests.cluster.scripted import Reply, Script, connected
+from tests.cluster.scripted import Reply, Script, connected, status_of
 from tests.cluster.scripted import definition as crd_definition
 
 
@@ -46,35 +46,54 @@ async def test_without_its_namespace_nothing_is_done_and_it_is_named(
     assert left.stored_versions == ("v1alpha1", "v1")
 
 
-async def test_who_is_at_work_in_another_namespace_is_given_way_to() -> None:
+async def test_a_command_gives_way_to_an_operator_in_another_namespace() -> None:
+    elsewhere = ("--operator-namespace", "tools")
     async with site(definition(), [widget("a", "{size: 5}", "v1alpha1")]) as cluster:
         changed = await cluster.change({"spec": {"versions": versions("v1")}})
         await cluster.stage.ensure_namespace("tools")
-        elsewhere = cluster.connected.leases("tools", "somebody-else")
-        await elsewhere.acquire(changed)
-        refused = await cluster.run("migrate", NAME, *QUICK)
+        operator = cluster.connected.leases("espalier-system", "somebody-else")
+        await operator.acquire(changed)
+        refused = await cluster.run("migrate", NAME, *QUICK, *elsewhere)
         assert await stored_version(cluster, "a") == "example.com/v1alpha1"
         named = await cluster.run("migrate", NAME, *QUICK, "--dry-run")
-        await elsewhere.release(changed)
-        done = await cluster.run("migrate", NAME, *QUICK)
+        await operator.release(changed)
+        done = await cluster.run("migrate", NAME, *QUICK, *elsewhere)
 
-    assert "somebody-else holds the lease of this CRD in the namespace tools" in refused.stdout
+    assert (
+        "somebody-else holds the lease of this CRD in the namespace espalier-system"
+        in refused.stdout
+    )
     assert refused.exit_code == Exit.INCOMPLETE
     assert named.exit_code == done.exit_code == Exit.CLEAN
 
 
-async def test_who_may_not_look_into_other_namespaces_works_all_the_same(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+async def test_a_lease_that_a_tenant_made_in_its_namespace_blocks_nothing() -> None:
     async with site(definition(), [widget("a", "{size: 5}", "v1alpha1")]) as cluster:
         changed = await cluster.change({"spec": {"versions": versions("v1")}})
-        await cluster.stage.ensure_namespace("tools")
-        await cluster.connected.leases("tools", "somebody-else").acquire(changed)
-        cluster.sandbox.faults.deny("list", "coordination.k8s.io", "leases")
-        result = await cluster.run("migrate", NAME, *QUICK)
+        await cluster.stage.ensure_namespace("tenant")
+        await cluster.connected.leases("tenant", "a-tenant").acquire(changed)
+        migrated = await cluster.run("migrate", NAME, *QUICK)
+        restored = await cluster.run("restore", NAME)
 
-    assert result.exit_code == Exit.CLEAN
-    assert "could not be looked for" in caplog.text
+    assert migrated.exit_code == Exit.CLEAN
+    # Nothing is archived, which is a finding.
+    assert restored.exit_code == Exit.FINDINGS
+    assert "a-tenant" not in migrated.stdout + restored.stdout
+
+
+async def test_a_namespace_that_may_not_be_looked_into_is_passed_over(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    refused = Reply(403, status_of(403, "Forbidden"))
+    own = {"metadata": {"resourceVersion": "1", "namespace": "ns"}, "spec": {}}
+    script = Script(Reply(404), Reply(201, own), refused, Reply(200, own))
+    async with connected(script) as cluster:
+        leases = cluster.leases_among("ns", homes=lambda _: ("ns", "tools"))
+        for _ in range(2):
+            await leases.acquire(crd_definition())
+
+    assert "could not be read" in caplog.text
+    assert [seen.method for seen in script.seen] == ["GET", "POST", "GET", "PATCH"]
 
 
 @pytest.mark.parametrize(
@@ -95,11 +114,9 @@ async def test_a_lease_elsewhere_counts_while_it_is_renewed(
     spec = {"holderIdentity": "other", "leaseDurationSeconds": 15, "renewTime": renewed}
     own = {"metadata": {"resourceVersion": "1", "namespace": "ns"}, "spec": {}}
     other = {"metadata": {"resourceVersion": "1", "namespace": "tools"}, "spec": spec}
-    script = Script(
-        Reply(404), Reply(201, own), Reply(200, {"items": [own, other]}), Reply(200, own)
-    )
+    script = Script(Reply(404), Reply(201, own), Reply(200, other), Reply(200, own))
     async with connected(script) as cluster:
-        leases = cluster.leases_anywhere("ns")
+        leases = cluster.leases_among("ns", homes=lambda _: ("tools",))
         expected = pytest.raises(LeaseLostError, match="tools") if is_held else nullcontext()
         with expected:
             await leases.acquire(crd_definition())

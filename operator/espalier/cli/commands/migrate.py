@@ -14,7 +14,7 @@ from espalier import cluster, engine
 from espalier.cli.commands.survey import survey_one
 from espalier.cli.event_loop import run
 from espalier.cli.label_overlay import ENFORCE, MODE, Marks, Relabelled
-from espalier.cli.options import Target, reporting, targeting
+from espalier.cli.options import Target, operator_homes, reporting, targeting
 from espalier.cli.output.exit_codes import Exit
 from espalier.cli.output.migration_result import result_of
 from espalier.cli.output.run_progress import OnScreen
@@ -250,7 +250,7 @@ def _ports_of(connected: Cluster, target: Target, request: _MigrateRequest) -> P
         checkpoints=connected.checkpoints(namespace),
         archive=request.archive_of(connected, namespace),
         namespace=namespace,
-        leases=connected.leases_anywhere(namespace),
+        leases=connected.leases_among(namespace, homes=operator_homes),
         clock=connected.clock,
     )
 

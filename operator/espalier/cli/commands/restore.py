@@ -13,7 +13,7 @@ import click
 
 from espalier import cluster, engine
 from espalier.cli.commands.archive import unreadable_finding
-from espalier.cli.options import Target, reporting, targeting
+from espalier.cli.options import Target, operator_homes, reporting, targeting
 from espalier.cli.output.formats import TABULAR
 from espalier.cli.output.terminal import Terminal
 from espalier.cli.result import Column, Finding, Level, Result, Subject, Table, counted
@@ -172,7 +172,7 @@ async def _restored(
         await engine.restore_alone(
             definition,
             connected.definitions,
-            connected.leases_anywhere(request.namespace),
+            connected.leases_among(request.namespace, homes=operator_homes),
             connected.clock,
             restoring=restoring,
             tell=tell,

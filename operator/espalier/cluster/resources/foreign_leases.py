@@ -1,21 +1,23 @@
 """
-Leases that are worth nothing while somebody holds one of the same definition in another namespace.
+Leases that are worth nothing while an operator holds one of the same definition elsewhere.
 
-An operator keeps its leases in its own namespace, and may only look there. A command is given the
-namespace, and may be given the wrong one: then both would work on one definition at a time. So
-whoever may list leases in all namespaces looks there too, whenever it takes or renews its own.
+An operator keeps its leases in its own namespace. A command is given the namespace, and may be
+given the wrong one: then both would work on one definition at a time. So a command also looks
+into the namespaces in which operators are known to live, whenever it takes or renews its lease,
+and into no others: any tenant may make a Lease of any name in its own namespace.
 """
 
 import logging
+from collections.abc import Callable, Collection
 from datetime import datetime
 
 import msgspec
 
 from espalier.cluster.resources.leases import DURATION_SECONDS, HttpLeases
 from espalier.cluster.transport.client import ApiRequest, Client
-from espalier.cluster.transport.paths import hash_of
+from espalier.cluster.transport.paths import name_of, segment
 from espalier.crd import Definition
-from espalier.errors import ForbiddenError, LeaseLostError
+from espalier.errors import ForbiddenError, LeaseLostError, NotFoundError
 
 logger = logging.getLogger(__name__)
 
@@ -25,10 +27,6 @@ SKEW_SECONDS = 60.0
 _CALL_SECONDS = 4.0
 
 
-class _ForeignLeaseMetadata(msgspec.Struct):
-    namespace: str = ""
-
-
 class _ForeignLeaseSpec(msgspec.Struct, rename="camel"):
     holder_identity: str | None = None
     lease_duration_seconds: int | None = None
@@ -36,27 +34,30 @@ class _ForeignLeaseSpec(msgspec.Struct, rename="camel"):
 
 
 class _ForeignLease(msgspec.Struct):
-    metadata: _ForeignLeaseMetadata
     spec: _ForeignLeaseSpec | None = None
 
 
-class _Leases(msgspec.Struct):
-    items: list[_ForeignLease]
+_lease = msgspec.json.Decoder(_ForeignLease)
 
-
-_leases = msgspec.json.Decoder(_Leases)
+Homes = Callable[[Definition], Collection[str]]
+"""The namespaces in which operators of a definition are known to live."""
 
 
 class NeighbourlyLeases:
     """
-    Implements ``espalier.engine.ports.state.Leases``; gives way to whoever is at work elsewhere.
+    Implements ``espalier.engine.ports.state.Leases``; gives way to operators at work elsewhere.
+
+    Args:
+        namespace: Where the leases are.
+        homes: Names the namespaces to look into; the own one among them makes no difference.
     """
 
-    def __init__(self, client: Client, namespace: str, leases: HttpLeases) -> None:
+    def __init__(self, client: Client, namespace: str, leases: HttpLeases, *, homes: Homes) -> None:
         self._client = client
         self._namespace = namespace
         self._leases = leases
-        self._may_look = True
+        self._homes = homes
+        self._forbidden: set[str] = set()
 
     @property
     def duration_seconds(self) -> float:
@@ -73,12 +74,11 @@ class NeighbourlyLeases:
             LeaseLostError: Somebody else has it, here or elsewhere.
         """
         await self._leases.acquire(definition)
-        if not self._may_look:
-            return
-        found = await self._elsewhere(definition)
-        if found is not None:
-            await self._leases.release(definition)
-            raise found
+        for namespace in sorted({*self._homes(definition)} - {self._namespace} - self._forbidden):
+            lost = await self._held_in(namespace, definition)
+            if lost is not None:
+                await self._leases.release(definition)
+                raise lost
 
     async def release(self, definition: Definition) -> None:
         """
@@ -86,34 +86,36 @@ class NeighbourlyLeases:
         """
         await self._leases.release(definition)
 
-    async def _elsewhere(self, definition: Definition) -> LeaseLostError | None:
+    async def _held_in(self, namespace: str, definition: Definition) -> LeaseLostError | None:
+        name = name_of("lease", definition.name)
+        place = f"/apis/coordination.k8s.io/v1/namespaces/{segment(namespace)}/leases"
         call = ApiRequest(
-            verb="list",
-            resource="leases.coordination.k8s.io",
+            verb="get",
+            resource=f"leases.coordination.k8s.io {namespace}/{name}",
             method="GET",
-            path="/apis/coordination.k8s.io/v1/leases",
-            query={"labelSelector": f"espalier.dev/crd-hash={hash_of(definition.name)}"},
+            path=f"{place}/{name}",
             total_seconds=_CALL_SECONDS,
         )
         try:
-            found = await self._client.fetch(call, _leases)
+            found = await self._client.fetch(call, _lease)
+        except NotFoundError:
+            return None
         except ForbiddenError:
-            self._may_look = False
+            self._forbidden.add(namespace)
             logger.warning(
-                "Whether somebody is at work in another namespace could not be looked for.",
-                extra={"crd": definition.name, "namespace": self._namespace},
+                "Whether an operator is at work in another namespace could not be read.",
+                extra={"crd": definition.name, "namespace": namespace},
             )
             return None
-        for lease in found.items:
-            spec, namespace = lease.spec or _ForeignLeaseSpec(), lease.metadata.namespace
-            if namespace != self._namespace and spec.holder_identity and self._is_fresh(spec):
-                return LeaseLostError(
-                    definition.name,
-                    spec.holder_identity,
-                    detail=f"{spec.holder_identity} holds the lease of this CRD in the namespace"
-                    f" {namespace}, not in {self._namespace}: see --operator-namespace",
-                )
-        return None
+        spec = found.spec or _ForeignLeaseSpec()
+        if not spec.holder_identity or not self._is_fresh(spec):
+            return None
+        return LeaseLostError(
+            definition.name,
+            spec.holder_identity,
+            detail=f"{spec.holder_identity} holds the lease of this CRD in the namespace"
+            f" {namespace}, not in {self._namespace}: see --operator-namespace",
+        )
 
     def _is_fresh(self, spec: _ForeignLeaseSpec) -> bool:
         try:
