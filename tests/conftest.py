@@ -5,12 +5,27 @@ What tests of several folders share.
 import logging
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 
 import pytest
 
 from tests.e2e.controlplane.assets import AssetsError, find_assets
 from tests.e2e.controlplane.running import ControlPlane
+from tests.patience import PACE
+
+DEMO_SECONDS = 90.0
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """
+    Lengthen the timeout of each test on a slow machine, unless the caller gave one.
+    """
+    if item.config.getoption("timeout") is None:
+        marker = item.get_closest_marker("timeout")
+        seconds = float(marker.args[0] if marker else item.config.getini("timeout"))
+        item.add_marker(pytest.mark.timeout(seconds * PACE.factor()), append=False)
+    return (yield)
 
 
 @pytest.fixture(autouse=True)
@@ -52,7 +67,7 @@ def demo_output() -> str:
         capture_output=True,
         text=True,
         check=False,
-        timeout=90,
+        timeout=PACE.scaled(DEMO_SECONDS),
     )
     assert (result.returncode, result.stderr) == (0, "")
     return result.stdout

@@ -34,6 +34,7 @@ from tests.cluster.scripted import entry
 from tests.e2e.controlplane.running import ControlPlane
 from tests.e2e.crds import Crd, schema, version
 from tests.fakes.cluster import FakeCluster
+from tests.patience import PACE
 
 pytestmark = pytest.mark.e2e
 
@@ -171,7 +172,7 @@ async def watched(
 ) -> list[WatchEvent]:
     events = cluster.objects.watch_objects(resource, resource_version=resource_version)
     found: list[WatchEvent] = []
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PACE.scaled(20)):
         async for event in events:
             found.append(event)
             if len(found) == count:

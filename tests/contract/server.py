@@ -5,12 +5,13 @@ One API server, the sandbox or a real one, as the contract's tests see it.
 import asyncio
 import json
 import ssl
-import time
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 import aiohttp
+
+from tests.patience import Deadline
 
 MERGE = "application/merge-patch+json"
 JSON_PATCH = "application/json-patch+json"
@@ -150,10 +151,10 @@ async def eventually(probe: Callable[[], Awaitable[T | None]]) -> T:
     """
     Ask until there is an answer: a real server's own controllers take their time.
     """
-    deadline = time.monotonic() + WAIT_SECONDS
+    deadline = Deadline(WAIT_SECONDS)
     while True:
         found = await probe()
         if found:
             return found
-        assert time.monotonic() < deadline, f"not after {WAIT_SECONDS} s"
+        assert not deadline.has_passed(), f"not after {deadline.waited_seconds:.0f} s"
         await asyncio.sleep(0.05)

@@ -6,6 +6,7 @@ import asyncio
 
 from tests.contract.server import Object
 from tests.contract.widgets import Widgets
+from tests.patience import PACE
 
 
 def _short(event: Object) -> tuple[str, str, int | None]:
@@ -84,7 +85,7 @@ async def test_what_happens_later_is_told_at_once(widgets: Widgets) -> None:
     watching = asyncio.create_task(first())
     await widgets.create("a", spec={"size": 1})
 
-    assert _short(await asyncio.wait_for(watching, 10)) == ("ADDED", "a", 1)
+    assert _short(await asyncio.wait_for(watching, PACE.scaled(10))) == ("ADDED", "a", 1)
 
 
 async def test_a_selector_turns_changes_into_comings_and_goings(widgets: Widgets) -> None:

@@ -8,6 +8,7 @@ import subprocess
 import sys
 
 from tests.docs.reading import README, ROOT, Session, blocks, sessions
+from tests.patience import PACE
 
 SHOWN = {session.command: session for session in sessions(README)}
 _STAMP = re.compile(r"^ *\d+\.\ds ")
@@ -15,7 +16,12 @@ _STAMP = re.compile(r"^ *\d+\.\ds ")
 
 def run(*command: str) -> str:
     result = subprocess.run(
-        command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=100
+        command,
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=PACE.scaled(100),
     )
     assert "Traceback" not in result.stderr
     return result.stdout

@@ -11,7 +11,9 @@ from pathlib import Path
 from tests.e2e.controlplane.auditing import Request
 from tests.e2e.controlplane.processes import Child
 from tests.e2e.controlplane.running import ControlPlane
+from tests.patience import PACE
 
+COMMAND_SECONDS = 100.0
 STOP_SECONDS = 15.0
 
 # As short as they may be where a test is not about them.
@@ -49,7 +51,7 @@ class Operator:
         Returns:
             The exit code, negative for a signal.
         """
-        return self.child.stop(grace_seconds=STOP_SECONDS)
+        return self.child.stop(grace_seconds=PACE.scaled(STOP_SECONDS))
 
     def _start(self) -> Child:
         environment = {
@@ -83,7 +85,7 @@ def espalier(plane: ControlPlane, *arguments: str, code: int = 0) -> str:
         capture_output=True,
         text=True,
         check=False,
-        timeout=100,
+        timeout=PACE.scaled(COMMAND_SECONDS),
     )
     assert result.returncode == code, result.stdout + result.stderr
     return result.stdout

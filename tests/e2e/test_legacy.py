@@ -17,10 +17,12 @@ from tests.e2e.controlplane.running import ControlPlane
 from tests.e2e.crds import CURRENT, NON_STRUCTURAL, Crd, schema, version
 from tests.e2e.operating import is_ours
 from tests.e2e.waiting import eventually, throughout
+from tests.patience import PACE
 
 pytestmark = [pytest.mark.e2e, pytest.mark.usefixtures("operator")]
 
 SIZE = {"size": {"type": "integer"}}
+RESTORE_SECONDS = 60.0
 PRESERVING = "spec.preserveUnknownFields: Invalid value: true: must be false"
 
 
@@ -177,7 +179,7 @@ def restore(crd: Crd) -> None:
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=PACE.scaled(RESTORE_SECONDS),
     )
     assert result.returncode == 0, result.stdout + result.stderr
 

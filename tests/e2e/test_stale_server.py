@@ -14,11 +14,13 @@ from tests.e2e.controlplane.processes import Child
 from tests.e2e.controlplane.running import ControlPlane
 from tests.e2e.crds import Crd, schema, version
 from tests.e2e.waiting import eventually
+from tests.patience import PACE
 
 pytestmark = pytest.mark.e2e
 
 VERSIONS = [version("v1alpha1", schema()), version("v1", schema())]
 LATE = 40
+SETTLE_SECONDS, FIRST_PASS_SECONDS = 10.0, 8.0
 
 Connect = Callable[[Crd, Api, int], list[http.client.HTTPSConnection]]
 
@@ -79,7 +81,7 @@ def test_nothing_is_trimmed_while_a_stale_server_stores_the_old_version(
     leaves.add("v1alpha1", *(leaves.object("v1alpha1", f"early{n}", spec={}) for n in range(20)))
     leaves.wait_until_served("v1", api=stale_api)
     connections = connect(leaves, stale_api, LATE)
-    start_operator(settle_seconds=10)
+    start_operator(settle_seconds=PACE.scaled(SETTLE_SECONDS))
 
     stale.pause()
     leaves.set_versions(VERSIONS, storage="v1")
@@ -88,7 +90,7 @@ def test_nothing_is_trimmed_while_a_stale_server_stores_the_old_version(
     def first_pass_is_done() -> None:
         assert leaves.stored_at() == {"v1": 20}
 
-    eventually(first_pass_is_done, within_seconds=8)
+    eventually(first_pass_is_done, within_seconds=FIRST_PASS_SECONDS)
     post(leaves, stale_api, connections)
     assert leaves.stored_versions() == ["v1alpha1", "v1"]
     stale.resume()

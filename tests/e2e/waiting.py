@@ -6,6 +6,8 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
+from tests.patience import Deadline
+
 T = TypeVar("T")
 
 POLL_SECONDS = 0.1
@@ -17,15 +19,16 @@ def eventually(look: Callable[[], T], *, within_seconds: float = 30.0) -> T:
 
     Args:
         look: Asserts what is awaited; what it returns is returned.
-        within_seconds: Afterwards the last assertion error goes to the caller.
+        within_seconds: Afterwards the last assertion error goes to the caller. A slow machine
+            gets more.
     """
-    deadline = time.monotonic() + within_seconds
+    deadline = Deadline(within_seconds)
     while True:
         try:
             return look()
         except AssertionError as error:
-            if time.monotonic() > deadline:
-                error.add_note(f"still so after {within_seconds:.0f} s")
+            if deadline.has_passed():
+                error.add_note(f"still so after {deadline.waited_seconds:.0f} s")
                 raise
         time.sleep(POLL_SECONDS)
 

@@ -30,6 +30,7 @@ from espalier.handlers.startup import run_operator
 from espalier.sandbox import Request, Sandbox
 from tests.docs.reading import ROOT, blocks
 from tests.manifests.test_manifests import FOLDER, documents, find, granted
+from tests.patience import PACE
 
 PATIENCE_SECONDS = 20
 NAMESPACE = "espalier-system"
@@ -60,11 +61,11 @@ def sandbox() -> Iterator[Sandbox]:
 
     thread = threading.Thread(target=asyncio.run, args=(serve(),))
     thread.start()
-    assert ready.wait(PATIENCE_SECONDS)
+    assert ready.wait(PACE.scaled(PATIENCE_SECONDS))
     server, loop, stop = made[0]
     yield server
     loop.call_soon_threadsafe(stop.set)
-    thread.join(PATIENCE_SECONDS)
+    thread.join(PACE.scaled(PATIENCE_SECONDS))
 
 
 @asynccontextmanager
@@ -79,7 +80,7 @@ async def operator(server: Sandbox, settings: Settings = SETTINGS) -> AsyncItera
             yield
         finally:
             stop_flag.set()
-            async with asyncio.timeout(PATIENCE_SECONDS):
+            async with asyncio.timeout(PACE.scaled(PATIENCE_SECONDS)):
                 await running
 
 
@@ -128,12 +129,12 @@ class Client:
         await self._call("DELETE", path, None)
 
     async def eventually_tidy(self, path: str) -> None:
-        async with asyncio.timeout(PATIENCE_SECONDS):
+        async with asyncio.timeout(PACE.scaled(PATIENCE_SECONDS)):
             while "garbage" in (await self.get(path))["spec"]:  # noqa: ASYNC110 - it is elsewhere
                 await asyncio.sleep(0.02)
 
     async def eventually_gone(self, path: str) -> None:
-        async with asyncio.timeout(PATIENCE_SECONDS):
+        async with asyncio.timeout(PACE.scaled(PATIENCE_SECONDS)):
             while await self._is_found(path):  # noqa: ASYNC110 - it is elsewhere
                 await asyncio.sleep(0.02)
 
@@ -146,7 +147,7 @@ class Client:
         """
         Wait until a condition is as wished.
         """
-        async with asyncio.timeout(PATIENCE_SECONDS):
+        async with asyncio.timeout(PACE.scaled(PATIENCE_SECONDS)):
             while not is_met(await self.condition(type_)):  # noqa: ASYNC110 - it is elsewhere
                 await asyncio.sleep(0.02)
 
@@ -297,7 +298,7 @@ async def verbs_used(server: Sandbox, *, watched: set[str]) -> dict[str, set[str
         requests = (*by("espalier/", server), *by("kopf/", server))
         return [asked(request) for request in requests if request.verb]
 
-    async with asyncio.timeout(PATIENCE_SECONDS):
+    async with asyncio.timeout(PACE.scaled(PATIENCE_SECONDS)):
         while not {(name, "watch") for name in watched} <= {*used()}:  # noqa: ASYNC110
             await asyncio.sleep(0.02)
     verbs: dict[str, set[str]] = {}
@@ -312,7 +313,7 @@ async def test_an_operator_that_is_stopped_in_mid_run_gives_the_lease_back_and_t
     await stored_at_v1alpha1(client, labels=ENFORCE["metadata"]["labels"])
     slow = replace(SETTINGS, max_in_flight=1, max_writes_per_second=2)
     async with operator(sandbox, slow):
-        async with asyncio.timeout(PATIENCE_SECONDS):
+        async with asyncio.timeout(PACE.scaled(PATIENCE_SECONDS)):
             while not stored_at_v1(sandbox):  # noqa: ASYNC110 - it is elsewhere
                 await asyncio.sleep(0.02)
 
@@ -365,7 +366,7 @@ async def test_kopf_run_works_from_label_to_verified_and_kopf_writes_nothing(
     monkeypatch.setenv("ESPALIER_SETTLE_SECONDS", "0")
     await stored_at_v1alpha1(client, finalizers=[FOREIGN_FINALIZER])
 
-    with KopfRunner(shlex.split(KOPF_RUN)[1:], timeout=PATIENCE_SECONDS) as kopf_run:
+    with KopfRunner(shlex.split(KOPF_RUN)[1:], timeout=PACE.scaled(PATIENCE_SECONDS)) as kopf_run:
         await client.merge(f"{CRDS}/widgets.example.com", ENFORCE)
         await client.eventually("espalier.dev/StoredObjectsCurrent", is_true)
 

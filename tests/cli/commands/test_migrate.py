@@ -24,6 +24,7 @@ from espalier.sandbox import Fault
 from tests.cli.clusters import NAME, NAMESPACE, Site, site, widget
 from tests.cli.golden import check_golden
 from tests.cli.manifests import WIDGETS, items_in
+from tests.patience import PACE
 
 OBJECTS = [widget("a", "{size: 5}", "v1alpha1"), widget("b", "{size: 6}", "v1alpha1")]
 LEASE = name_of("lease", NAME)
@@ -343,7 +344,7 @@ async def under_way(cluster: Site, *arguments: str) -> Process:
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
         )
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PACE.scaled(60)):
         while await stored_version(cluster, "b") != "example.com/v1":
             assert process.returncode is None, await process.communicate()
             await cluster.stage.definition(NAME)

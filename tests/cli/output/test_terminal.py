@@ -20,6 +20,7 @@ from espalier.cli.output.terminal import Terminal
 from espalier.cli.result import Column, Finding, Level, Result, Subject, Table
 from tests.cli.golden import check_golden
 from tests.cli.manifests import OBJECTS, WIDGETS
+from tests.patience import PACE
 
 _ESCAPE = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
 SUBJECT = Subject(
@@ -64,7 +65,7 @@ def answered(answer: str, folder: Path) -> tuple[int, str]:
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=PACE.scaled(60),
     )
     os.close(master)
     os.close(slave)

@@ -12,6 +12,7 @@ from tests.e2e.controlplane.api import MERGE_PATCH, ApiError
 from tests.e2e.controlplane.auditing import Request
 from tests.e2e.crds import Crd
 from tests.e2e.operating import is_ours
+from tests.patience import Deadline
 
 API = "/apis/admissionregistration.k8s.io/v1"
 POLICIES = f"{API}/validatingadmissionpolicies"
@@ -58,9 +59,9 @@ class Denial:
         self._post(POLICIES, "ValidatingAdmissionPolicy", spec)
         binding = {"policyName": NAME, "validationActions": ["Deny"]}
         self._post(BINDINGS, "ValidatingAdmissionPolicyBinding", binding)
-        deadline = time.monotonic() + IN_FORCE_SECONDS
+        deadline = Deadline(IN_FORCE_SECONDS)
         while not self._denies(name):
-            demand(time.monotonic() < deadline, "the policy never came into force")
+            demand(not deadline.has_passed(), "the policy never came into force")
             time.sleep(POLL_SECONDS)
         self.is_in_force = True
 

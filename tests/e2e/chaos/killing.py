@@ -11,6 +11,7 @@ from tests.e2e.chaos.demanding import demand
 from tests.e2e.controlplane.auditing import Request
 from tests.e2e.crds import Crd
 from tests.e2e.operating import Operator, is_ours
+from tests.patience import Deadline
 
 POLL_SECONDS = 0.05
 ECHO_SECONDS = 0.5
@@ -74,10 +75,10 @@ class Victim:
         Raises:
             ChaosError: It ended by itself.
         """
-        deadline = time.monotonic() + within_seconds
+        deadline = Deadline(within_seconds)
         while self.writes() < count:
             self.demand_alive()
-            if time.monotonic() > deadline:
+            if deadline.has_passed():
                 return False
             time.sleep(POLL_SECONDS)
         return True
