@@ -2,16 +2,21 @@
 Child processes that do not outlive their parent, with their output in files.
 """
 
-import ctypes
 import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-_PR_SET_PDEATHSIG = 1
-_LIBC = ctypes.CDLL(None) if sys.platform == "linux" else None
+# 1 is PR_SET_PDEATHSIG. The parent may have died before the call.
+_DIE_WITH_THE_PARENT = """\
+import ctypes, os, signal, sys
+ctypes.CDLL(None).prctl(1, signal.SIGKILL)
+if os.getppid() != int(sys.argv[1]):
+    sys.exit(1)
+os.execvp(sys.argv[2], sys.argv[2:])
+"""
 
 
 class Child:
@@ -34,14 +39,13 @@ class Child:
         self.log = log
         with log.open("ab") as output:
             self._process = subprocess.Popen(
-                [str(part) for part in command],
+                [*_dying_with(os.getpid()), *(str(part) for part in command)],
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 cwd=folder,
                 env=None if environment is None else dict(environment),
                 start_new_session=True,
-                preexec_fn=_die_with_the_parent(os.getpid()),  # noqa: PLW1509  # no threads yet
             )
 
     @property
@@ -97,14 +101,13 @@ class Child:
             return self._process.wait()
 
 
-def _die_with_the_parent(parent: int) -> Callable[[], None] | None:
-    if _LIBC is None:
-        return None
-    libc = _LIBC
+def _dying_with(parent: int) -> list[str]:
+    """
+    Return what runs a command so that the kernel kills it when its parent dies.
 
-    def ask_the_kernel() -> None:
-        libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-        if os.getppid() != parent:  # it died before the call
-            os._exit(1)
-
-    return ask_the_kernel
+    An interpreter that becomes the command, since code between fork and exec is not safe in a
+    process that has threads.
+    """
+    if sys.platform != "linux":
+        return []
+    return [sys.executable, "-I", "-S", "-c", _DIE_WITH_THE_PARENT, str(parent)]

@@ -26,9 +26,11 @@ from tests.e2e.controlplane.auditing import POLICY, AuditLog
 from tests.e2e.controlplane.certificates import Authority, make_signing_key
 from tests.e2e.controlplane.etcd import Etcd
 from tests.e2e.controlplane.processes import Child
+from tests.patience import PACE, Deadline
 
 START_SECONDS = 60.0
 POLL_SECONDS = 0.1
+FIRST_PORT, PORTS, PORT_BLOCKS = 15_000, 1_000, 16
 TOKEN_SECONDS = 24 * 3600
 
 
@@ -276,7 +278,7 @@ class ControlPlane:
             capture_output=True,
             text=True,
             check=False,
-            timeout=START_SECONDS,
+            timeout=PACE.scaled(START_SECONDS),
             env={
                 "PATH": f"{self._assets.kubectl.parent}:{os.defpath}",
                 "HOME": str(self.folder),  # its caches are no business of the user's
@@ -341,15 +343,16 @@ class ControlPlane:
             return False
 
     def _wait(self, child: Child, is_ready: Callable[[], bool]) -> None:
-        deadline = time.monotonic() + START_SECONDS
+        deadline = Deadline(START_SECONDS)
         while not is_ready():
             if child.exit_code is not None:
                 raise ControlPlaneError(
                     f"{child.name} ended with exit code {child.exit_code}:\n{child.tail()}"
                 )
-            if time.monotonic() > deadline:
+            if deadline.has_passed():
+                waited = deadline.waited_seconds
                 raise ControlPlaneError(
-                    f"{child.name} was not ready after {START_SECONDS:.0f} s:\n{child.tail()}"
+                    f"{child.name} was not ready after {waited:.0f} s:\n{child.tail()}"
                 )
             time.sleep(POLL_SECONDS)
 
@@ -361,7 +364,15 @@ class ControlPlane:
 
 
 def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
+    # Not a port of the kernel's choice: from those it takes the clients' ports too, and one could
+    # be gone before the server listens. Workers that run side by side choose from their own block.
+    worker = os.environ.get("PYTEST_XDIST_WORKER", "").removeprefix("gw") or "0"
+    first = FIRST_PORT + PORTS * (int(worker) % PORT_BLOCKS)
+    while True:
+        port = first + secrets.randbelow(PORTS)
+        with socket.socket() as probe:
+            try:
+                probe.bind(("127.0.0.1", port))
+            except OSError:
+                continue
         return port
