@@ -17,6 +17,11 @@ DIR ?=
 N ?= 20000
 SEED ?=
 ROUNDS ?=
+# Processes that run tests: all cores, but no more than eight, since each collects all tests.
+WORKERS ?= auto
+# Control planes side by side. Tests on them mostly wait, so more than there are cores.
+PLANES ?= 3
+E2E := tests/cluster tests/contract tests/e2e tests/sandbox
 
 .DEFAULT_GOAL := help
 .PHONY: help venv docs lint format typing imports unit test vectors cases crds differential control-plane e2e mutation bench-schema bench-validate bench-migrate e2e-chaos demo demo-real image clean
@@ -63,10 +68,12 @@ typing: $(TOOLS) ## mypy, strict
 imports: $(TOOLS) ## import-linter: the layers hold
 	@$(BIN)/lint-imports --no-cache
 
-unit: $(TOOLS) ## The tests that need no cluster
-	@$(BIN)/pytest -m "not e2e" -q $(FLAGS)
+unit: $(TOOLS) ## The tests that need no cluster, on all cores: WORKERS=0 FLAGS=tests/cli
+	@$(BIN)/pytest -m "not e2e" -q -n $(WORKERS) --maxprocesses 8 --dist worksteal $(FLAGS)
 
-test: lint typing imports unit ## All that needs no cluster: lint, typing, imports and the tests
+test: $(TOOLS) ## All that needs no cluster: lint, typing, imports and the tests
+	@$(MAKE) --no-print-directory --jobs=2 lint typing imports
+	@$(MAKE) --no-print-directory unit
 
 vectors: $(TOOLS) ## Run test vectors: FILE=other.json OPS=prune,default
 	@$(BIN)/python -m tests.vectors "$(FILE)" $(if $(OPS),--ops "$(OPS)")
@@ -94,14 +101,14 @@ bench-validate: $(RIVALS) ## Measure validation: against jsonschema and kubernet
 bench-migrate: control-plane ## Measure migrations against a bare loop (needs Go): N=10000 ROUNDS=5 FLAGS=--in-tree
 	@$(BIN)/python -m benchmarks.migrate $(if $(filter-out file,$(origin N)),--objects $(N)) $(if $(ROUNDS),--rounds $(ROUNDS)) $(FLAGS)
 
-e2e-chaos: control-plane ## Kill the operator and the servers in mid-run, ten minutes: SEED=1
+e2e-chaos: control-plane ## Kill the operator and the servers in mid-run, twelve minutes: SEED=1
 	@$(BIN)/python -m tests.e2e.chaos $(if $(SEED),--seed $(SEED)) $(FLAGS)
 
 control-plane: $(TOOLS) ## Find or build kube-apiserver, etcd, kubectl (11 minutes, once)
 	@$(BIN)/python -m tests.e2e.controlplane
 
-e2e: control-plane ## Tests against a real kube-apiserver and etcd
-	@$(BIN)/pytest -m e2e -q $(FLAGS)
+e2e: control-plane ## Tests against real kube-apiservers and etcds, three at a time: PLANES=1
+	@$(BIN)/pytest -m e2e -q -n $(PLANES) --dist loadfile --no-loadscope-reorder $(E2E) $(FLAGS)
 
 demo: $(RUNTIME) ## See Espalier work, without a cluster: FLAGS=--keep stays up
 	@$(BIN)/espalier demo $(FLAGS)
