@@ -13,8 +13,7 @@ import pytest
 from espalier.cluster import Cluster, connect
 from espalier.cluster.clock import SystemClock
 from espalier.engine import Scope, survey
-from espalier.engine.listing.lists import MetadataListing
-from espalier.engine.listing.pages import pages
+from espalier.engine.listing.pages import Listing, pages
 from espalier.engine.ports.objects import Objects
 from espalier.engine.ports.records import resource_of
 from espalier.errors import UndecodableError
@@ -105,8 +104,10 @@ async def test_a_token_that_the_server_does_not_take_begins_the_list_anew(
     text = content if isinstance(content, bytes) else json.dumps(content).encode()
     token = base64.urlsafe_b64encode(text).decode().rstrip("=")
     definition = await cluster.definitions.get_definition(cogs.name)
-    listing = MetadataListing(
-        objects=cluster.objects, resource=resource_of(definition, definition.storage), page_size=5
+    listing = Listing(
+        fetch=cluster.objects.list_metadata,
+        resource=resource_of(definition, definition.storage),
+        page_size=5,
     )
     source = pages(listing, SystemClock(), start_token=token)
     async with aclosing(source):

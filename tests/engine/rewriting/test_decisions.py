@@ -13,9 +13,10 @@ from espalier.engine.flowcontrol import backoff as retrying
 from espalier.engine.flowcontrol.calls import MAX_ATTEMPTS as MAX_CALLS
 from espalier.engine.flowcontrol.calls import retry_while_unavailable, run_with_watchers
 from espalier.engine.flowcontrol.pacer import TRY_AGAIN_AFTER_SECONDS, Pacer, work_through
-from espalier.engine.listing.pages import MAX_RESTARTS, pages
+from espalier.engine.listing.pages import MAX_RESTARTS, Listing, pages
 from espalier.engine.policy.loss import Record
-from espalier.engine.ports import MetadataPage, ObjectKey
+from espalier.engine.ports import Endpoint, MetadataPage, ObjectKey
+from espalier.engine.ports.records import resource_of
 from espalier.engine.rewriting.retries import (
     MAX_ATTEMPTS,
     Failed,
@@ -40,6 +41,7 @@ from espalier.paths import JSON
 from tests.fakes.clock import FakeClock, play
 from tests.fakes.cluster import WIDGETS, busy, conflict, expired, rejected, widgets
 
+ENDPOINT = resource_of(widgets(), widgets().storage)
 UNSERVED = NotFoundError(verb="patch", resource=WIDGETS, status=404, reason="NotFound")
 UNREACHABLE = TransientError(
     verb="patch",
@@ -165,13 +167,22 @@ class Pages:
         self.count = count
         self.failures = list(failures)
         self.asked: list[str | None] = []
-        self.page_size = 1
-        self.namespace = ""
 
-    async def fetch(self, token: str | None, *, page_size: int) -> MetadataPage:
-        assert page_size == self.page_size
-        self.asked.append(token)
-        number = int(token or 0)
+    @property
+    def listing(self) -> Listing[MetadataPage]:
+        return Listing(fetch=self.fetch, resource=ENDPOINT, page_size=1)
+
+    async def fetch(
+        self,
+        resource: Endpoint,
+        *,
+        page_size: int,
+        continue_token: str | None,
+        namespace: str = "",
+    ) -> MetadataPage:
+        assert (resource, page_size, namespace) == (ENDPOINT, 1, "")
+        self.asked.append(continue_token)
+        number = int(continue_token or 0)
         if number == 1 and self.failures:
             raise self.failures.pop(0)
         following = str(number + 1) if number + 1 < self.count else None
@@ -183,7 +194,7 @@ class Pages:
 async def walk(source: Pages) -> list[tuple[str, bool, int]]:
     return [
         (page.resource_version, listed.is_consistent, listed.restarts)
-        async for page, listed in pages(source, FakeClock())
+        async for page, listed in pages(source.listing, FakeClock())
     ]
 
 
@@ -216,7 +227,7 @@ def test_a_server_that_stays_away_ends_a_list() -> None:
 def test_the_next_page_is_listed_ahead_where_that_is_wanted(*, ahead: bool, asked: int) -> None:
     async def story() -> int:
         source = Pages(3)
-        listed = pages(source, FakeClock(), ahead=ahead)
+        listed = pages(source.listing, FakeClock(), ahead=ahead)
         async with aclosing(listed):
             async for _ in listed:
                 await asyncio.sleep(0)
@@ -229,7 +240,7 @@ def test_the_next_page_is_listed_ahead_where_that_is_wanted(*, ahead: bool, aske
 def test_what_went_wrong_ahead_is_told_when_its_page_is_wanted() -> None:
     async def story() -> int:
         seen = 0
-        listed = pages(Pages(3, conflict()), FakeClock(), ahead=True)
+        listed = pages(Pages(3, conflict()).listing, FakeClock(), ahead=True)
         async with aclosing(listed):
             try:
                 async for _ in listed:
@@ -246,16 +257,28 @@ def test_a_list_that_nobody_wants_any_more_is_ended_with_its_request() -> None:
     ended: list[bool] = []
 
     class Slow(Pages):
-        async def fetch(self, token: str | None, *, page_size: int) -> MetadataPage:
-            if token is not None:
+        async def fetch(
+            self,
+            resource: Endpoint,
+            *,
+            page_size: int,
+            continue_token: str | None,
+            namespace: str = "",
+        ) -> MetadataPage:
+            if continue_token is not None:
                 try:
                     await asyncio.sleep(1000)
                 finally:
                     ended.append(True)
-            return await super().fetch(token, page_size=page_size)
+            return await super().fetch(
+                resource,
+                page_size=page_size,
+                continue_token=continue_token,
+                namespace=namespace,
+            )
 
     async def story() -> None:
-        listed = pages(Slow(3), FakeClock(), ahead=True)
+        listed = pages(Slow(3).listing, FakeClock(), ahead=True)
         async with aclosing(listed):
             async for _ in listed:
                 await asyncio.sleep(0)

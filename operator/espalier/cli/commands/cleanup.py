@@ -22,8 +22,7 @@ from espalier.cluster.transport.paths import FIELD_MANAGER, definition_path
 from espalier.crd import Definition
 from espalier.crd.structural import NONSTRUCTURAL
 from espalier.engine import STORED_OBJECTS_CURRENT, STORED_OBJECTS_VALID
-from espalier.engine.listing.lists import ObjectListing
-from espalier.engine.listing.pages import pages
+from espalier.engine.listing.pages import Listing, pages
 from espalier.engine.policy.labels import PREFIX
 from espalier.engine.ports import Endpoint, ObjectKey, key_of
 from espalier.engine.ports.records import Identity, identity_of, resource_of
@@ -216,9 +215,7 @@ async def _on_objects(connected: Cluster, definition: Definition) -> AsyncIterat
         return
     storage = [version for version in served if version.storage]
     resource = resource_of(definition, (storage or served)[0])
-    listing = ObjectListing(
-        objects=connected.objects, resource=resource, page_size=_PAGE_SIZE, namespace=""
-    )
+    listing = Listing(fetch=connected.objects.list_objects, resource=resource, page_size=_PAGE_SIZE)
     async for page, _ in pages(listing, connected.clock):
         for obj in page.objects:
             metadata = obj.get("metadata")

@@ -9,8 +9,7 @@ from espalier.engine.controller.object_queue import ObjectQueue
 from espalier.engine.coordination.run_context import RunContext
 from espalier.engine.flowcontrol.backoff import call_pause_seconds
 from espalier.engine.legacy.pruner import Pruner
-from espalier.engine.listing.lists import ObjectListing
-from espalier.engine.listing.pages import Listed, pages
+from espalier.engine.listing.pages import Listed, Listing, pages
 from espalier.engine.listing.undecodable import UndecodableSkipper
 from espalier.engine.policy.field_managers import is_owned, managers_of
 from espalier.engine.policy.plan import Legacy
@@ -87,8 +86,10 @@ class ListWatch:
             ) from error
 
     async def _list(self) -> str:
-        listing = ObjectListing(
-            objects=self._objects, resource=self._planned.resource, page_size=self._page_size
+        listing = Listing(
+            fetch=self._objects.list_objects,
+            resource=self._planned.resource,
+            page_size=self._page_size,
         )
         # The first page's resource version: later pages may be of newer ones, and a watch from
         # those would miss what happened to the first ones meanwhile.

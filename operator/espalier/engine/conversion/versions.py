@@ -3,15 +3,16 @@ Lists objects at the storage version, and at each further version at which some 
 """
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from espalier.crd import Definition
 from espalier.engine.conversion.comparison import Comparison
-from espalier.engine.ports import ObjectPage
+from espalier.engine.listing.pages import Listing
+from espalier.engine.ports import Endpoint, ObjectPage
 from espalier.engine.ports.objects import Objects
 from espalier.engine.ports.records import resource_of
 from espalier.errors import NothingServedError
+from espalier.paths import JSON
 
 
 class Pages(NamedTuple):
@@ -21,6 +22,13 @@ class Pages(NamedTuple):
 
     first: ObjectPage
     others: Sequence[ObjectPage]
+
+    @property
+    def objects(self) -> Sequence[dict[str, JSON]]:
+        """
+        The objects as the leading version shows them.
+        """
+        return self.first.objects
 
     @property
     def continue_token(self) -> str | None:
@@ -51,7 +59,6 @@ class VersionsReader:
     Attributes:
         resource: At the storage version, or, where that is not served, the first one that is.
         comparisons: One for each further stored version that is served.
-        page_size: The most objects in a page.
         unread_versions: Stored versions that nobody can read through.
 
     Raises:
@@ -65,7 +72,7 @@ class VersionsReader:
         if not served:
             raise NothingServedError(definition.name, storage.name)
         self._objects = objects
-        self.page_size = page_size
+        self._page_size = page_size
         self.resource = resource_of(definition, storage if storage.served else served[0])
         further = [name for name in definition.stored_versions if name != self.resource.version]
         self.comparisons = [
@@ -76,25 +83,37 @@ class VersionsReader:
         compared = {comparison.resource.version for comparison in self.comparisons}
         self.unread_versions = tuple(name for name in further if name not in compared)
 
-    def listing(self, namespace: str) -> "VersionsListing":
+    def listing(self, namespace: str) -> Listing[Pages]:
         """
         List one namespace, or all of them for an empty text.
         """
-        return VersionsListing(self, namespace)
+        return Listing(
+            fetch=self._fetch,
+            resource=self.resource,
+            page_size=self._page_size,
+            namespace=namespace,
+        )
 
-    async def fetch(self, token: str | None, namespace: str, page_size: int) -> Pages:
+    async def _fetch(
+        self,
+        resource: Endpoint,
+        *,
+        page_size: int,
+        continue_token: str | None,
+        namespace: str = "",
+    ) -> Pages:
         """
         List a page at each version.
         """
         # A token names a key and a resource version, and is the same for all versions.
         listed = [
             await self._objects.list_objects(
-                resource,
+                each,
                 page_size=page_size,
-                continue_token=token,
+                continue_token=continue_token,
                 namespace=namespace,
             )
-            for resource in (self.resource, *(each.resource for each in self.comparisons))
+            for each in (resource, *(one.resource for one in self.comparisons))
         ]
         return Pages(listed[0], listed[1:])
 
@@ -104,26 +123,3 @@ class VersionsReader:
         """
         for comparison, other in zip(self.comparisons, page.others, strict=True):
             await comparison.compare(page.first.objects, other.objects)
-
-
-@dataclass(frozen=True, slots=True)
-class VersionsListing:
-    """
-    Lists the pages of one namespace.
-    """
-
-    reader: VersionsReader
-    namespace: str
-
-    @property
-    def page_size(self) -> int:
-        """
-        The most objects in a page.
-        """
-        return self.reader.page_size
-
-    async def fetch(self, token: str | None, *, page_size: int) -> Pages:
-        """
-        List one page at each version.
-        """
-        return await self.reader.fetch(token, self.namespace, page_size)

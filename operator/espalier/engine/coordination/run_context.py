@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeGuard, TypeVar
 
 from espalier.engine.coordination.definition_guard import DefinitionGuard
-from espalier.engine.policy.plan import Legacy, Plan, ServerPruned
+from espalier.engine.policy.plan import Legacy, Plan
 from espalier.engine.ports.reporter import Reporter
 from espalier.engine.settings import Ports, RunSettings
 
@@ -48,13 +48,6 @@ def context_of(
         reporter=reporter,
         guard=DefinitionGuard(ports.definitions, ports.clock, planned.definition),
     )
-
-
-def is_server_pruned(context: RunContext[Plan]) -> TypeGuard[RunContext[ServerPruned]]:
-    """
-    Report whether the API server itself prunes the objects.
-    """
-    return isinstance(context.planned, ServerPruned)
 
 
 def is_legacy(context: RunContext[Plan]) -> TypeGuard[RunContext[Legacy]]:

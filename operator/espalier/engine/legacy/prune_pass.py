@@ -7,11 +7,10 @@ from collections.abc import Sequence
 from espalier.engine.coordination.run_context import RunContext
 from espalier.engine.flowcontrol.pacer import Pacer, work_through
 from espalier.engine.legacy.removal import Removal, Remover
-from espalier.engine.listing.lists import ObjectListing
 from espalier.engine.policy.field_managers import is_owned
 from espalier.engine.policy.plan import Legacy
-from espalier.engine.ports import ObjectKey, key_of
-from espalier.engine.rewriting.passes import count
+from espalier.engine.ports import key_of
+from espalier.engine.rewriting.outages import count
 from espalier.engine.rewriting.retries import retry_until_decided
 from espalier.engine.rewriting.workload import Workload
 from espalier.engine.status.tally import Tally
@@ -27,31 +26,14 @@ class Removing(Workload[dict[str, JSON]]):
     lists_ahead = False
 
     def __init__(self, context: RunContext[Legacy], pacer: Pacer) -> None:
-        super().__init__(context, pacer)
+        super().__init__(context, pacer, fetch=context.ports.objects.list_objects, key_of=key_of)
         self.remover = Remover(context)
-
-    def listing(self, namespace: str) -> ObjectListing:
-        """
-        List one namespace, or all of them for an empty text.
-        """
-        return ObjectListing(
-            objects=self._ports.objects,
-            resource=self.resource,
-            page_size=self._page_size,
-            namespace=namespace,
-        )
 
     def item_of(self, obj: dict[str, JSON]) -> dict[str, JSON]:
         """
         Take a whole object as it is.
         """
         return obj
-
-    def key_of(self, item: dict[str, JSON]) -> ObjectKey:
-        """
-        Name an object.
-        """
-        return key_of(item)
 
     def is_owned(self, item: dict[str, JSON]) -> bool:
         """
@@ -70,7 +52,7 @@ class Removing(Workload[dict[str, JSON]]):
             count(
                 tally,
                 removal.key,
-                await retry_until_decided(removal, self._ports.clock, self._pacer),
+                await retry_until_decided(removal, self.clock, self._pacer),
             )
             if removal.is_mistyped:
                 tally.mistyped.add(removal.key)

@@ -12,11 +12,13 @@ does not take the token of an earlier list, which may be damaged, or of a revisi
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Collection
+from collections.abc import AsyncGenerator, Awaitable, Collection, Sequence
+from dataclasses import dataclass
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from espalier.engine.flowcontrol.backoff import call_pause_seconds
 from espalier.engine.listing.undecodable import SHRINKING, UndecodableSkipper
+from espalier.engine.ports import Endpoint
 from espalier.engine.ports.clock import Clock
 from espalier.errors import (
     ConversionError,
@@ -40,10 +42,19 @@ MAX_REFUSED_IN_A_ROW = 100
 """The same if it did convert some."""
 
 
-class Page(Protocol):
+ItemT_co = TypeVar("ItemT_co", covariant=True)
+
+
+class Page(Protocol[ItemT_co]):
     """
     What all pages have.
     """
+
+    @property
+    def objects(self) -> Sequence[ItemT_co]:
+        """
+        The objects, as whole ones or their metadata.
+        """
 
     @property
     def continue_token(self) -> str | None:
@@ -64,31 +75,50 @@ class Page(Protocol):
         """
 
 
-PageT = TypeVar("PageT", bound=Page)
-PageT_co = TypeVar("PageT_co", bound=Page, covariant=True)
+PageT = TypeVar("PageT", bound=Page[object])
+PageT_co = TypeVar("PageT_co", bound=Page[object], covariant=True)
 
 
-class Listing(Protocol[PageT_co]):
+class Fetch(Protocol[PageT_co]):
     """
-    One list of objects.
+    Lists one page of a resource; ``Objects.list_metadata`` and ``Objects.list_objects`` are such.
     """
 
-    @property
-    def page_size(self) -> int:
+    def __call__(
+        self,
+        resource: Endpoint,
+        *,
+        page_size: int,
+        continue_token: str | None,
+        namespace: str = "",
+    ) -> Awaitable[PageT_co]:
         """
-        The most objects in a page.
+        List one page by its token, of one namespace or of all.
         """
 
-    @property
-    def namespace(self) -> str:
-        """
-        The one that is listed; empty for all.
-        """
 
-    async def fetch(self, token: str | None, *, page_size: int) -> PageT_co:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listing(Generic[PageT_co]):
+    """
+    One list of objects at one version.
+
+    Attributes:
+        page_size: The most objects in a page.
+        namespace: The one that is listed; empty for all.
+    """
+
+    fetch: Fetch[PageT_co]
+    resource: Endpoint
+    page_size: int
+    namespace: str = ""
+
+    async def page_at(self, token: str | None, *, page_size: int) -> PageT_co:
         """
         List one page by its token.
         """
+        return await self.fetch(
+            self.resource, page_size=page_size, continue_token=token, namespace=self.namespace
+        )
 
 
 class Listed(NamedTuple):
@@ -190,7 +220,7 @@ class _Course(Generic[PageT]):
                 if self._stuck is not None and not await self._narrow(self._stuck):
                     return None
                 self._stuck = None
-                return await self._listing.fetch(self._token, page_size=self._page_size)
+                return await self._listing.page_at(self._token, page_size=self._page_size)
             except ExpiredTokenError as error:
                 self._go_on_from(error)
             except ConversionError:

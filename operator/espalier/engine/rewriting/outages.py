@@ -1,5 +1,5 @@
 """
-When failures are no longer those of single objects.
+Counts what became of objects, and finds when failures are no longer those of single objects.
 
 One object that cannot be written never stops the others. But a server that cannot write at all
 lets each of them fail only after minutes of trying: then it is better to end the run, and to come
@@ -7,7 +7,14 @@ again later.
 """
 
 from espalier.engine.ports import ObjectKey
-from espalier.engine.rewriting.retries import Failed, FailureKind
+from espalier.engine.rewriting.retries import (
+    Failed,
+    FailureKind,
+    Gone,
+    Rewritten,
+    Unchanged,
+    WriteResult,
+)
 from espalier.engine.status.conditions import Reason
 from espalier.engine.status.tally import Tally
 from espalier.engine.status.text import counted
@@ -17,7 +24,28 @@ MAX_OUTAGE = 10
 """How many objects in a row may fail so, before none is tried any more."""
 
 
-def count_failure(tally: Tally, key: ObjectKey, failed: Failed) -> None:
+def count(tally: Tally, key: ObjectKey, fate: WriteResult) -> None:
+    """
+    Count what became of an object.
+
+    Raises:
+        RunStoppedError: None can be written any more.
+    """
+    tally.seen += 1
+    match fate:
+        case Rewritten(is_pruned=is_pruned):
+            tally.rewrite(key, is_pruned=is_pruned)
+        case Unchanged():
+            tally.unchanged += 1
+        case Gone():
+            tally.gone += 1
+        case Failed():
+            _count_failure(tally, key, fate)
+            return
+    tally.outage = 0
+
+
+def _count_failure(tally: Tally, key: ObjectKey, failed: Failed) -> None:
     """
     Count an object that failed.
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from espalier.engine.flowcontrol.pacer import Pacer, work_through
 from espalier.engine.ports import Endpoint, ObjectKey
 from espalier.engine.ports.objects import Objects
-from espalier.engine.rewriting.passes import count
+from espalier.engine.rewriting.outages import count
 from espalier.engine.rewriting.retries import Unchanged, WriteResult, retry_until_decided
 from espalier.engine.settings import Ports
 from espalier.engine.status.tally import Tally

@@ -4,68 +4,80 @@ What a pass does with its pages, for both kinds of definitions.
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from operator import attrgetter
 from typing import ClassVar, Generic, TypeVar
 
 from espalier.engine.coordination.run_context import RunContext
 from espalier.engine.flowcontrol.pacer import Pacer, work_through
-from espalier.engine.listing.lists import MetadataListing
-from espalier.engine.listing.pages import Listing
+from espalier.engine.listing.pages import Fetch, Listing, Page
 from espalier.engine.listing.undecodable import UndecodableSkipper
 from espalier.engine.policy.field_managers import names_owner
 from espalier.engine.policy.plan import Plan
 from espalier.engine.ports import ObjectKey, StoredMetadata
 from espalier.engine.ports.records import Identity, metadata_of
 from espalier.engine.rewriting.noop_patch import Rewrite
-from espalier.engine.rewriting.passes import (
-    EVERYWHERE,
-    ItemPage,
-    Listener,
-    bring_into_form,
-    count,
-    go_through,
-)
+from espalier.engine.rewriting.outages import count
 from espalier.engine.rewriting.preflight import Preflight
 from espalier.engine.rewriting.rereads import read_again
 from espalier.engine.rewriting.retries import retry_until_decided
 from espalier.engine.status.tally import Tally
 from espalier.paths import JSON
 
+EVERYWHERE = ("",)
+"""Stands for the list of all namespaces at once."""
+
 ItemT = TypeVar("ItemT")
 
 
 class Workload(ABC, Generic[ItemT]):
     """
-    What both kinds have in common; see ``espalier.engine.rewriting.passes.Work``.
+    What both kinds have in common.
+
+    Attributes:
+        resource: Whose objects they are.
+        namespaces: What to list, one after another; an empty text stands for all.
+        lists_ahead: Whether two of its pages may be in memory.
+        key_of: Names an item.
+        page_size: The most objects in a page.
     """
 
     lists_ahead: ClassVar[bool]
 
-    def __init__(self, context: RunContext[Plan], pacer: Pacer) -> None:
+    def __init__(
+        self,
+        context: RunContext[Plan],
+        pacer: Pacer,
+        *,
+        fetch: Fetch[Page[ItemT]],
+        key_of: Callable[[ItemT], ObjectKey],
+    ) -> None:
         planned = context.planned
         self.resource = planned.resource
         self.namespaces = planned.policy.namespaces or EVERYWHERE
+        self.page_size = context.settings.page_size
+        self.clock = context.ports.clock
+        self.key_of = key_of
+        self._fetch = fetch
         self._context = context
         self._planned = planned
-        self._ports = context.ports
-        self._page_size = context.settings.page_size
+        self._objects = context.ports.objects
         self._pacer = pacer
 
-    @abstractmethod
-    def listing(self, namespace: str) -> Listing[ItemPage[ItemT]]:
+    def listing(self, namespace: str) -> Listing[Page[ItemT]]:
         """
         List one namespace, or all of them for an empty text.
         """
+        return Listing(
+            fetch=self._fetch,
+            resource=self.resource,
+            page_size=self.page_size,
+            namespace=namespace,
+        )
 
     @abstractmethod
     def item_of(self, obj: dict[str, JSON]) -> ItemT:
         """
         Make an item of a whole object.
-        """
-
-    @abstractmethod
-    def key_of(self, item: ItemT) -> ObjectKey:
-        """
-        Name an item.
         """
 
     @abstractmethod
@@ -80,42 +92,33 @@ class Workload(ABC, Generic[ItemT]):
         Bring objects into form, and count them.
         """
 
-    def skipper(self) -> UndecodableSkipper:
-        """
-        Make what gets a list past objects that the server cannot read.
-        """
-        return UndecodableSkipper(self._ports.objects, self._planned.definition)
-
     def is_skipped(self, item: ItemT) -> bool:
         """
         Tell whether an object is to be left alone.
         """
         return self._planned.policy.skips_owned and self.is_owned(item)
 
-    async def go(self, listener: Listener, *, start_token: str | None) -> Tally:
+    def skipper(self) -> UndecodableSkipper:
         """
-        Do one pass.
+        Make what gets a list past objects that the server cannot read.
         """
-        preflight = Preflight(self._context, self._pacer)
-        return await go_through(
-            self, preflight, self._ports.clock, listener, start_token=start_token
-        )
+        return UndecodableSkipper(self._objects, self._planned.definition)
 
-    async def try_again(self, keys: Sequence[ObjectKey], listener: Listener) -> Tally:
+    def preflight(self) -> Preflight:
         """
-        Do the same with some objects alone, by name, as many at a time as a page has.
+        Make what goes before the writes of one pass.
         """
-        tally = Tally()
-        listener.begin(tally)
-        preflight = Preflight(self._context, self._pacer)
-        for start in range(0, len(keys), self._page_size):
-            await listener.before_page()
-            some = keys[start : start + self._page_size]
-            found = await read_again(some, self.resource, self._ports, self._pacer, tally)
-            await bring_into_form(self, preflight, [self.item_of(obj) for obj in found], tally)
-            left = len(keys) - start - len(some)
-            await listener.after_page(tally, token=None, remaining=left)
-        return tally
+        return Preflight(self._context, self._pacer)
+
+    async def read_again(self, keys: Sequence[ObjectKey], tally: Tally) -> list[ItemT]:
+        """
+        Read some objects anew, by name, and count those that cannot be read.
+
+        Raises:
+            ConversionError: The conversion webhook does not answer as it must.
+        """
+        found = await read_again(keys, self.resource, self._context.ports, self._pacer, tally)
+        return [self.item_of(obj) for obj in found]
 
 
 class Rewriting(Workload[StoredMetadata]):
@@ -131,15 +134,12 @@ class Rewriting(Workload[StoredMetadata]):
     lists_ahead = True
     vet: Callable[[Sequence[StoredMetadata]], None] | None = None
 
-    def listing(self, namespace: str) -> MetadataListing:
-        """
-        List one namespace, or all of them for an empty text.
-        """
-        return MetadataListing(
-            objects=self._ports.objects,
-            resource=self.resource,
-            page_size=self._page_size,
-            namespace=namespace,
+    def __init__(self, context: RunContext[Plan], pacer: Pacer) -> None:
+        super().__init__(
+            context,
+            pacer,
+            fetch=context.ports.objects.list_metadata,
+            key_of=attrgetter("key"),
         )
 
     def item_of(self, obj: dict[str, JSON]) -> StoredMetadata:
@@ -147,12 +147,6 @@ class Rewriting(Workload[StoredMetadata]):
         Keep of a whole object what a list of metadata would tell.
         """
         return metadata_of(obj)
-
-    def key_of(self, item: StoredMetadata) -> ObjectKey:
-        """
-        Name an object.
-        """
-        return item.key
 
     def is_owned(self, item: StoredMetadata) -> bool:
         """
@@ -169,8 +163,8 @@ class Rewriting(Workload[StoredMetadata]):
 
         async def rewrite(metadata: StoredMetadata) -> None:
             seen = Identity(metadata.uid, metadata.resource_version)
-            what = Rewrite(self._ports.objects, self.resource, metadata.key, seen)
-            fate = await retry_until_decided(what, self._ports.clock, self._pacer)
+            what = Rewrite(self._objects, self.resource, metadata.key, seen)
+            fate = await retry_until_decided(what, self.clock, self._pacer)
             count(tally, metadata.key, fate)
 
         await work_through(items, rewrite, workers=self._pacer.max_in_flight)

@@ -6,20 +6,18 @@ from collections.abc import Sequence
 from functools import partial
 
 from espalier import crd
-from espalier.engine.coordination.run_context import RunContext
 from espalier.engine.legacy.prune_pass import Removing
 from espalier.engine.policy.loss import ADVICE, History, Loss, ManagedFieldsScan, Record, judge
 from espalier.engine.policy.plan import ServerPruned
 from espalier.engine.ports import StoredMetadata
-from espalier.engine.ports.clock import Clock
-from espalier.engine.rewriting.passes import Listener, read_all
+from espalier.engine.rewriting.passes import Listener, Passes
 from espalier.engine.rewriting.workload import Rewriting
 from espalier.engine.status.conditions import Reason
 from espalier.errors import RunStoppedError
 
 
 async def prove_harmless(
-    context: RunContext[ServerPruned],
+    planned: ServerPruned,
     work: Rewriting,
     listener: Listener,
     record: Record | None,
@@ -33,10 +31,9 @@ async def prove_harmless(
     Raises:
         RunStoppedError: Something would be lost, or nothing can tell, and nobody accepts it.
     """
-    planned = context.planned
     historian = ManagedFieldsScan(planned.definition)
     # What is not rewritten loses nothing.
-    unread = await read_all(work, historian.add, context.ports.clock, listener)
+    unread = await Passes(work, listener).read_all(historian.add)
     history = historian.history()
     loss = _loss_of(planned, record, history)
     if not loss.is_nothing:
@@ -66,7 +63,7 @@ def _loss_of(planned: ServerPruned, record: Record | None, history: History) -> 
     return judge(planned.definition, structural, record, history)
 
 
-async def examine_all(work: Removing, clock: Clock, listener: Listener) -> None:
+async def examine_all(work: Removing, listener: Listener) -> None:
     """
     Read all objects of a legacy definition, and see that none would become empty.
 
@@ -74,4 +71,4 @@ async def examine_all(work: Removing, clock: Clock, listener: Listener) -> None:
         RunStoppedError: One would, and nobody accepts it.
     """
     if not work.remover.policy.is_loss_accepted:
-        await read_all(work, work.remover.examine, clock, listener)
+        await Passes(work, listener).read_all(work.remover.examine)

@@ -10,15 +10,14 @@ from contextlib import aclosing
 from espalier.crd import Definition
 from espalier.engine.coordination.run_context import RunContext
 from espalier.engine.flowcontrol.pacer import work_through
-from espalier.engine.listing.lists import MetadataListing
-from espalier.engine.listing.pages import pages
+from espalier.engine.listing.pages import Listing, pages
 from espalier.engine.listing.undecodable import UndecodableSkipper
 from espalier.engine.policy.field_managers import names_owner
 from espalier.engine.policy.plan import Plan
 from espalier.engine.ports import StoredMetadata
 from espalier.engine.ports.objects import Objects
 from espalier.engine.ports.records import metadata_of
-from espalier.engine.rewriting.passes import count
+from espalier.engine.rewriting.outages import count
 from espalier.engine.rewriting.preflight import SILENCE, Preflight
 from espalier.engine.rewriting.retries import (
     UNPROCESSABLE,
@@ -51,8 +50,10 @@ async def clean_histories(context: RunContext[Plan]) -> str:
     pacer = pacer_of(context.settings, ports.clock)
     preflight = Preflight(context, pacer)
     tally = Tally()
-    listing = MetadataListing(
-        objects=ports.objects, resource=planned.resource, page_size=context.settings.page_size
+    listing = Listing(
+        fetch=ports.objects.list_metadata,
+        resource=planned.resource,
+        page_size=context.settings.page_size,
     )
 
     async def clean(metadata: StoredMetadata) -> None:

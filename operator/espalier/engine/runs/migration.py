@@ -10,20 +10,22 @@ that pass's first page, in all that matters, and under an optimistic lock.
 
 import logging
 from dataclasses import replace
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from espalier.crd import Definition
 from espalier.engine.conversion.webhook import compare_versions, converts_by_webhook
 from espalier.engine.coordination.checkpoint import REWRITE, VERIFY, Progress
 from espalier.engine.coordination.ledger import Ledger
-from espalier.engine.coordination.run_context import RunContext, is_legacy, is_server_pruned
+from espalier.engine.coordination.run_context import RunContext, is_legacy
 from espalier.engine.flowcontrol.backoff import call_pause_seconds
 from espalier.engine.flowcontrol.calls import retry_while_unavailable
 from espalier.engine.legacy.prune_pass import Removing
 from espalier.engine.policy.loss import History, Record, record_of_proof
-from espalier.engine.policy.plan import Plan
+from espalier.engine.policy.plan import Plan, ServerPruned
 from espalier.engine.policy.restrictions import restrictions_of
+from espalier.engine.ports import StoredMetadata
 from espalier.engine.ports.progress import PassProgress
+from espalier.engine.rewriting.passes import Passes
 from espalier.engine.rewriting.workload import Rewriting
 from espalier.engine.runs.loss_proof import examine_all, prove_harmless
 from espalier.engine.runs.only_failed import failed_of, unnamed_words, with_failures
@@ -40,11 +42,15 @@ from espalier.errors import (
     RunStoppedError,
     TransientError,
 )
+from espalier.paths import JSON
 
 logger = logging.getLogger(__name__)
 
 MAX_VERIFY_PASSES = 5
 MAX_TRIM_ATTEMPTS = 10
+
+
+_Passes: TypeAlias = Passes[StoredMetadata] | Passes[dict[str, JSON]]
 
 
 class Migrated(NamedTuple):
@@ -98,12 +104,12 @@ class Migration:
         """
         self._settle_from_now(self._planned.definition)
         await self._see_no_other_migration()
-        work, history = await self._prepare()
+        passes, history = await self._prepare()
         if self._settings.only_failed:
-            return await self._try_failed(work)
+            return await self._try_failed(passes)
         if self._ledger.progress.phase != VERIFY:
-            await self._rewrite_all(work)
-        tally, before = await self._verify(work)
+            await self._rewrite_all(passes)
+        tally, before = await self._verify(passes)
         if restrictions_of(self._planned, tally):
             return Migrated(before, tally, is_proved=False, note=self._note())
         trimmed = await self._trim(before)
@@ -178,7 +184,7 @@ class Migration:
                 f" {enumerated(others)}; this run waits for its end",
             )
 
-    async def _prepare(self) -> tuple[Rewriting | Removing, History]:
+    async def _prepare(self) -> tuple[_Passes, History]:
         """
         Prove by reading that nothing is lost.
         """
@@ -202,13 +208,14 @@ class Migration:
                     page_size=self._settings.page_size,
                 )
             )
-        if is_server_pruned(context):
-            return rewriting, await prove_harmless(context, rewriting, self, progress.record)
+        if isinstance(planned, ServerPruned):
+            history = await prove_harmless(planned, rewriting, self, progress.record)
+            return Passes(rewriting, self), history
         if not is_legacy(context) or not planned.policy.does("prune"):
-            return rewriting, History()
+            return Passes(rewriting, self), History()
         removing = Removing(context, self._pacer)
-        await examine_all(removing, self._ports.clock, self)
-        return removing, History()
+        await examine_all(removing, self)
+        return Passes(removing, self), History()
 
     def _note(self) -> str:
         return ". ".join(filter(None, self._notes))
@@ -216,7 +223,7 @@ class Migration:
     def _record_of(self, history: History) -> Record:
         return record_of_proof(self._planned.definition, history)
 
-    async def _try_failed(self, work: Rewriting | Removing) -> Migrated:
+    async def _try_failed(self, passes: _Passes) -> Migrated:
         """
         Work on the objects that failed in the last pass alone.
         """
@@ -229,7 +236,7 @@ class Migration:
             failed_total=progress.failed_total - len(failed),
         )
         self._begin_pass("trying again what failed")
-        tally = await work.try_again(failed, self)
+        tally = await passes.try_again(failed)
         await self._ledger.save(with_failures(progress, tally, before=left))
         if tally.failed:
             raise RunStoppedError(Reason.FAILED, _failure_words(tally))
@@ -238,7 +245,7 @@ class Migration:
             raise RunStoppedError(Reason.FAILED, unnamed_words(unnamed))
         return Migrated(self._planned.definition, tally, is_proved=False, note=self._note())
 
-    async def _rewrite_all(self, work: Rewriting | Removing) -> None:
+    async def _rewrite_all(self, passes: _Passes) -> None:
         progress = self._ledger.progress
         if progress.phase != REWRITE:
             progress = replace(progress, phase=REWRITE, token="", seen=0)
@@ -247,7 +254,7 @@ class Migration:
         self._begin_pass("rewriting")
         await self._tell(progress.seen, total=None)
         # What fails here is met again by the verify pass, which has the last word.
-        tally = await work.go(self, start_token=progress.token or None)
+        tally = await passes.go_through(start_token=progress.token or None)
         done = with_failures(self._ledger.progress, tally, before=self._before)
         await self._ledger.save(replace(done, phase=VERIFY, token="", seen=0))
 
@@ -283,7 +290,7 @@ class Migration:
             await self._reporter.report(definition, conditions.not_current(Reason.PENDING, words))
             await clock.sleep(left_seconds)
 
-    async def _verify(self, work: Rewriting | Removing) -> tuple[Tally, Definition]:
+    async def _verify(self, passes: _Passes) -> tuple[Tally, Definition]:
         """
         Pass over all objects until one pass has nothing to rewrite.
 
@@ -296,7 +303,7 @@ class Migration:
             before = await self._settle()
             self._begin_pass("verifying", number)
             await self._tell(0, total=None)
-            tally = await work.go(self, start_token=None)
+            tally = await passes.go_through(start_token=None)
             if tally.failed or self._ledger.progress.failed_total:
                 done = with_failures(self._ledger.progress, tally, before=self._before)
                 await self._ledger.save(done)

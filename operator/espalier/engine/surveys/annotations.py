@@ -17,7 +17,7 @@ from espalier.engine.policy.plan import Plan
 from espalier.engine.ports import Endpoint, ObjectKey
 from espalier.engine.ports.objects import Objects
 from espalier.engine.ports.records import Identity, identity_of
-from espalier.engine.rewriting.passes import count
+from espalier.engine.rewriting.outages import count
 from espalier.engine.rewriting.preflight import SILENCE, Preflight
 from espalier.engine.rewriting.retries import Rewritten, Unchanged, WriteResult, retry_until_decided
 from espalier.engine.status.tally import Tally, describe_failures

@@ -11,8 +11,7 @@ from espalier.crd import Condition
 from espalier.engine.coordination.definition_guard import DefinitionGuard
 from espalier.engine.coordination.lease_bursts import LeaseBursts
 from espalier.engine.coordination.run_context import RunContext
-from espalier.engine.listing.lists import ObjectListing
-from espalier.engine.listing.pages import pages
+from espalier.engine.listing.pages import Listing, pages
 from espalier.engine.listing.undecodable import UndecodableSkipper
 from espalier.engine.policy.field_managers import is_owned
 from espalier.engine.policy.plan import Legacy, Plan
@@ -111,8 +110,8 @@ async def _pages(
 ) -> AsyncIterator[ObjectPage]:
     planned, ports = context.planned, context.ports
     for namespace in planned.policy.namespaces or ("",):
-        listing = ObjectListing(
-            objects=ports.objects,
+        listing = Listing(
+            fetch=ports.objects.list_objects,
             resource=planned.resource,
             page_size=context.settings.page_size,
             namespace=namespace,
