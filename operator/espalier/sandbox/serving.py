@@ -31,7 +31,6 @@ from espalier.sandbox.writing import Writing
 
 _MAX_BODY_BYTES = 3 * 1024 * 1024
 _CREATED = 201
-_LOWEST_ERROR = 400
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,8 +21,6 @@ WATCH_SECONDS = 300
 MAX_LINE_BYTES = 16 * 1024 * 1024
 """An event holds one object, of at most some 3 MiB, and nothing else."""
 
-_GONE = 410
-
 
 class _EventMetadata(msgspec.Struct, rename="camel"):
     resource_version: str = ""
