@@ -9,11 +9,11 @@ from typing import Any
 import click
 import pytest
 
+from espalier import names
 from espalier.cli import main
 from espalier.cli.output.exit_codes import Exit
-from espalier.engine import STORED_OBJECTS_CURRENT, STORED_OBJECTS_VALID, Reason
-from espalier.engine.policy.labels import PLACES, PREFIX
-from espalier.engine.status.conditions import AGGREGATION_LABEL
+from espalier.engine import Reason
+from espalier.engine.policy.labels import PLACES
 from espalier.handlers.settings import PREFIX as VARIABLE_PREFIX
 from espalier.handlers.settings import Settings
 from tests.docs.reading import README, ROOT, reference
@@ -54,13 +54,17 @@ def test_every_setting_is_explained_with_its_default(known: Field[Any]) -> None:
 
 @pytest.mark.parametrize("label", PLACES)
 def test_every_label_is_explained(label: str) -> None:
-    assert f"`{PREFIX}{label}" in REFERENCE
+    assert f"`{label}" in REFERENCE
 
 
 def test_every_condition_is_explained() -> None:
-    for type_ in ("NonStructuralSchema", STORED_OBJECTS_CURRENT, STORED_OBJECTS_VALID):
+    for type_ in (
+        names.NON_STRUCTURAL_SCHEMA,
+        names.STORED_OBJECTS_CURRENT,
+        names.STORED_OBJECTS_VALID,
+    ):
         assert f"## `{type_}`" in REFERENCE
-    assert AGGREGATION_LABEL in REFERENCE
+    assert names.AGGREGATION_LABEL in REFERENCE
 
 
 def test_every_decision_is_listed_and_fits_a_page() -> None:

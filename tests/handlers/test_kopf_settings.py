@@ -2,7 +2,8 @@ import logging
 
 import kopf
 
-from espalier.handlers.kopf_settings import NEVER_USED_FINALIZER, EndlessBackoffs, harden
+from espalier.handlers.kopf_settings import EndlessBackoffs, harden
+from espalier.names import NEVER_USED_FINALIZER
 
 
 def test_kopf_is_told_to_write_nothing() -> None:

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from espalier.crd import Condition, Definition
-from espalier.engine.policy.labels import PREFIX
 from espalier.engine.ports.definitions import Definitions
+from espalier.names import MODE
 
-MODE, ENFORCE = f"{PREFIX}mode", "enforce"
+ENFORCE = "enforce"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,9 +8,9 @@ import enum
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from espalier.names import OUTPUT_API_VERSION
 from espalier.paths import JSON
 
-API_VERSION = "cli.espalier.dev/v1alpha1"
 """The version of the shape that programs get; another shape gets another version."""
 
 
@@ -165,20 +165,13 @@ class Result:
         return sum(finding.level is level for finding in self.findings)
 
 
-def counted(number: int, noun: str) -> str:
-    """
-    Write a number with its noun: ``1 definition``, ``2 definitions``.
-    """
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
-
-
 def document_of(result: Result) -> dict[str, JSON]:
     """
     Make the document that programs get; see ``result.schema.json``.
     """
     levels = {f"{level.value}s": result.number(level) for level in Level}
     return {
-        "apiVersion": API_VERSION,
+        "apiVersion": OUTPUT_API_VERSION,
         "kind": result.kind,
         "summary": result.summary,
         "complete": not result.is_incomplete,

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from espalier.errors import MalformedDefinitionError, NoStorageVersionError, UnknownVersionError
+from espalier.names import ESTABLISHED
 from espalier.paths import JSON, Key, Path
 from espalier.schema import ScalePaths
 
@@ -156,7 +157,7 @@ def read_definition(manifest: JSON) -> Definition:
         stored_versions=_texts(status, "storedVersions", ("status",)),
         preserve_unknown_fields=_flag(spec, "preserveUnknownFields", ("spec",), default=beta),
         conversion=_text(conversion, "strategy", ("spec", "conversion"), default="None"),
-        established=any(c.type == "Established" and c.status == "True" for c in conditions),
+        established=any(c.type == ESTABLISHED and c.status == "True" for c in conditions),
         deleting="deletionTimestamp" in metadata,
         labels=_text_map(metadata, "labels"),
         annotations=_text_map(metadata, "annotations"),

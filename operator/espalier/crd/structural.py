@@ -7,9 +7,8 @@ from espalier.crd.definition import Condition, Definition, Version
 from espalier.errors import SchemaParseError
 from espalier.findings import ErrorType, FieldError
 from espalier.golang.printing import aggregate
+from espalier.names import NON_STRUCTURAL_SCHEMA
 from espalier.schema import Profile, Structural
-
-NONSTRUCTURAL = "NonStructuralSchema"
 
 
 def structural_of(version: Version, *, profile: Profile = Profile.APISERVER) -> Structural | None:
@@ -75,9 +74,14 @@ def nonstructural_condition(definition: Definition) -> Condition | None:
         findings = structural_findings(definition)
     except SchemaParseError as error:
         return Condition(
-            type=NONSTRUCTURAL, status="Unknown", reason="StructuralError", message=str(error)
+            type=NON_STRUCTURAL_SCHEMA,
+            status="Unknown",
+            reason="StructuralError",
+            message=str(error),
         )
     if not findings:
         return None
     message = aggregate(str(finding) for finding in findings)
-    return Condition(type=NONSTRUCTURAL, status="True", reason="Violations", message=message)
+    return Condition(
+        type=NON_STRUCTURAL_SCHEMA, status="True", reason="Violations", message=message
+    )

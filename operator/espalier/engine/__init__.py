@@ -18,12 +18,7 @@ from espalier.engine.policy.plan import Legacy, ServerPruned, Stop, plan, run_ke
 from espalier.engine.runs.outcome import RunOutcome
 from espalier.engine.runs.run import run
 from espalier.engine.settings import Ports, RunSettings
-from espalier.engine.status.conditions import (
-    NOT_CHECKED,
-    STORED_OBJECTS_CURRENT,
-    STORED_OBJECTS_VALID,
-    Reason,
-)
+from espalier.engine.status.conditions import NOT_CHECKED, Reason
 from espalier.engine.status.path_counts import Counts, PathCount
 from espalier.engine.status.tally import Totals
 from espalier.engine.surveys.report import Normalising, Survey
@@ -33,8 +28,6 @@ from espalier.engine.surveys.surveyor import Surveyor
 __all__ = [
     "FORBIDDEN_PAUSE_SECONDS",
     "NOT_CHECKED",
-    "STORED_OBJECTS_CURRENT",
-    "STORED_OBJECTS_VALID",
     "ConversionLoss",
     "Counts",
     "Legacy",

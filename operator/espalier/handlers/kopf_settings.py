@@ -13,8 +13,7 @@ from typing import Any
 
 import kopf
 
-NEVER_USED_FINALIZER = "espalier.dev/never-used"
-"""A name that no object carries: Kopf takes *its* finalizer off whatever it watches."""
+from espalier.names import NEVER_USED_FINALIZER
 
 DEFINITIONS_A_PAGE = 50
 """Definitions are large; with pages of this size 400 of them need 213 MB instead of 445."""

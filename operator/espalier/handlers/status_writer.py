@@ -16,12 +16,7 @@ from espalier.crd import Condition, Definition
 from espalier.engine.ports.clock import Clock
 from espalier.engine.ports.definitions import Definitions
 from espalier.engine.ports.progress import PassProgress
-from espalier.engine.status.conditions import (
-    NOT_CHECKED,
-    STORED_OBJECTS_CURRENT,
-    STORED_OBJECTS_VALID,
-    Reason,
-)
+from espalier.engine.status.conditions import NOT_CHECKED, Reason
 from espalier.errors import (
     ClusterError,
     ConflictError,
@@ -32,11 +27,9 @@ from espalier.errors import (
     TransientError,
 )
 from espalier.handlers.tasks import Guard
+from espalier.names import FIELD_MANAGER, STORED_OBJECTS_CURRENT, STORED_OBJECTS_VALID
 
 logger = logging.getLogger(__name__)
-
-FIELD_MANAGER = "espalier"
-"""Owns both of Espalier's conditions; an apply that names fewer takes the others away."""
 
 OWN_CONDITIONS = (STORED_OBJECTS_CURRENT, STORED_OBJECTS_VALID)
 

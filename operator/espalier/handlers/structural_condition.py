@@ -16,11 +16,10 @@ from espalier.engine.ports.clock import Clock
 from espalier.engine.ports.definitions import Definitions
 from espalier.errors import ConflictError, NotFoundError
 from espalier.handlers.status_writer import stamped
+from espalier.names import NON_STRUCTURAL_SCHEMA, STRUCTURAL_FIELD_MANAGER
 
 logger = logging.getLogger(__name__)
 
-FIELD_MANAGER = "espalier-structural"
-CONDITION = "NonStructuralSchema"
 _UNREADABLE = "StructuralError"
 
 
@@ -64,7 +63,7 @@ class StructuralKeeper:
         seen = self._seen.get(definition.name)
         if seen is not None and not seen.is_of(definition):
             seen = None
-        if _same(expected, definition.condition(CONDITION)):
+        if _same(expected, definition.condition(NON_STRUCTURAL_SCHEMA)):
             # What was written once stays known, lest it be written again when a server differs.
             if seen is None or not seen.written:
                 self._seen.pop(definition.name, None)
@@ -95,7 +94,7 @@ class StructuralKeeper:
             conditions = (stamped(expected, definition.conditions, now=now),)
         try:
             await self._definitions.apply_conditions(
-                definition, conditions, field_manager=FIELD_MANAGER
+                definition, conditions, field_manager=STRUCTURAL_FIELD_MANAGER
             )
         except (NotFoundError, ConflictError) as error:
             # Gone, or another one of the same name: its own event tells.

@@ -21,11 +21,9 @@ from espalier.engine.status.conditions import Reason
 from espalier.errors import EspalierError, NotFoundError
 from espalier.handlers.status_writer import OWN_CONDITIONS, StatusReporter
 from espalier.handlers.tasks import Guard, cancel, stop
+from espalier.names import MODE
 
 logger = logging.getLogger(__name__)
-
-MODE_LABEL = "espalier.dev/mode"
-"""Opts a definition in; without it nothing but the structural condition is kept."""
 
 # What ends without the definition being changed, and without anything that tells of it: a person
 # grants a right, another process gives its lease back, a webhook comes up again.
@@ -133,7 +131,7 @@ class Supervisor:
             charge = None
         if definition is None:
             return
-        if MODE_LABEL not in definition.labels:
+        if MODE not in definition.labels:
             await self._release(definition)
             return
         key = self._key_of(definition)
@@ -142,7 +140,7 @@ class Supervisor:
                 return
             logger.info("The work starts over: its purpose changed.", extra={"crd": name})
             await self._end(name)
-        charge = _Charge(uid=definition.uid, key=key, mode=definition.labels[MODE_LABEL])
+        charge = _Charge(uid=definition.uid, key=key, mode=definition.labels[MODE])
         charge.task = self._guard.start(self._drive(definition, charge), name=f"work on {name}")
         self._charges[name] = charge
 
@@ -156,7 +154,7 @@ class Supervisor:
             labels: As an event showed them.
         """
         charge = self._charges.get(name)
-        if charge is None or charge.task is None or labels.get(MODE_LABEL) == charge.mode:
+        if charge is None or charge.task is None or labels.get(MODE) == charge.mode:
             return
         logger.info("The work is halted: its label changed.", extra={"crd": name})
         charge.key = None
@@ -196,7 +194,7 @@ class Supervisor:
             logger.info("The work ended: the label is gone.", extra={"crd": definition.name})
 
     def _key_of(self, definition: Definition) -> Hashable:
-        return (MODE_LABEL in definition.labels, self._work.key_of(definition))
+        return (MODE in definition.labels, self._work.key_of(definition))
 
     async def _drive(self, definition: Definition, charge: _Charge) -> None:
         attempt = 0

@@ -12,6 +12,7 @@ import time
 
 from espalier.crd import nonstructural_condition, read_definition
 from espalier.errors import DefinitionError
+from espalier.names import ESTABLISHED, NAMES_ACCEPTED, NON_STRUCTURAL_SCHEMA
 from espalier.sandbox import ownership
 from espalier.sandbox.catalogue import CodecCatalogue
 from espalier.sandbox.kinds import CRDS
@@ -21,7 +22,6 @@ from espalier.sandbox.wire import Object, RequestRefusal
 from espalier.sandbox.writing import CLEANUP, utc_now
 
 _MANAGER = "kube-apiserver"
-_NONSTRUCTURAL = "NonStructuralSchema"
 
 
 class Controllers:
@@ -86,7 +86,7 @@ class Controllers:
             self._remove(stored.key, obj)
             return
         conditions = (obj.get("status") or {}).get("conditions") or []
-        if not any(condition.get("type") == "Established" for condition in conditions):
+        if not any(condition.get("type") == ESTABLISHED for condition in conditions):
             self._write(stored.key, obj, _established(obj))
         generation = obj["metadata"].get("generation", 0)
         is_open = generation > self._written.get(stored.key, 0)
@@ -103,7 +103,7 @@ class Controllers:
             return
         status = obj.get("status") or {}
         conditions: list[Object] = list(status.get("conditions") or [])
-        old = next((c for c in conditions if c.get("type") == _NONSTRUCTURAL), None)
+        old = next((c for c in conditions if c.get("type") == NON_STRUCTURAL_SCHEMA), None)
         new = None
         if condition is not None:
             stays = old is not None and old["status"] == condition.status
@@ -160,14 +160,14 @@ def _established(obj: Object) -> Object:
     status, now = obj.get("status") or {}, utc_now()
     names = obj["spec"]["names"]
     accepted = {
-        "type": "NamesAccepted",
+        "type": NAMES_ACCEPTED,
         "status": "True",
         "lastTransitionTime": now,
         "reason": "NoConflicts",
         "message": "no conflicts found",
     }
     established = {
-        "type": "Established",
+        "type": ESTABLISHED,
         "status": "True",
         "lastTransitionTime": now,
         "reason": "InitialNamesAccepted",

@@ -6,7 +6,7 @@ import yaml
 
 from espalier.cli.output.exit_codes import Exit
 from espalier.crd import Condition
-from espalier.engine.surveys.annotations import ANNOTATION
+from espalier.names import SCHEMA_VIOLATIONS
 from tests.cli.clusters import NAME, Site, site, widget
 from tests.cli.golden import check_golden
 from tests.cli.manifests import WIDGETS, items_in
@@ -31,7 +31,7 @@ async def traced(cluster: Site) -> None:
             definition, [condition], field_manager=manager
         )
     noted = yaml.safe_load(widget("noted"))
-    noted["metadata"]["annotations"] = {ANNOTATION: "{}", "note": "c"}
+    noted["metadata"]["annotations"] = {SCHEMA_VIOLATIONS: "{}", "note": "c"}
     await cluster.create(noted)
     await cluster.create(yaml.safe_load(widget("plain")))
 
@@ -67,7 +67,7 @@ async def test_what_is_ours_goes_and_what_is_others_stays() -> None:
     assert not [type_ for type_ in types if type_.startswith("espalier.dev/")]
     assert data is not None
     assert b"note" in data
-    assert ANNOTATION.encode() not in data
+    assert SCHEMA_VIOLATIONS.encode() not in data
     assert again.stdout.startswith("nothing of Espalier's is on definitions and objects; ")
 
 
@@ -78,7 +78,7 @@ async def test_nothing_goes_without_a_yes() -> None:
         after = await cluster.stage.definition(NAME)
 
     assert f"definition {NAME}: labels espalier.dev/mode\n" in result.stderr
-    assert f"object {NAME} default/noted: annotations {ANNOTATION}\n" in result.stderr
+    assert f"object {NAME} default/noted: annotations {SCHEMA_VIOLATIONS}\n" in result.stderr
     assert result.exit_code == Exit.INCOMPLETE
     assert "espalier.dev/mode" in after.labels
 

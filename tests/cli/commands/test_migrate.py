@@ -14,12 +14,12 @@ from typing import Any
 import pytest
 import yaml
 
-from espalier.cli.label_overlay import MODE
 from espalier.cli.output.exit_codes import Exit
 from espalier.cli.output.formats import ALL
 from espalier.cluster.transport.paths import name_of
 from espalier.engine.coordination.lease import LeaseHolder
 from espalier.engine.flowcontrol.calls import run_with_watchers
+from espalier.names import MODE
 from espalier.sandbox import Fault
 from tests.cli.clusters import NAME, NAMESPACE, Site, site, widget
 from tests.cli.golden import check_golden

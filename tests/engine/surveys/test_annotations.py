@@ -12,7 +12,6 @@ from espalier.engine import Reason, RunOutcome, RunSettings, run
 from espalier.engine.ports import ObjectKey
 from espalier.engine.ports.records import Identity
 from espalier.engine.surveys.annotations import (
-    ANNOTATION,
     MAX_ANNOTATION_BYTES,
     Note,
     note_for,
@@ -22,6 +21,7 @@ from espalier.engine.surveys.report import Looked
 from espalier.engine.surveys.surveyor import Surveyor
 from espalier.errors import ClusterError, ConversionError, RejectedError
 from espalier.findings import ErrorType, FieldError
+from espalier.names import SCHEMA_VIOLATIONS
 from espalier.paths import JSON
 from tests.fakes.clock import FakeClock, play
 from tests.fakes.cluster import (
@@ -52,7 +52,7 @@ async def run_on(cluster: FakeCluster) -> RunOutcome:
 
 
 def annotation(cluster: FakeCluster) -> str | None:
-    text = cluster.etcd[BAD].annotations.get(ANNOTATION)
+    text = cluster.etcd[BAD].annotations.get(SCHEMA_VIOLATIONS)
     return None if text is None else str(text)
 
 
@@ -329,7 +329,7 @@ def test_an_annotation_stays_where_something_could_not_be_checked() -> None:
             "name": "a",
             "uid": "u",
             "resourceVersion": "1",
-            "annotations": {ANNOTATION: "{}"},
+            "annotations": {SCHEMA_VIOLATIONS: "{}"},
         }
     }
     key = ObjectKey("", "a")

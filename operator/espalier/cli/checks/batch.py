@@ -15,9 +15,10 @@ from pathlib import Path
 from espalier.cli.checks.definition import DefinitionVerdict, is_definition, judge
 from espalier.cli.input.files import Document, expand, read_documents
 from espalier.cli.output.terminal import Advance
-from espalier.cli.result import Problem, Skipped, counted
+from espalier.cli.result import Problem, Skipped
 from espalier.errors import SourceError
 from espalier.paths import JSON
+from espalier.plurals import counted
 from espalier.schema import Profile
 
 # A process takes half a second to start, in which one alone reads about this much.

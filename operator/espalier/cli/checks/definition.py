@@ -8,7 +8,7 @@ from functools import cached_property
 
 from espalier import crd, schema
 from espalier.cli.input.files import Document
-from espalier.cli.result import Finding, Level, Subject, counted
+from espalier.cli.result import Finding, Level, Subject
 from espalier.crd import Condition, Definition, Version
 from espalier.crd.advice.warnings import warnings_of
 from espalier.crd.internal.definition import Internal, read_internal
@@ -17,6 +17,7 @@ from espalier.crd.manifest_paths import path_in_manifest
 from espalier.crd.validation.definition import rejections
 from espalier.errors import MalformedDefinitionError, SchemaParseError, SourceError
 from espalier.paths import JSON, Path, render_path
+from espalier.plurals import counted
 from espalier.schema import Profile
 from espalier.schema.structural.hints import fix_hint
 from espalier.schema.structural.invariants import render_structural

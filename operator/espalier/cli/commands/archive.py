@@ -16,7 +16,7 @@ from espalier.cli.options import Command, Target, reporting, targeting
 from espalier.cli.output.exit_codes import Exit
 from espalier.cli.output.formats import TABULAR
 from espalier.cli.output.terminal import Terminal
-from espalier.cli.result import Column, Finding, Level, Result, Subject, Table, counted
+from espalier.cli.result import Column, Finding, Level, Result, Subject, Table
 from espalier.cluster import Cluster, FolderArchive
 from espalier.engine.legacy.archive_pages import (
     Copied,
@@ -28,6 +28,7 @@ from espalier.engine.legacy.archive_pages import (
 from espalier.engine.legacy.inverse_patches import additions
 from espalier.engine.ports.archive import DAMAGES, ArchivePage, ArchivePages, UnreadablePage
 from espalier.paths import JSON, render_pointer
+from espalier.plurals import counted
 
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 _AGE = re.compile(r"([0-9]{1,9})([smhdw])")

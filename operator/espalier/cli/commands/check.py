@@ -14,9 +14,11 @@ from espalier.cli.checks.definition import DefinitionVerdict, is_definition
 from espalier.cli.input.files import expand, read_documents
 from espalier.cli.options import Target, profiled, reporting, targeting
 from espalier.cli.output.terminal import Advance, Terminal
-from espalier.cli.result import Column, Level, Problem, Result, Table, counted
+from espalier.cli.result import Column, Level, Problem, Result, Table
 from espalier.errors import MalformedDefinitionError, SourceError
+from espalier.names import ESTABLISHED
 from espalier.paths import JSON
+from espalier.plurals import counted
 from espalier.schema import Profile
 
 
@@ -131,7 +133,7 @@ def _as_established(manifest: JSON) -> JSON:
                 for version in crd.read_definition(manifest).versions
                 if version.storage
             ]
-            conditions: list[JSON] = [{"type": "Established", "status": "True"}]
+            conditions: list[JSON] = [{"type": ESTABLISHED, "status": "True"}]
             status: dict[str, JSON] = {"conditions": conditions, "storedVersions": stored}
             return {**manifest, "status": {**status, "acceptedNames": names}}
         case _:

@@ -15,26 +15,31 @@ from espalier.cli.options import Target, reporting, targeting
 from espalier.cli.output.exit_codes import Exit
 from espalier.cli.output.formats import TABULAR
 from espalier.cli.output.terminal import Advance, Terminal
-from espalier.cli.result import Column, Problem, Result, Table, counted
+from espalier.cli.result import Column, Problem, Result, Table
 from espalier.cluster import Cluster
 from espalier.cluster.transport.client import MERGE_PATCH_TYPE, ApiRequest
-from espalier.cluster.transport.paths import FIELD_MANAGER, definition_path
+from espalier.cluster.transport.paths import definition_path
 from espalier.crd import Definition
-from espalier.crd.structural import NONSTRUCTURAL
-from espalier.engine import STORED_OBJECTS_CURRENT, STORED_OBJECTS_VALID
 from espalier.engine.listing.pages import Listing, pages
-from espalier.engine.policy.labels import PREFIX
 from espalier.engine.ports import Endpoint, ObjectKey, key_of
 from espalier.engine.ports.records import Identity, identity_of, resource_of
-from espalier.engine.surveys.annotations import ANNOTATION
 from espalier.errors import EspalierError, NotFoundError
-from espalier.handlers.structural_condition import FIELD_MANAGER as STRUCTURAL_MANAGER
+from espalier.names import (
+    FIELD_MANAGER,
+    NON_STRUCTURAL_SCHEMA,
+    PREFIX,
+    SCHEMA_VIOLATIONS,
+    STORED_OBJECTS_CURRENT,
+    STORED_OBJECTS_VALID,
+    STRUCTURAL_FIELD_MANAGER,
+)
 from espalier.paths import JSON
+from espalier.plurals import counted
 
 _CONDITIONS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         FIELD_MANAGER: (STORED_OBJECTS_CURRENT, STORED_OBJECTS_VALID),
-        STRUCTURAL_MANAGER: (NONSTRUCTURAL,),
+        STRUCTURAL_FIELD_MANAGER: (NON_STRUCTURAL_SCHEMA,),
     }
 )
 _PAGE_SIZE = 500
@@ -94,7 +99,7 @@ class _OnObject:
     resource: Endpoint
     key: ObjectKey
     seen: Identity
-    names: tuple[str, ...] = (ANNOTATION,)
+    names: tuple[str, ...] = (SCHEMA_VIOLATIONS,)
 
     kind = "object"
     what = "annotations"
@@ -109,7 +114,7 @@ class _OnObject:
             self.key,
             uid=self.seen.uid,
             resource_version=self.seen.resource_version,
-            annotations={ANNOTATION: None},
+            annotations={SCHEMA_VIOLATIONS: None},
         )
 
 
@@ -220,7 +225,7 @@ async def _on_objects(connected: Cluster, definition: Definition) -> AsyncIterat
         for obj in page.objects:
             metadata = obj.get("metadata")
             annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
-            if isinstance(annotations, dict) and ANNOTATION in annotations:
+            if isinstance(annotations, dict) and SCHEMA_VIOLATIONS in annotations:
                 yield _OnObject(resource=resource, key=key_of(obj), seen=identity_of(obj))
 
 

@@ -13,22 +13,23 @@ import click
 from espalier import cluster, engine
 from espalier.cli.commands.survey import survey_one
 from espalier.cli.event_loop import run
-from espalier.cli.label_overlay import ENFORCE, MODE, Marks, Relabelled
+from espalier.cli.label_overlay import ENFORCE, Marks, Relabelled
 from espalier.cli.options import Target, operator_homes, reporting, targeting
 from espalier.cli.output.exit_codes import Exit
 from espalier.cli.output.migration_result import result_of
 from espalier.cli.output.run_progress import OnScreen
 from espalier.cli.output.survey_result import counts_of, findings_of, survey_table
 from espalier.cli.output.terminal import Advance, Terminal
-from espalier.cli.result import Finding, Level, Problem, Result, Subject, counted
+from espalier.cli.result import Finding, Level, Problem, Result, Subject
 from espalier.cluster import Cluster, FolderArchive
 from espalier.crd import Definition
 from espalier.engine import Ports, Reason, RunOutcome, RunSettings, Stop, read_policy
-from espalier.engine.policy.labels import PREFIX
 from espalier.engine.ports.archive import Archive
 from espalier.engine.ports.records import resource_of
 from espalier.errors import EspalierError
 from espalier.handlers.settings import Settings
+from espalier.names import LOSS, MODE, NAMESPACES
+from espalier.plurals import counted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,8 +66,8 @@ class _MigrateRequest:
         """
         What the definitions are treated as if they had it.
         """
-        labels = {MODE: ENFORCE} | ({f"{PREFIX}loss": "accept"} if self.accept_loss else {})
-        restricting = {f"{PREFIX}namespaces": ",".join(self.namespaces)}
+        labels = {MODE: ENFORCE} | ({LOSS: "accept"} if self.accept_loss else {})
+        restricting = {NAMESPACES: ",".join(self.namespaces)}
         return Marks(labels=labels, annotations=restricting if self.namespaces else {})
 
     def archive_of(self, connected: Cluster, namespace: str) -> Archive:

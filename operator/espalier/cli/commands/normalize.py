@@ -18,9 +18,10 @@ from espalier.cli.options import Command, profiled, reporting
 from espalier.cli.output.exit_codes import Exit
 from espalier.cli.output.terminal import Terminal, exit_of_result
 from espalier.cli.output.yaml_writer import write_json, write_yaml
-from espalier.cli.result import Problem, Result, counted
+from espalier.cli.result import Problem, Result
 from espalier.errors import SourceError
 from espalier.paths import JSON
+from espalier.plurals import counted
 from espalier.schema import Profile
 
 

@@ -16,7 +16,7 @@ from espalier.cli.commands.archive import unreadable_finding
 from espalier.cli.options import Target, operator_homes, reporting, targeting
 from espalier.cli.output.formats import TABULAR
 from espalier.cli.output.terminal import Terminal
-from espalier.cli.result import Column, Finding, Level, Result, Subject, Table, counted
+from espalier.cli.result import Column, Finding, Level, Result, Subject, Table
 from espalier.cluster import Cluster, FolderArchive
 from espalier.crd import Definition
 from espalier.engine import RestoreReport
@@ -25,6 +25,7 @@ from espalier.engine.ports import ObjectKey
 from espalier.engine.ports.archive import Archive, UnreadablePage
 from espalier.errors import EspalierError, LeaseLostError
 from espalier.paths import render_pointer
+from espalier.plurals import counted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

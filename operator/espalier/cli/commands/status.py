@@ -11,15 +11,17 @@ from espalier import cluster, crd
 from espalier.cli.options import Target, reporting, targeting
 from espalier.cli.output.formats import TABULAR
 from espalier.cli.output.terminal import Terminal
-from espalier.cli.result import Column, Problem, Result, Table, counted
+from espalier.cli.result import Column, Problem, Result, Table
 from espalier.cluster import MalformedDefinition
 from espalier.crd import Condition, Definition
-from espalier.engine import STORED_OBJECTS_CURRENT, STORED_OBJECTS_VALID, read_policy
+from espalier.engine import read_policy
 from espalier.engine.policy.labels import Mode
 from espalier.errors import NoStorageVersionError, SchemaParseError
+from espalier.names import NON_STRUCTURAL_SCHEMA, STORED_OBJECTS_CURRENT, STORED_OBJECTS_VALID
 from espalier.paths import JSON
+from espalier.plurals import counted
 
-_OWN = ("NonStructuralSchema", STORED_OBJECTS_CURRENT, STORED_OBJECTS_VALID)
+_OWN = (NON_STRUCTURAL_SCHEMA, STORED_OBJECTS_CURRENT, STORED_OBJECTS_VALID)
 
 
 @click.command()

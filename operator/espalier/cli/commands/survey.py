@@ -20,12 +20,13 @@ from espalier.cli.output.survey_result import (
     unseen,
 )
 from espalier.cli.output.terminal import Advance, Terminal
-from espalier.cli.result import Level, Problem, Result, Subject, counted
+from espalier.cli.result import Level, Problem, Result, Subject
 from espalier.cluster import Cluster
 from espalier.crd import Definition
 from espalier.engine import Counts, PathCount, Scope, Survey
 from espalier.engine.coordination.checkpoint import read_progress
 from espalier.errors import EspalierError, MalformedDefinitionError, SourceError
+from espalier.plurals import counted
 
 
 @dataclass(slots=True)

@@ -16,9 +16,10 @@ from espalier.cli.checks.object import ObjectStatus, Question, Validated, valida
 from espalier.cli.input.files import Document, expand, read_documents
 from espalier.cli.options import Target, profiled, reporting, targeting
 from espalier.cli.output.terminal import Advance, Terminal
-from espalier.cli.result import Column, Problem, Result, Table, counted
+from espalier.cli.result import Column, Problem, Result, Table
 from espalier.errors import SourceError
 from espalier.paths import JSON
+from espalier.plurals import counted
 from espalier.schema import Profile
 
 _WORDS = {

@@ -10,7 +10,8 @@ import click
 from espalier.cli.options import reporting
 from espalier.cli.output.formats import TABULAR
 from espalier.cli.output.terminal import Terminal
-from espalier.cli.result import API_VERSION, Column, Result, Table
+from espalier.cli.result import Column, Result, Table
+from espalier.names import OUTPUT_API_VERSION
 
 MIRRORED = "1.37"
 """The release of Kubernetes whose rules are mirrored."""
@@ -36,7 +37,7 @@ def version(*, terminal: Terminal) -> None:
         "espalier": version_of("espalier"),
         "kubernetesRules": MIRRORED,
         "python": platform.python_version(),
-        "output": API_VERSION,
+        "output": OUTPUT_API_VERSION,
     }
     rows = [[name, value] for name, value in facts.items()]
     table = Table(columns=[Column(title="PART"), Column(title="VERSION")], rows=rows, is_wide=True)

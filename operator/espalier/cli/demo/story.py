@@ -15,12 +15,10 @@ from espalier.cli.demo.steps import (
     Say,
     Versions,
 )
+from espalier.names import NON_STRUCTURAL_SCHEMA, PREFIX, STORED_OBJECTS_CURRENT
 from espalier.paths import JSON
 
 GROUP = "demo.espalier.dev"
-
-CURRENT = "espalier.dev/StoredObjectsCurrent"
-NON_STRUCTURAL = "NonStructuralSchema"
 
 
 def name_of(plural: str) -> str:
@@ -88,8 +86,8 @@ def _schema(**fields: JSON) -> dict[str, JSON]:
 
 def _label(plural: str, name: str, value: str) -> PatchDefinition:
     return PatchDefinition(
-        patch={"metadata": {"labels": {f"espalier.dev/{name}": value}}},
-        command=f"kubectl label crd {name_of(plural)} espalier.dev/{name}={value}",
+        patch={"metadata": {"labels": {f"{PREFIX}{name}": value}}},
+        command=f"kubectl label crd {name_of(plural)} {PREFIX}{name}={value}",
     )
 
 
@@ -134,10 +132,10 @@ _MIGRATION = Chapter(
         Remember(),
         Versions(("v1alpha1", "v1")),
         _label("trees", "mode", "enforce"),
-        Await(type=CURRENT, status="True"),
+        Await(type=STORED_OBJECTS_CURRENT, status="True"),
         Compare(
-            gone=('"demo.espalier.dev/v1alpha1"',),
-            came=('"demo.espalier.dev/v1"', '"watering"'),
+            gone=(f'"{GROUP}/v1alpha1"',),
+            came=(f'"{GROUP}/v1"', '"watering"'),
             kept=('"pear"', '"generation": 1'),
         ),
         Versions(("v1",)),
@@ -162,11 +160,16 @@ _LOSS = Chapter(
         ),
         Remember(),
         _label("vines", "mode", "enforce"),
-        Await(type=CURRENT, status="False", reason="WouldLoseData", mentions="spec.planted"),
+        Await(
+            type=STORED_OBJECTS_CURRENT,
+            status="False",
+            reason="WouldLoseData",
+            mentions="spec.planted",
+        ),
         Compare(kept=('"planted"',)),
         Say("Nothing was written. Whoever owns the data decides:"),
         _label("vines", "loss", "accept"),
-        Await(type=CURRENT, status="True"),
+        Await(type=STORED_OBJECTS_CURRENT, status="True"),
         Compare(gone=('"planted"',), kept=('"silvaner"',)),
     ),
 )
@@ -190,7 +193,7 @@ _LEGACY = Chapter(
         ),
         Remember(),
         _label("hedges", "mode", "enforce"),
-        Await(type=CURRENT, status="True"),
+        Await(type=STORED_OBJECTS_CURRENT, status="True"),
         Compare(gone=('"heigth"', '"gardener"'), kept=('"height"', '"box"')),
         Archived(5),
     ),
@@ -219,7 +222,7 @@ _NOT_STRUCTURAL = Chapter(
             served=False,
         ),
         Await(
-            type=NON_STRUCTURAL,
+            type=NON_STRUCTURAL_SCHEMA,
             status="True",
             reason="Violations",
             mentions="must not be empty for specified object fields",

@@ -5,10 +5,11 @@ What runs came to, for people and for programs.
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
-from espalier.cli.label_overlay import MODE
-from espalier.cli.result import Column, Finding, Level, Result, Subject, Table, counted
+from espalier.cli.result import Column, Finding, Level, Result, Subject, Table
 from espalier.engine import RunOutcome, Totals
+from espalier.names import MODE
 from espalier.paths import JSON
+from espalier.plurals import counted
 
 _UNKNOWN = "-"
 

@@ -5,10 +5,11 @@ Surveys as results: counts, paths and names; never a value.
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from espalier.cli.result import Column, Finding, Level, Subject, Table, counted
+from espalier.cli.result import Column, Finding, Level, Subject, Table
 from espalier.engine import Counts, PathCount, Survey
 from espalier.engine.status.text import enumerated
 from espalier.paths import JSON
+from espalier.plurals import counted
 
 
 class Aspect(NamedTuple):

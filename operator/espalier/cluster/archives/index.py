@@ -13,8 +13,9 @@ from dataclasses import dataclass, replace
 import msgspec
 
 from espalier.cluster.transport.client import ApiRequest, Client
-from espalier.cluster.transport.paths import FIELD_MANAGER, MANAGED_BY, segment
+from espalier.cluster.transport.paths import segment
 from espalier.errors import ClusterError, ConflictError, NotFoundError, TransientError
+from espalier.names import COMPONENT, FIELD_MANAGER, MANAGED_BY
 from espalier.paths import JSON
 
 NAME = "espalier-archive-index"
@@ -111,7 +112,7 @@ class ArchiveIndex:
         metadata: dict[str, JSON] = {
             "name": NAME,
             "namespace": self._namespace,
-            "labels": {**MANAGED_BY, "app.kubernetes.io/component": "archive-index"},
+            "labels": {**MANAGED_BY, COMPONENT: "archive-index"},
         }
         marks = {crd_hash: mark}
         call = replace(self._call("create", "POST"), query={"fieldManager": FIELD_MANAGER})

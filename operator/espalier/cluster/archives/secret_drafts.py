@@ -7,6 +7,7 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from espalier import names
 from espalier.cluster.archives import secret_parts as parts
 from espalier.cluster.archives.compression import pack_by_namespace
 from espalier.cluster.archives.fingerprints import Fingerprint, text_of
@@ -17,8 +18,6 @@ from espalier.cluster.transport.paths import hash_of, name_of
 from espalier.crd import Definition
 from espalier.engine.ports.archive import ArchiveEntry
 from espalier.paths import JSON
-
-SECRET_TYPE = "espalier.dev/archive"  # noqa: S105 - a type, and no secret
 
 _SERVER_ADDS_BYTES = 1000
 """What the server adds to a Secret: uid, times, and managedFields that name each annotation."""
@@ -88,23 +87,23 @@ def secrets_of(
     for number, start in enumerate(starts, 1):
         piece = contents.packed[start : start + max_part_bytes]
         annotations: dict[str, JSON] = {
-            parts.CRD: contents.crd,
-            "espalier.dev/crd-uid": contents.crd_uid,
-            parts.CREATED: created,
-            parts.OBJECTS: str(len(contents.fingerprints)),
-            parts.SEQUENCE: str(sequence),
-            parts.PART: str(number),
-            parts.PARTS: str(len(starts)),
-            parts.DIGEST: contents.digest,
-            parts.BYTES: str(len(piece)),
+            names.CRD: contents.crd,
+            names.CRD_UID: contents.crd_uid,
+            names.CREATED: created,
+            names.OBJECTS: str(len(contents.fingerprints)),
+            names.SEQUENCE: str(sequence),
+            names.PART: str(number),
+            names.PARTS: str(len(starts)),
+            names.SHA256: contents.digest,
+            names.BYTES: str(len(piece)),
         }
         if number == 1:
-            annotations[parts.ENTRIES] = text_of(contents.fingerprints)
-            annotations[parts.NAMESPACES] = weights_text(contents.weights)
+            annotations[names.ENTRIES] = text_of(contents.fingerprints)
+            annotations[names.NAMESPACES] = weights_text(contents.weights)
         metadata: dict[str, JSON] = {
             "name": secret_name(contents.crd, sequence, number),
             "namespace": namespace,
-            "labels": {**parts.LABELS, parts.HASH: hash_of(contents.crd)},
+            "labels": {**parts.LABELS, names.CRD_HASH: hash_of(contents.crd)},
             "annotations": annotations,
         }
         secrets.append(
@@ -112,7 +111,7 @@ def secrets_of(
                 "apiVersion": "v1",
                 "kind": "Secret",
                 "metadata": metadata,
-                "type": SECRET_TYPE,
+                "type": names.SECRET_TYPE,
                 "immutable": True,
                 "data": {DATA_KEY: base64.b64encode(piece).decode()},
             }

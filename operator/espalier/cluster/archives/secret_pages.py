@@ -20,6 +20,7 @@ from espalier.cluster.transport.paths import hash_of
 from espalier.crd import Definition
 from espalier.engine.ports.archive import DAMAGES, ArchiveEntry, ArchivePage, UnreadablePage
 from espalier.errors import ConflictError, NotFoundError
+from espalier.names import CRD_HASH
 from espalier.paths import JSON
 
 logger = logging.getLogger(__name__)
@@ -84,7 +85,7 @@ class SecretPages:
         """
         List the pages of one definition, or all, oldest first.
         """
-        listed = await self._parts.listed({} if crd is None else {parts.HASH: hash_of(crd)})
+        listed = await self._parts.listed({} if crd is None else {CRD_HASH: hash_of(crd)})
         return tuple(parts.page_of(self._namespace, page) for page in parts.by_page(listed))
 
     async def read_page(self, page: ArchivePage) -> list[ArchiveEntry]:

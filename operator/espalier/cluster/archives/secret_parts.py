@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 import msgspec
 
+from espalier import names
 from espalier.cluster.transport.client import (
     PARTIAL_LIST_TYPE,
     PARTIAL_TYPE,
@@ -16,22 +17,14 @@ from espalier.cluster.transport.client import (
     Client,
     decode,
 )
-from espalier.cluster.transport.paths import MANAGED_BY, segment
+from espalier.cluster.transport.paths import segment
 from espalier.engine.ports.archive import ArchivePage
 from espalier.errors import ExpiredTokenError, NotFoundError
 
 MAX_PART_BYTES = 700 * 1024
 """A Secret takes 1 MiB of data; base64 and the rest of it must fit into one request as well."""
 
-LABELS = {**MANAGED_BY, "app.kubernetes.io/component": "archive"}
-HASH = "espalier.dev/crd-hash"
-SEQUENCE, PART, PARTS = "espalier.dev/sequence", "espalier.dev/part", "espalier.dev/parts"
-DIGEST, BYTES = "espalier.dev/sha256", "espalier.dev/bytes"
-CRD, CREATED, OBJECTS = "espalier.dev/crd", "espalier.dev/created", "espalier.dev/objects"
-ENTRIES = "espalier.dev/entries"
-"""The fingerprints of the entries, so that a list tells what is archived already."""
-NAMESPACES = "espalier.dev/namespaces"
-"""How much of its page each namespace takes; only the first part has it."""
+LABELS = {**names.MANAGED_BY, names.COMPONENT: "archive"}
 
 _PAGE_SIZE = 500
 
@@ -177,21 +170,21 @@ def part_of(item: PartialSecret, *, metadata_bytes: int = 0) -> Part:
     """
     annotations = item.metadata.annotations or {}
     # One that does not tell its size counts as a full one.
-    data_bytes = _number(annotations.get(BYTES), MAX_PART_BYTES)
+    data_bytes = _number(annotations.get(names.BYTES), MAX_PART_BYTES)
     return Part(
         name=item.metadata.name,
         uid=item.metadata.uid,
-        crd_hash=(item.metadata.labels or {}).get(HASH, ""),
-        sequence=_number(annotations.get(SEQUENCE), 0),
-        part=_number(annotations.get(PART), 0),
-        parts=_number(annotations.get(PARTS), 0),
-        digest=annotations.get(DIGEST, ""),
+        crd_hash=(item.metadata.labels or {}).get(names.CRD_HASH, ""),
+        sequence=_number(annotations.get(names.SEQUENCE), 0),
+        part=_number(annotations.get(names.PART), 0),
+        parts=_number(annotations.get(names.PARTS), 0),
+        digest=annotations.get(names.SHA256, ""),
         size_bytes=metadata_bytes + stored_data_bytes(data_bytes),
-        crd=annotations.get(CRD, ""),
-        created=annotations.get(CREATED, ""),
-        objects=_number(annotations.get(OBJECTS), 0),
-        entries=annotations.get(ENTRIES, ""),
-        namespaces=annotations.get(NAMESPACES, ""),
+        crd=annotations.get(names.CRD, ""),
+        created=annotations.get(names.CREATED, ""),
+        objects=_number(annotations.get(names.OBJECTS), 0),
+        entries=annotations.get(names.ENTRIES, ""),
+        namespaces=annotations.get(names.NAMESPACES, ""),
     )
 
 

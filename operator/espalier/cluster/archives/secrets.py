@@ -29,7 +29,6 @@ from espalier.cluster.archives.fingerprints import (
 )
 from espalier.cluster.archives.index import ArchiveIndex, bytes_in, mark_of
 from espalier.cluster.archives.secret_drafts import (
-    SECRET_TYPE,
     Contents,
     contents_of,
     secret_name,
@@ -41,11 +40,12 @@ from espalier.cluster.archives.secret_parts import MAX_PART_BYTES, Part
 from espalier.cluster.archives.usage import Usage, namespace_digest, read_weights, split
 from espalier.cluster.transport import responses as answers
 from espalier.cluster.transport.client import Client
-from espalier.cluster.transport.paths import FIELD_MANAGER, hash_of
+from espalier.cluster.transport.paths import hash_of
 from espalier.crd import Definition
 from espalier.engine.ports import ObjectKey
 from espalier.engine.ports.archive import ArchiveEntry
 from espalier.errors import ArchiveFullError, ClusterError, ConflictError, TransientError
+from espalier.names import CRD_HASH, FIELD_MANAGER, SECRET_TYPE
 from espalier.paths import JSON
 
 MAX_TOTAL_BYTES = 64 * 1024 * 1024
@@ -275,7 +275,7 @@ class SecretArchive(SecretPages):
         marks = await self._index.read() or {}
         if self._counted_at is None:
             await self._count()
-        listed = parts.by_page(await self._parts.listed({parts.HASH: crd_hash}))
+        listed = parts.by_page(await self._parts.listed({CRD_HASH: crd_hash}))
         self._usage.replace(crd_hash, map(_size_of, listed))
         sequence, last = 0, None
         told: list[tuple[list[Fingerprint], _ArchivedPage]] = []

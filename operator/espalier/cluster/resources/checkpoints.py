@@ -10,10 +10,11 @@ from dataclasses import replace
 import msgspec
 import orjson
 
+from espalier import names
 from espalier.cluster.archives.compression import pack, unpack
 from espalier.cluster.transport import responses as answers
 from espalier.cluster.transport.client import ApiRequest, Client
-from espalier.cluster.transport.paths import FIELD_MANAGER, MANAGED_BY, hash_of, name_of, segment
+from espalier.cluster.transport.paths import hash_of, name_of, segment
 from espalier.crd import Definition
 from espalier.errors import ConflictError, NotFoundError, RejectedError
 from espalier.paths import JSON
@@ -22,7 +23,6 @@ MAX_PACKED_BYTES = 900 * 1024
 """The server takes 1 MiB of data in a ConfigMap."""
 
 _DATA_KEY = "checkpoint.json.gz"
-_UID = "espalier.dev/crd-uid"
 
 
 class _ConfigMapMetadata(msgspec.Struct, rename="camel"):
@@ -36,7 +36,7 @@ class _ConfigMap(msgspec.Struct, rename="camel"):
 
     @property
     def uid(self) -> str:
-        return (self.metadata.annotations or {}).get(_UID, "")
+        return (self.metadata.annotations or {}).get(names.CRD_UID, "")
 
     @property
     def packed(self) -> str:
@@ -115,7 +115,7 @@ class ConfigMapCheckpoints:
             call = self._call(definition, "update", "PUT")
             call = replace(call, path=f"{call.path}/{self._name(definition)}")
         body = self._body(definition, data, version)
-        call = replace(call, query={"fieldManager": FIELD_MANAGER}, body=body)
+        call = replace(call, query={"fieldManager": names.FIELD_MANAGER}, body=body)
         try:
             return await self._client.fetch(call, _config_map)
         except NotFoundError:
@@ -129,8 +129,8 @@ class ConfigMapCheckpoints:
         metadata: dict[str, JSON] = {
             "name": self._name(definition),
             "namespace": self._namespace,
-            "labels": {**MANAGED_BY, "espalier.dev/crd-hash": hash_of(definition.name)},
-            "annotations": {"espalier.dev/crd": definition.name, _UID: definition.uid},
+            "labels": {**names.MANAGED_BY, names.CRD_HASH: hash_of(definition.name)},
+            "annotations": {names.CRD: definition.name, names.CRD_UID: definition.uid},
             # Without its definition a checkpoint is of no use: the garbage collector takes it.
             "ownerReferences": [
                 {

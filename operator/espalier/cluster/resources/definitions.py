@@ -20,9 +20,10 @@ from espalier.cluster.transport.client import (
     Client,
 )
 from espalier.cluster.transport.json_codec import decode_json
-from espalier.cluster.transport.paths import DEFINITIONS_PATH, FIELD_MANAGER, definition_path
+from espalier.cluster.transport.paths import DEFINITIONS_PATH, definition_path
 from espalier.crd import Condition, Definition, read_definition
 from espalier.errors import ExpiredTokenError, MalformedDefinitionError
+from espalier.names import FIELD_MANAGER
 from espalier.paths import JSON
 
 # Names are small, but the server still reads each definition whole.

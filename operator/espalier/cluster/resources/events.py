@@ -6,9 +6,9 @@ import logging
 import socket
 
 from espalier.cluster.transport.client import ApiRequest, Client
-from espalier.cluster.transport.paths import MANAGED_BY
 from espalier.crd import Definition
 from espalier.errors import ClusterError
+from espalier.names import MANAGED_BY
 
 logger = logging.getLogger(__name__)
 

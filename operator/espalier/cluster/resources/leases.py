@@ -16,8 +16,9 @@ from dataclasses import dataclass, replace
 
 import msgspec
 
+from espalier import names
 from espalier.cluster.transport.client import MERGE_PATCH_TYPE, ApiRequest, Client
-from espalier.cluster.transport.paths import FIELD_MANAGER, MANAGED_BY, hash_of, name_of, segment
+from espalier.cluster.transport.paths import hash_of, name_of, segment
 from espalier.crd import Definition
 from espalier.errors import ClusterError, ConflictError, LeaseLostError, NotFoundError
 from espalier.paths import JSON
@@ -196,12 +197,12 @@ class HttpLeases:
             "metadata": {
                 "name": self._name(definition),
                 "namespace": self._namespace,
-                "labels": {**MANAGED_BY, "espalier.dev/crd-hash": hash_of(definition.name)},
-                "annotations": {"espalier.dev/crd": definition.name},
+                "labels": {**names.MANAGED_BY, names.CRD_HASH: hash_of(definition.name)},
+                "annotations": {names.CRD: definition.name},
             },
             "spec": {**self._spec(now), "acquireTime": now, "leaseTransitions": 0},
         }
-        call = replace(call, query={"fieldManager": FIELD_MANAGER}, body=body)
+        call = replace(call, query={"fieldManager": names.FIELD_MANAGER}, body=body)
         created = await self._client.fetch(call, _lease)
         self._held[definition.name] = created.metadata.resource_version
 
@@ -217,7 +218,7 @@ class HttpLeases:
     async def _patch(self, definition: Definition, version: str, spec: dict[str, JSON]) -> str:
         call = replace(
             self._call(definition, "patch", "PATCH"),
-            query={"fieldManager": FIELD_MANAGER},
+            query={"fieldManager": names.FIELD_MANAGER},
             body={"metadata": {"resourceVersion": version}, "spec": spec},
             content_type=MERGE_PATCH_TYPE,
         )

@@ -31,7 +31,6 @@ from espalier.cluster.transport.client import (
     TooLargeError,
 )
 from espalier.cluster.transport.paths import (
-    FIELD_MANAGER,
     NAMESPACES_PATH,
     collection_path,
     object_path,
@@ -40,6 +39,7 @@ from espalier.cluster.transport.paths import (
     token_from,
 )
 from espalier.engine.ports import Endpoint, MetadataPage, ObjectKey, ObjectPage, WatchEvent
+from espalier.names import FIELD_MANAGER
 from espalier.paths import JSON
 
 MAX_PAGE_BYTES = 16 * 1024 * 1024

@@ -16,12 +16,6 @@ from espalier.engine.ports import Endpoint, ObjectKey
 DEFINITIONS_PATH = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 """Where the CustomResourceDefinitions are."""
 
-FIELD_MANAGER = "espalier"
-"""Owns what Espalier writes."""
-
-MANAGED_BY = {"app.kubernetes.io/managed-by": "espalier"}
-"""The label on whatever Espalier creates."""
-
 NAMESPACES_PATH = "/api/v1/namespaces"
 
 _HASH_CHARACTERS = 16

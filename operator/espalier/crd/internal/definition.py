@@ -14,6 +14,7 @@ from espalier.crd.internal.fields import Fields
 from espalier.crd.internal.json_schema_props import decode_schema, keywords_set
 from espalier.crd.internal.parsed_schema import VersionSchema
 from espalier.errors import MalformedDefinitionError, MalformedValueError
+from espalier.names import ESTABLISHED
 from espalier.paths import JSON, Path
 from espalier.schema.metadata.decoding import decode_metadata
 from espalier.schema.values import equal_json
@@ -219,7 +220,7 @@ def read_internal(manifest: JSON) -> Internal:
         preserve_unknown_fields=preserve,
         stored_versions=status.texts("storedVersions") or None,
         established=any(
-            condition.text("type") == "Established" and condition.text("status") == "True"
+            condition.text("type") == ESTABLISHED and condition.text("status") == "True"
             for condition in status.objects("conditions")
         ),
         versions_raw=spec.raw("versions"),

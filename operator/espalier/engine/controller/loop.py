@@ -10,6 +10,7 @@ Nothing is written without the lease; it is held for bursts of writes only, so t
 
 import logging
 
+from espalier import names
 from espalier.crd import Condition, Definition
 from espalier.engine.controller.list_watch import ListWatch
 from espalier.engine.controller.object_queue import ObjectQueue
@@ -138,7 +139,7 @@ class _PruneLoop:
 def _words_of(planned: Legacy) -> tuple[Condition, ...]:
     restrictions = restrictions_of(planned, None)
     if restrictions or planned.policy.skips_owned:
-        why = "; ".join(restrictions) or "label espalier.dev/skip-owned=true"
+        why = "; ".join(restrictions) or f"label {names.SKIP_OWNED}=true"
         return conditions.not_current(
             Reason.PARTIAL, f"objects are pruned as they come. Restricted: {why}"
         )

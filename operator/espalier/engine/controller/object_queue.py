@@ -16,7 +16,8 @@ from espalier.engine.ports import ObjectKey
 from espalier.engine.ports.clock import Clock
 from espalier.engine.status import conditions
 from espalier.engine.status.conditions import Reason
-from espalier.engine.status.text import counted, enumerated
+from espalier.engine.status.text import enumerated
+from espalier.plurals import counted
 
 logger = logging.getLogger(__name__)
 

@@ -17,9 +17,10 @@ from espalier.engine.ports import ObjectKey
 from espalier.engine.ports.clock import Clock
 from espalier.engine.ports.objects import Objects
 from espalier.engine.ports.records import resource_of
-from espalier.engine.status.text import counted, enumerated
+from espalier.engine.status.text import enumerated
 from espalier.errors import ConversionRefusedError, NotFoundError, RejectedError, UndecodableError
 from espalier.paths import JSON
+from espalier.plurals import counted
 
 
 def converts_by_webhook(definition: Definition) -> bool:

@@ -9,6 +9,7 @@ endpoint ignores ``status`` and the other one everything else, so an object may 
 
 from collections.abc import Hashable, Mapping, Sequence
 
+from espalier import names
 from espalier.engine.coordination.run_context import RunContext
 from espalier.engine.flowcontrol.calls import retry_while_unavailable
 from espalier.engine.legacy.inverse_patches import invert
@@ -58,7 +59,7 @@ class Remover:
                 Reason.WOULD_LOSE_DATA,
                 f"{key_of(obj)} would lose all of its {' and '.join(careful.emptied)}."
                 " Specify in the schema what is to be kept, or accept the loss:"
-                " label espalier.dev/loss=accept",
+                f" label {names.LOSS}=accept",
             )
         return careful
 

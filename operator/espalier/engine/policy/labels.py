@@ -9,28 +9,25 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from espalier import names
 from espalier.crd import Definition
 from espalier.engine.policy.windows import Window, read_window
 from espalier.engine.status.text import MAX_NAMED, enumerated
 
-PREFIX = "espalier.dev/"
-
-STEPS = ("prune", "default", "migrate", "validate", "annotate")
-
 _ALLOWED: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
-        "mode": ("observe", "enforce"),
-        "loss": ("accept",),
-        "managed-fields": ("keep", "clean"),
-        "skip-owned": ("true", "false"),
+        names.MODE: ("observe", "enforce"),
+        names.LOSS: ("accept",),
+        names.MANAGED_FIELDS: ("keep", "clean"),
+        names.SKIP_OWNED: ("true", "false"),
     }
-    | dict.fromkeys(STEPS, ("true", "false"))
+    | {names.step_label(step): ("true", "false") for step in names.STEPS}
 )
 
 PLACES: Mapping[str, str] = MappingProxyType(
-    dict.fromkeys(_ALLOWED, "label") | dict.fromkeys(("window", "namespaces"), "annotation")
+    dict.fromkeys(_ALLOWED, "label") | dict.fromkeys((names.WINDOW, names.NAMESPACES), "annotation")
 )
-"""All keys that mean something on a definition, without their prefix, and where each must stand."""
+"""All keys that mean something on a definition, and where each must stand."""
 
 # A DNS label, as the API server wants a namespace to be called.
 _NAMESPACE = re.compile(r"[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?", re.ASCII)
@@ -53,7 +50,7 @@ class Policy:
 
     Attributes:
         is_loss_accepted: Go on although stored data would be lost.
-        left_out: The steps that are not to be done, of ``STEPS``.
+        left_out: The steps that are not to be done, of ``names.STEPS``.
         skips_owned: Leave objects alone that a GitOps controller manages.
         keeps_managed_fields: Do not clean entries of versions that are gone.
         window: When writing is allowed; None for always.
@@ -84,25 +81,23 @@ def read_policy(definition: Definition) -> Policy:
     Unknown keys and values are told, not guessed: who wrote ``skip_owned`` wants something left
     alone. Espalier itself writes neither labels nor annotations on definitions.
     """
-    labels = {
-        name: definition.labels[PREFIX + name]
-        for name in _ALLOWED
-        if PREFIX + name in definition.labels
-    }
+    labels = {key: definition.labels[key] for key in _ALLOWED if key in definition.labels}
     mistakes = [
-        f"the label {PREFIX}{name} may be {' or '.join(_ALLOWED[name])}"
-        for name, value in labels.items()
-        if value not in _ALLOWED[name]
+        f"the label {key} may be {' or '.join(_ALLOWED[key])}"
+        for key, value in labels.items()
+        if value not in _ALLOWED[key]
     ]
     mistakes += _strangers("label", definition.labels)
     mistakes += _strangers("annotation", definition.annotations)
-    mode = labels.get("mode")
+    mode = labels.get(names.MODE)
     return Policy(
         mode={None: Mode.OFF, "enforce": Mode.ENFORCE}.get(mode, Mode.OBSERVE),
-        is_loss_accepted=labels.get("loss") == "accept",
-        left_out=frozenset(step for step in STEPS if labels.get(step) == "false"),
-        skips_owned=labels.get("skip-owned") == "true",
-        keeps_managed_fields=labels.get("managed-fields") == "keep",
+        is_loss_accepted=labels.get(names.LOSS) == "accept",
+        left_out=frozenset(
+            step for step in names.STEPS if labels.get(names.step_label(step)) == "false"
+        ),
+        skips_owned=labels.get(names.SKIP_OWNED) == "true",
+        keeps_managed_fields=labels.get(names.MANAGED_FIELDS) == "keep",
         window=_read_window(definition, mistakes),
         namespaces=_read_namespaces(definition, mistakes),
         mistakes=tuple(mistakes),
@@ -113,21 +108,23 @@ def _strangers(place: str, found: Mapping[str, str]) -> Iterator[str]:
     """
     Tell of Espalier's keys that say nothing where they stand.
     """
-    names = sorted(key.removeprefix(PREFIX) for key in found if key.startswith(PREFIX))
-    for name in names:
-        if PLACES.get(name, place) != place:
-            yield f"{PREFIX}{name} is no {place}: make it {_with_article(PLACES[name])}"
-    unknown = [name for name in names if name not in PLACES]
+    keys = sorted(key for key in found if key.startswith(names.PREFIX))
+    for key in keys:
+        if PLACES.get(key, place) != place:
+            yield f"{key} is no {place}: make it {_with_article(PLACES[key])}"
+    unknown = [key for key in keys if key not in PLACES]
     if unknown:
         # A definition may carry thousands of keys; to guess takes its time.
-        named = (f"{PREFIX}{name}{_guess(name)}" for name in unknown[:MAX_NAMED])
+        named = (f"{key}{_guess(key)}" for key in unknown[:MAX_NAMED])
         yield f"there is no {place} {enumerated(named, total=len(unknown))}"
 
 
-def _guess(name: str) -> str:
-    written = name.lower().replace("_", "-")
-    for meant in difflib.get_close_matches(written, PLACES, n=1):
-        return f" (is {_with_article(PLACES[meant])} {PREFIX}{meant} meant?)"
+def _guess(key: str) -> str:
+    written = key.removeprefix(names.PREFIX).lower().replace("_", "-")
+    # By the names alone: the prefix, which all have, would make any two of them look alike.
+    known = {each.removeprefix(names.PREFIX): each for each in PLACES}
+    for name in difflib.get_close_matches(written, known, n=1):
+        return f" (is {_with_article(PLACES[known[name]])} {known[name]} meant?)"
     return ""
 
 
@@ -136,26 +133,26 @@ def _with_article(place: str) -> str:
 
 
 def _read_window(definition: Definition, mistakes: list[str]) -> Window | None:
-    text = definition.annotations.get(PREFIX + "window")
+    text = definition.annotations.get(names.WINDOW)
     if text is None:
         return None
     window = read_window(text)
     if window is None:
-        mistakes.append(f"the annotation {PREFIX}window must be like 22:00-06:00, in UTC")
+        mistakes.append(f"the annotation {names.WINDOW} must be like 22:00-06:00, in UTC")
     return window
 
 
 def _read_namespaces(definition: Definition, mistakes: list[str]) -> tuple[str, ...]:
-    text = definition.annotations.get(PREFIX + "namespaces")
+    text = definition.annotations.get(names.NAMESPACES)
     if text is None:
         return ()
-    names = tuple(dict.fromkeys(name.strip() for name in text.split(",")))
-    if not all(_NAMESPACE.fullmatch(name) for name in names):
-        mistakes.append(f"the annotation {PREFIX}namespaces must be like a,b")
+    namespaces = tuple(dict.fromkeys(name.strip() for name in text.split(",")))
+    if not all(_NAMESPACE.fullmatch(name) for name in namespaces):
+        mistakes.append(f"the annotation {names.NAMESPACES} must be like a,b")
         return ()
     if not definition.namespaced:
         mistakes.append(
-            f"the annotation {PREFIX}namespaces makes no sense: the objects are in no namespace"
+            f"the annotation {names.NAMESPACES} makes no sense: the objects are in no namespace"
         )
         return ()
-    return names
+    return namespaces

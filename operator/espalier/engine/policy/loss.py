@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from espalier import crd
+from espalier import crd, names
 from espalier.crd import Definition
 from espalier.crd.field_sets import (
     is_atomic,
@@ -22,14 +22,13 @@ from espalier.crd.field_sets import (
     unspecified,
 )
 from espalier.engine.ports import StoredMetadata
-from espalier.engine.status.text import counted, enumerated
+from espalier.engine.status.text import enumerated
 from espalier.errors import SchemaParseError, UnknownVersionError
 from espalier.paths import JSON
+from espalier.plurals import counted
 from espalier.schema import Structural
 
-ADVICE = (
-    "Specify in the schema what is to be kept, or accept the loss: label espalier.dev/loss=accept"
-)
+ADVICE = f"Specify in the schema what is to be kept, or accept the loss: label {names.LOSS}=accept"
 """What to do where something would be lost."""
 
 MAX_PATHS = 1000

@@ -7,15 +7,16 @@ import json
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from espalier import crd
+from espalier import crd, names
 from espalier.crd import Definition, Version
-from espalier.engine.policy.labels import PREFIX, Mode, Policy
+from espalier.engine.policy.labels import Mode, Policy
 from espalier.engine.ports import Endpoint
 from espalier.engine.ports.records import resource_of
 from espalier.engine.status.conditions import Reason
-from espalier.engine.status.text import counted, enumerated
+from espalier.engine.status.text import enumerated
 from espalier.errors import NoStorageVersionError, SchemaParseError
 from espalier.paths import JSON
+from espalier.plurals import counted
 
 # Every object has these; a schema with no other property says nothing of what it holds.
 _OWN_FIELDS = frozenset({"apiVersion", "kind", "metadata"})
@@ -59,9 +60,6 @@ class Legacy:
         return self.policy.does("migrate") or self.policy.does("prune")
 
 
-STORAGE_MIGRATING = "StorageMigrating"
-"""A condition that kube-controller-manager sets on definitions."""
-
 REWRITING_STEPS = ("prune", "default", "migrate")
 """The steps that have a part in rewriting; the others follow it."""
 
@@ -102,7 +100,7 @@ def is_migrated_by_others(definition: Definition) -> bool:
     """
     Tell whether the API server's own migration is at work on the objects.
     """
-    condition = definition.condition(STORAGE_MIGRATING)
+    condition = definition.condition(names.STORAGE_MIGRATING)
     return condition is not None and condition.status == "True"
 
 
@@ -140,8 +138,8 @@ def _stop_by_state(definition: Definition) -> Stop | None:
     if is_migrated_by_others(definition):
         return Stop(
             Reason.OTHER_MIGRATION,
-            f"the condition {STORAGE_MIGRATING} says that a StorageVersionMigration is running;"
-            " this run waits for its end",
+            f"the condition {names.STORAGE_MIGRATING} says that a StorageVersionMigration is"
+            " running; this run waits for its end",
         )
     return None
 
@@ -152,7 +150,7 @@ def _stop_by_policy(policy: Policy) -> Stop | None:
     if policy.mode is not Mode.ENFORCE:
         return Stop(
             Reason.OBSERVED,
-            f"nothing is written in this mode; {PREFIX}mode=enforce has objects rewritten",
+            f"nothing is written in this mode; {names.MODE}=enforce has objects rewritten",
         )
     return None
 
@@ -197,7 +195,7 @@ def _stop_by_schemas(definition: Definition, storage: Version, *, prunes: bool) 
     return Stop(
         Reason.NON_STRUCTURAL,
         f"{counted(len(findings), 'violation')} of the rules for structural schemas,"
-        " see the condition NonStructuralSchema; nothing is done",
+        f" see the condition {names.NON_STRUCTURAL_SCHEMA}; nothing is done",
     )
 
 

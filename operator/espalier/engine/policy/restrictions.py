@@ -6,16 +6,16 @@ Stored versions are trimmed only where every object was looked at and rewritten.
 
 from collections.abc import Iterator, Sequence
 
+from espalier import names
 from espalier.crd import Condition, Definition
-from espalier.engine.policy.labels import PREFIX
 from espalier.engine.policy.plan import Legacy, Plan
 from espalier.engine.policy.windows import Window, until_closed
 from espalier.engine.ports.clock import Clock
 from espalier.engine.status import conditions
 from espalier.engine.status.conditions import Reason
 from espalier.engine.status.tally import Tally
-from espalier.engine.status.text import counted
 from espalier.errors import RunStoppedError
+from espalier.plurals import counted
 
 
 def restrictions_of(
@@ -32,14 +32,14 @@ def _restrictions(planned: Plan, tally: Tally | None, *, only_failed: bool) -> I
     if only_failed:
         yield "only the objects that had failed; a whole run proves and trims"
     if not policy.does("migrate"):
-        yield f"label {PREFIX}migrate=false"
+        yield f"label {names.step_label('migrate')}=false"
     if policy.namespaces:
-        yield f"only{within_words(policy.namespaces)}, annotation {PREFIX}namespaces"
+        yield f"only{within_words(policy.namespaces)}, annotation {names.NAMESPACES}"
     if tally is not None and tally.skipped.count:
         skipped = counted(tally.skipped.count, "object")
         yield (
             f"{skipped} that a GitOps controller manages left alone ({tally.skipped}),"
-            f" label {PREFIX}skip-owned=true"
+            f" label {names.SKIP_OWNED}=true"
         )
 
 
@@ -89,7 +89,7 @@ def outside_words(window: Window) -> str:
     Say that nothing is written now, and when it will be.
     """
     return (
-        f"objects are written at {window} UTC only, as the annotation {PREFIX}window says;"
+        f"objects are written at {window} UTC only, as the annotation {names.WINDOW} says;"
         " what is done stays done, and the run goes on then"
     )
 
@@ -113,7 +113,7 @@ def within_words(namespaces: Sequence[str]) -> str:
 def _notes(planned: Plan, tally: Tally | None) -> Iterator[str]:
     left_out = [step for step in ("prune", "default") if not planned.policy.does(step)]
     if left_out and not isinstance(planned, Legacy) and planned.rewrites:
-        labels = " and ".join(f"{PREFIX}{step}=false" for step in left_out)
+        labels = " and ".join(f"{names.step_label(step)}=false" for step in left_out)
         yield f"The API server prunes and defaults whatever is written, in spite of {labels}"
     if tally is not None:
         empty = [name for name in planned.policy.namespaces if name not in tally.namespaces]

@@ -17,8 +17,8 @@ from espalier.engine.rewriting.retries import (
 )
 from espalier.engine.status.conditions import Reason
 from espalier.engine.status.tally import Tally
-from espalier.engine.status.text import counted
 from espalier.errors import RunStoppedError
+from espalier.plurals import counted
 
 MAX_OUTAGE = 10
 """How many objects in a row may fail so, before none is tried any more."""

@@ -28,9 +28,9 @@ from espalier.engine.rewriting.retries import (
 )
 from espalier.engine.settings import pacer_of
 from espalier.engine.status.tally import Tally, describe_failures
-from espalier.engine.status.text import counted
 from espalier.errors import ClusterError, ConflictError, RejectedError, RunStoppedError
 from espalier.paths import JSON
+from espalier.plurals import counted
 
 
 async def clean_histories(context: RunContext[Plan]) -> str:

@@ -34,7 +34,7 @@ from espalier.engine.settings import pacer_of
 from espalier.engine.status import conditions
 from espalier.engine.status.conditions import Reason
 from espalier.engine.status.tally import Tally, describe_failures
-from espalier.engine.status.text import counted, enumerated
+from espalier.engine.status.text import enumerated
 from espalier.errors import (
     ConflictError,
     DefinitionChangedError,
@@ -43,6 +43,7 @@ from espalier.errors import (
     TransientError,
 )
 from espalier.paths import JSON
+from espalier.plurals import counted
 
 logger = logging.getLogger(__name__)
 

@@ -17,8 +17,8 @@ from espalier.engine.ports.clock import Clock
 from espalier.engine.ports.state import Checkpoints
 from espalier.engine.status.conditions import Reason
 from espalier.engine.status.tally import MAX_FAILED, Tally
-from espalier.engine.status.text import counted
 from espalier.errors import RunStoppedError
+from espalier.plurals import counted
 
 _WHOLE_RUN = "a whole run looks at all objects"
 

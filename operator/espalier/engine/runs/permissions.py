@@ -14,8 +14,9 @@ from espalier.engine.policy.restrictions import restrictions_of
 from espalier.engine.ports import Endpoint
 from espalier.engine.settings import Ports
 from espalier.engine.status.conditions import Reason, forbidden_message
-from espalier.engine.status.text import counted, enumerated
+from espalier.engine.status.text import enumerated
 from espalier.errors import RunStoppedError
+from espalier.plurals import counted
 
 DEFINITIONS = Endpoint(
     group="apiextensions.k8s.io",

@@ -11,12 +11,7 @@ from dataclasses import replace
 from espalier.crd import Condition, Definition
 from espalier.engine.ports import Endpoint
 from espalier.engine.status.text import bounded
-
-STORED_OBJECTS_CURRENT = "espalier.dev/StoredObjectsCurrent"
-STORED_OBJECTS_VALID = "espalier.dev/StoredObjectsValid"
-
-
-AGGREGATION_LABEL = "rbac.espalier.dev/aggregate-to-operator"
+from espalier.names import AGGREGATION_LABEL, STORED_OBJECTS_CURRENT, STORED_OBJECTS_VALID
 
 
 class Reason(enum.StrEnum):

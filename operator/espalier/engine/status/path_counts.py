@@ -8,8 +8,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from espalier.engine.ports import ObjectKey
-from espalier.engine.status.text import MAX_NAMED, counted, enumerated
+from espalier.engine.status.text import MAX_NAMED, enumerated
 from espalier.paths import Key, Path, render_path
+from espalier.plurals import counted
 
 MAX_PATHS = 1000
 """How many distinct paths are kept; objects with others are counted all the same."""

@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from espalier.engine.ports import ObjectKey
-from espalier.engine.status.text import MAX_NAMED, counted, enumerated
+from espalier.engine.status.text import MAX_NAMED, enumerated
+from espalier.plurals import counted
 
 MAX_CAUSES = 20
 MAX_FAILED = 1000

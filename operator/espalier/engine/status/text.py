@@ -26,13 +26,6 @@ def enumerated(items: Iterable[str], *, total: int | None = None, separator: str
     return f"{text} and {more} more" if more > 0 else text
 
 
-def counted(number: int, noun: str) -> str:
-    """
-    Write a number with its noun: ``1 object``, ``2 objects``.
-    """
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
-
-
 def bounded(message: str) -> str:
     """
     Cut a message that is too long for a condition.

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 from espalier.engine.coordination.run_context import RunContext
 from espalier.engine.flowcontrol.pacer import Pacer, work_through
-from espalier.engine.policy.labels import PREFIX
 from espalier.engine.policy.plan import Plan
 from espalier.engine.ports import Endpoint, ObjectKey
 from espalier.engine.ports.objects import Objects
@@ -24,9 +23,8 @@ from espalier.engine.status.tally import Tally, describe_failures
 from espalier.engine.surveys.report import Looked
 from espalier.errors import ClusterError, RunStoppedError
 from espalier.findings import FieldError
+from espalier.names import SCHEMA_VIOLATIONS
 from espalier.paths import JSON, render_path
-
-ANNOTATION = f"{PREFIX}schema-violations"
 
 MAX_ANNOTATION_BYTES = 4 * 1024
 
@@ -58,7 +56,7 @@ def note_for(obj: dict[str, JSON], looked: Looked) -> Note | None:
     if not seen.is_whole:
         return None
     annotations = metadata.get("annotations")
-    there = annotations.get(ANNOTATION) if isinstance(annotations, dict) else None
+    there = annotations.get(SCHEMA_VIOLATIONS) if isinstance(annotations, dict) else None
     text = render_violations(looked.violations)
     if text == there or (text is None and not looked.is_complete):
         return None
@@ -185,7 +183,7 @@ class _Annotation:
             self.key,
             uid=seen.uid,
             resource_version=seen.resource_version,
-            annotations={ANNOTATION: self._note.text},
+            annotations={SCHEMA_VIOLATIONS: self._note.text},
         )
         return Rewritten()
 

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from espalier.crd import Definition
 from espalier.engine.conversion.comparison import ConversionLoss
 from espalier.engine.status.path_counts import Counts
-from espalier.engine.status.text import counted, enumerated
+from espalier.engine.status.text import enumerated
 from espalier.engine.surveys.report import Survey
+from espalier.plurals import counted
 
 
 def describe(found: Survey, definition: Definition) -> str:

@@ -6,20 +6,20 @@ Paths, names and counts only: no field's value ever stands in a message.
 
 from collections.abc import Iterator
 
+from espalier import names
 from espalier.crd import Condition
-from espalier.engine.policy.labels import PREFIX
-from espalier.engine.status.conditions import STORED_OBJECTS_VALID
 from espalier.engine.status.path_counts import Counts
-from espalier.engine.status.text import bounded, counted, enumerated
+from espalier.engine.status.text import bounded, enumerated
 from espalier.engine.surveys.report import Survey
+from espalier.plurals import counted
 
 VALID, INVALID, INCOMPLETE, NOT_ASKED = "Valid", "Invalid", "Incomplete", "NotAsked"
 
 LEFT_OUT = Condition(
-    type=STORED_OBJECTS_VALID,
+    type=names.STORED_OBJECTS_VALID,
     status="Unknown",
     reason=NOT_ASKED,
-    message=f"stored values are not validated: label {PREFIX}validate=false",
+    message=f"stored values are not validated: label {names.step_label('validate')}=false",
 )
 
 
@@ -75,7 +75,7 @@ def _named(counts: Counts) -> str:
 
 def _condition(status: str, reason: str, *sentences: str) -> Condition:
     return Condition(
-        type=STORED_OBJECTS_VALID,
+        type=names.STORED_OBJECTS_VALID,
         status=status,
         reason=reason,
         message=bounded(". ".join(sentences)),
