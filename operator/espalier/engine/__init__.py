@@ -17,6 +17,7 @@ from espalier.engine.policy.loss import Loss
 from espalier.engine.policy.plan import Legacy, ServerPruned, Stop, plan, run_key
 from espalier.engine.runs.outcome import RunOutcome
 from espalier.engine.runs.run import run
+from espalier.engine.runs.uninstall import Trace, find_traces, remove_trace
 from espalier.engine.settings import Ports, RunSettings
 from espalier.engine.status.conditions import NOT_CHECKED, Reason
 from espalier.engine.status.path_counts import Counts, PathCount
@@ -48,12 +49,15 @@ __all__ = [
     "Survey",
     "Surveyor",
     "Totals",
+    "Trace",
     "export_archive",
+    "find_traces",
     "keep_pruned",
     "old_pages",
     "plan",
     "read_policy",
     "remove_pages",
+    "remove_trace",
     "restore",
     "restore_alone",
     "run",

@@ -104,6 +104,17 @@ class HttpDefinitions:
         call = _get_call(name)
         return _read(await self._client.send(call), call)
 
+    async def get_with_managers(self, name: str) -> tuple[Definition, frozenset[str]]:
+        """
+        Read one from etcd, and the managers that its managedFields name.
+
+        Raises:
+            MalformedDefinitionError: What the server holds is no definition to us.
+        """
+        call = _get_call(name)
+        manifest = _typed(await self._client.send(call), call)
+        return read_definition(manifest), _managers_in(manifest)
+
     async def get_resource_version(self, name: str) -> str:
         """
         Read the resource version of one, likewise; a whole one may have a megabyte.
@@ -231,6 +242,26 @@ class HttpDefinitions:
             )
         )
 
+    async def remove_metadata(
+        self, definition: Definition, what: str, names: Sequence[str]
+    ) -> None:
+        """
+        Take labels or annotations off by a merge patch with the definition's uid.
+        """
+        # The uid guards against another definition of the same name.
+        gone: dict[str, JSON] = dict.fromkeys(names)
+        await self._client.send(
+            ApiRequest(
+                verb="patch",
+                resource=f"{_RESOURCE} {definition.name}",
+                method="PATCH",
+                path=definition_path(definition.name),
+                query={"fieldManager": FIELD_MANAGER},
+                body={"metadata": {"uid": definition.uid, what: gone}},
+                content_type=MERGE_PATCH_TYPE,
+            )
+        )
+
 
 def _get_call(name: str) -> ApiRequest:
     return ApiRequest(
@@ -280,6 +311,15 @@ def _read_listed(item: bytes, call: ApiRequest) -> Definition | MalformedDefinit
         metadata = manifest.get("metadata")
         name = metadata.get("name") if isinstance(metadata, dict) else None
         return MalformedDefinition(name if isinstance(name, str) else "", error)
+
+
+def _managers_in(manifest: JSON) -> frozenset[str]:
+    match manifest:
+        case {"metadata": {"managedFields": list(entries)}}:
+            named = (entry.get("manager") for entry in entries if isinstance(entry, dict))
+            return frozenset(manager for manager in named if isinstance(manager, str))
+        case _:
+            return frozenset()
 
 
 def _typed(body: bytes, call: ApiRequest) -> dict[str, JSON]:

@@ -53,6 +53,37 @@ class Definitions(Protocol):
         """
 
 
+class MarkedDefinitions(Protocol):
+    """
+    What Espalier has left on definitions.
+    """
+
+    async def get_with_managers(self, name: str) -> tuple[Definition, frozenset[str]]:
+        """
+        Read one from etcd, and the managers that its managedFields name.
+
+        Raises:
+            MalformedDefinitionError: It cannot be read as a definition.
+        """
+
+    async def apply_conditions(
+        self, definition: Definition, conditions: Sequence[Condition], *, field_manager: str
+    ) -> None:
+        """
+        As of ``Definitions``.
+        """
+
+    async def remove_metadata(
+        self, definition: Definition, what: str, names: Sequence[str]
+    ) -> None:
+        """
+        Take labels or annotations off by a merge patch with the definition's uid.
+
+        Args:
+            what: ``labels`` or ``annotations``.
+        """
+
+
 class Rights(Protocol):
     """
     What the process may do.

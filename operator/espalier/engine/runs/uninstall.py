@@ -1,0 +1,155 @@
+"""
+Finds what is Espalier's on definitions and objects, and takes it off.
+"""
+
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from espalier import names
+from espalier.crd import Definition
+from espalier.engine.listing.pages import Listing, pages
+from espalier.engine.ports import Endpoint, ObjectKey, key_of
+from espalier.engine.ports.clock import Clock
+from espalier.engine.ports.definitions import MarkedDefinitions
+from espalier.engine.ports.objects import Objects
+from espalier.engine.ports.records import Identity, identity_of, resource_of
+
+_CONDITIONS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        names.FIELD_MANAGER: (names.STORED_OBJECTS_CURRENT, names.STORED_OBJECTS_VALID),
+        names.STRUCTURAL_FIELD_MANAGER: (names.NON_STRUCTURAL_SCHEMA,),
+    }
+)
+_PAGE_SIZE = 500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DefinitionTrace:
+    """
+    What is Espalier's on a definition.
+
+    Attributes:
+        what: ``labels``, ``annotations`` or ``conditions``.
+        names: Theirs, sorted.
+        managers: Of fields, under which Espalier has written conditions.
+    """
+
+    definition: Definition
+    what: str
+    names: tuple[str, ...]
+    managers: frozenset[str] = frozenset()
+
+    kind = "definition"
+
+    @property
+    def name(self) -> str:
+        """
+        The definition's.
+        """
+        return self.definition.name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ObjectTrace:
+    """
+    The annotation on an object.
+    """
+
+    resource: Endpoint
+    key: ObjectKey
+    seen: Identity
+    names: tuple[str, ...] = (names.SCHEMA_VIOLATIONS,)
+
+    kind = "object"
+    what = "annotations"
+
+    @property
+    def name(self) -> str:
+        """
+        The resource and the object's key.
+        """
+        return f"{self.resource} {self.key}"
+
+
+Trace = DefinitionTrace | ObjectTrace
+
+
+async def find_traces(
+    name: str, definitions: MarkedDefinitions, objects: Objects, clock: Clock
+) -> AsyncIterator[Trace]:
+    """
+    Look at a definition and at all of its objects; nothing is written.
+
+    Yields:
+        What is on the definition, then what is on its objects once all were looked at.
+
+    Raises:
+        MalformedDefinitionError: The definition cannot be read.
+        ClusterError: The definition or its objects cannot be read.
+    """
+    definition, managers = await definitions.get_with_managers(name)
+    for on_definition in _on_definition(definition, managers & _CONDITIONS.keys()):
+        yield on_definition
+    for on_object in [trace async for trace in _on_objects(definition, objects, clock)]:
+        yield on_object
+
+
+async def remove_trace(trace: Trace, definitions: MarkedDefinitions, objects: Objects) -> None:
+    """
+    Take off what was found.
+
+    Raises:
+        NotFoundError: What carried it is gone.
+        ClusterError: It could not be taken off.
+    """
+    match trace:
+        case ObjectTrace():
+            await objects.annotate(
+                trace.resource,
+                trace.key,
+                uid=trace.seen.uid,
+                resource_version=trace.seen.resource_version,
+                annotations=dict.fromkeys(trace.names),
+            )
+        case DefinitionTrace(what="conditions"):
+            for manager in sorted(trace.managers):
+                # What the server itself writes as well stays.
+                await definitions.apply_conditions(trace.definition, (), field_manager=manager)
+        case DefinitionTrace():
+            await definitions.remove_metadata(trace.definition, trace.what, trace.names)
+
+
+def _on_definition(definition: Definition, managers: frozenset[str]) -> list[DefinitionTrace]:
+    # The labels first: they are what has the operator write the rest.
+    own = {type_ for manager in managers for type_ in _CONDITIONS[manager]}
+    prefix = names.PREFIX
+    found = {
+        "labels": [name for name in definition.labels if name.startswith(prefix)],
+        "annotations": [name for name in definition.annotations if name.startswith(prefix)],
+        "conditions": [one.type for one in definition.conditions if one.type in own],
+    }
+    return [
+        DefinitionTrace(
+            definition=definition, what=what, names=tuple(sorted(found_names)), managers=managers
+        )
+        for what, found_names in found.items()
+        if found_names
+    ]
+
+
+async def _on_objects(
+    definition: Definition, objects: Objects, clock: Clock
+) -> AsyncIterator[ObjectTrace]:
+    served = [version for version in definition.versions if version.served]
+    if not served or not definition.established:
+        return
+    storage = [version for version in served if version.storage]
+    resource = resource_of(definition, (storage or served)[0])
+    listing = Listing(fetch=objects.list_objects, resource=resource, page_size=_PAGE_SIZE)
+    async for page, _ in pages(listing, clock):
+        for obj in page.objects:
+            metadata = obj.get("metadata")
+            annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
+            if isinstance(annotations, dict) and names.SCHEMA_VIOLATIONS in annotations:
+                yield ObjectTrace(resource=resource, key=key_of(obj), seen=identity_of(obj))
