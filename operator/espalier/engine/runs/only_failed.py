@@ -87,7 +87,7 @@ def with_failures(progress: Progress, tally: Tally, *, before: Progress) -> Prog
     )
 
 
-def unnamed_words(number: int) -> str:
+def unnamed_message(number: int) -> str:
     """
     Say that there is more than what was tried again.
     """

@@ -1,0 +1,48 @@
+"""
+What a run says of a pass that did not prove what it was to prove.
+"""
+
+from espalier.engine.status.tally import Tally, describe_failures
+from espalier.engine.status.text import enumerated
+from espalier.plurals import counted
+
+
+def failure_message(tally: Tally) -> str:
+    """
+    Describe the objects that could not be rewritten.
+    """
+    admission = f". {tally.admission}" if tally.admission else ""
+    return (
+        f"{counted(tally.failed, 'object')} of {tally.seen} could not be rewritten:"
+        f" {describe_failures(tally.failures)}. storedVersions stays as it is;"
+        f" the run is tried again{admission}"
+    )
+
+
+def unrest_message(tally: Tally, *, passes: int) -> str:
+    """
+    Describe the objects that are out of form in pass after pass.
+    """
+    named = enumerated((str(key) for key in tally.rewritten_first), total=tally.rewritten)
+    return (
+        f"{passes} verify passes in a row found objects out of form, the last one"
+        f" {counted(tally.rewritten, 'object')} ({named}): something keeps writing them so, such"
+        " as an API server that still stores an older version, a GitOps tool, or clients of a"
+        " version whose schema lacks a default of the storage version. storedVersions stays as it"
+        " is; the run is tried again"
+    )
+
+
+def undecodable_message(tally: Tally) -> str:
+    """
+    Describe the objects that the server cannot read.
+    """
+    others = counted(tally.seen, "other object")
+    text = (
+        f"the API server cannot read {counted(len(tally.undecodable), 'object')}:"
+        f" {enumerated(tally.undecodable)}. Repair or delete what is stored, in etcd if the API"
+        f" server does neither; storedVersions stays as it is. {others} looked at"
+    )
+    if tally.failed:
+        return f"{text}, of which {tally.failed} failed: {describe_failures(tally.failures)}"
+    return f"{text}, all in normal form" if not tally.rewritten else text

@@ -1,0 +1,102 @@
+"""
+What comes before the first write of a run: it is proved by reading that nothing is lost.
+"""
+
+from dataclasses import replace
+from typing import NamedTuple, TypeAlias
+
+from espalier.engine.conversion.webhook import compare_versions, converts_by_webhook
+from espalier.engine.coordination.checkpoint import VERIFY
+from espalier.engine.coordination.ledger import Ledger
+from espalier.engine.coordination.run_context import RunContext, is_legacy
+from espalier.engine.flowcontrol.calls import retry_while_unavailable
+from espalier.engine.legacy.prune_pass import Removing
+from espalier.engine.policy.loss import History
+from espalier.engine.policy.plan import Plan, ServerPruned
+from espalier.engine.ports import StoredMetadata
+from espalier.engine.rewriting.passes import Listener, Passes
+from espalier.engine.rewriting.workload import Rewriting
+from espalier.engine.runs.loss_proof import examine_all, prove_harmless
+from espalier.engine.settings import pacer_of
+from espalier.engine.status import conditions
+from espalier.engine.status.conditions import Reason
+from espalier.engine.status.text import enumerated
+from espalier.errors import ForbiddenError, RunStoppedError
+from espalier.paths import JSON
+
+AnyPasses: TypeAlias = Passes[StoredMetadata] | Passes[dict[str, JSON]]
+
+
+class Prepared(NamedTuple):
+    """
+    What a run goes on with.
+
+    Attributes:
+        passes: By which objects are brought into form.
+        history: What the objects' managedFields name.
+        notes: Sentences for people.
+    """
+
+    passes: AnyPasses
+    history: History
+    notes: tuple[str, ...]
+
+
+async def prepare(context: RunContext[Plan], ledger: Ledger, listener: Listener) -> Prepared:
+    """
+    See that the server does not migrate the objects itself, and that a rewrite loses nothing.
+
+    Raises:
+        RunStoppedError: It does, or something would be lost.
+        ClusterError: The objects cannot be read.
+    """
+    notes = [await _note_on_other_migrations(context)]
+    progress, planned, ports = ledger.progress, context.planned, context.ports
+    # What was proved for this very key needs no rewrite pass, only a new proof.
+    phase = VERIFY if progress.proved_generation else progress.phase
+    await ledger.save(replace(progress, phase=phase, proved_generation=0))
+    await context.reporter.report(
+        planned.definition,
+        conditions.not_current(
+            Reason.PENDING, "reading what is stored, to see that a rewrite loses nothing"
+        ),
+    )
+    pacer = pacer_of(context.settings, ports.clock)
+    rewriting = Rewriting(context, pacer)
+    if converts_by_webhook(planned.definition):
+        page_size = context.settings.page_size
+        notes.append(
+            await compare_versions(planned, ports.objects, ports.clock, page_size=page_size)
+        )
+    passes: AnyPasses = Passes(rewriting, listener)
+    history = History()
+    if isinstance(planned, ServerPruned):
+        history = await prove_harmless(planned, rewriting, listener, progress.record)
+    elif is_legacy(context) and planned.policy.does("prune"):
+        removing = Removing(context, pacer)
+        await examine_all(removing, listener)
+        passes = Passes(removing, listener)
+    return Prepared(passes, history, tuple(filter(None, notes)))
+
+
+async def _note_on_other_migrations(context: RunContext[Plan]) -> str:
+    """
+    Stop where the server itself is about to migrate the objects; note where that is not known.
+    """
+    definition, definitions = context.planned.definition, context.ports.definitions
+    try:
+        others = await retry_while_unavailable(
+            lambda: definitions.other_migrations(definition), context.ports.clock
+        )
+    except ForbiddenError:
+        return (
+            "Whether the server itself migrates these objects could not be looked for:"
+            " the operator may not list storageversionmigrations"
+        )
+    if others:
+        raise RunStoppedError(
+            Reason.OTHER_MIGRATION,
+            f"the server itself is about to migrate these objects: StorageVersionMigration"
+            f" {enumerated(others)}; this run waits for its end",
+        )
+    return ""
