@@ -32,9 +32,9 @@ class FakeWork:
         return RunOutcome(definition=definition, is_proved=True)
 
     async def keep_pruned(
-        self, definition: Definition, *, told: tuple[Condition, ...] = ()
+        self, definition: Definition, *, reported: tuple[Condition, ...] = ()
     ) -> None:
-        raise AssertionError(definition.name, told)
+        raise AssertionError(definition.name, reported)
 
 
 class UnreadableDefinitions(FakeDefinitions):

@@ -16,7 +16,7 @@ from tests.handlers.world import FakeClock, FakeDefinitions, FakeEvents, definit
 WIDGETS = definition_of(labels={"espalier.dev/mode": "enforce"})
 
 PROVED = RunOutcome(definition=WIDGETS, is_proved=True)
-TENDED = RunOutcome(definition=WIDGETS, is_proved=True, tends=True)
+TENDED = RunOutcome(definition=WIDGETS, is_proved=True, watches_on=True)
 STOPPED = RunOutcome(definition=WIDGETS)
 FAILED = RunOutcome(definition=WIDGETS, retries=True)
 
@@ -32,7 +32,7 @@ class FakeWork:
         self.log: list[str] = []
         self.running = 0
         self.verdicts: dict[str, asyncio.Queue[RunOutcome | EspalierError | ValueError]] = {}
-        self.told_before: tuple[Condition, ...] = ()
+        self.reported_before: tuple[Condition, ...] = ()
         self.tending: asyncio.Queue[EspalierError | None] = asyncio.Queue()
 
     def key_of(self, definition: Definition) -> Hashable:
@@ -42,21 +42,21 @@ class FakeWork:
         self.log.append(f"run {definition.resource_version}")
         self.running += 1
         try:
-            told = await self.told(definition.name).get()
+            verdict = await self.told(definition.name).get()
         except asyncio.CancelledError:
             self.log.append("cancelled")
             raise
         finally:
             self.running -= 1
-        if isinstance(told, Exception):
-            raise told
-        return told
+        if isinstance(verdict, Exception):
+            raise verdict
+        return verdict
 
     async def keep_pruned(
-        self, definition: Definition, *, told: tuple[Condition, ...] = ()
+        self, definition: Definition, *, reported: tuple[Condition, ...] = ()
     ) -> None:
         self.log.append(f"tend {definition.resource_version}")
-        self.told_before = told
+        self.reported_before = reported
         try:
             failure = await self.tending.get()
             if failure is not None:
@@ -318,7 +318,7 @@ async def test_runs_wait_for_their_turn_and_tending_takes_none(world: World) -> 
 
 
 SAID = Condition(type="c", status="False", reason="Failed", message="1 object")
-HALF = RunOutcome(definition=WIDGETS, conditions=(SAID, SAID), tends=True, retries=True)
+HALF = RunOutcome(definition=WIDGETS, conditions=(SAID, SAID), watches_on=True, retries=True)
 
 
 async def test_a_run_that_failed_is_tended_until_it_is_tried_again(world: World) -> None:
@@ -327,13 +327,13 @@ async def test_a_run_that_failed_is_tended_until_it_is_tried_again(world: World)
         await world.tell(HALF)
         await world.clock.advance(pause_seconds("Failed", attempt=attempt) - 1)
         assert world.work.log[-1] == "tend 1"
-        assert world.work.told_before == (SAID,)
+        assert world.work.reported_before == (SAID,)
         await world.clock.advance(1)
         assert world.work.log[-2:] == ["tended", "run 1"]
     await world.tell(TENDED)
     await world.clock.advance(100_000)
     assert world.work.log[-1] == "tend 1"
-    assert world.work.told_before == ()
+    assert world.work.reported_before == ()
 
 
 @pytest.mark.parametrize("failure", [None, TransientError(verb="list", resource="r")])

@@ -36,9 +36,11 @@ class EngineWork:
         return await run(definition, self._ports, self._settings, self._reporter)
 
     async def keep_pruned(
-        self, definition: Definition, *, told: tuple[Condition, ...] = ()
+        self, definition: Definition, *, reported: tuple[Condition, ...] = ()
     ) -> None:
         """
         Keep new objects in form.
         """
-        await keep_pruned(definition, self._ports, self._settings, self._reporter, told=told)
+        await keep_pruned(
+            definition, self._ports, self._settings, self._reporter, reported=reported
+        )

@@ -109,7 +109,7 @@ class StatusReporter:
             self._slots[definition.uid] = slot
         wanted = tuple(conditions)
         if not any(condition.type == STORED_OBJECTS_VALID for condition in wanted):
-            wanted = (*wanted, _said_before(slot.wanted))
+            wanted = (*wanted, _reported_before(slot.wanted))
         if slot.gone or slot.withdrawn.is_set():
             return
         slot.definition, slot.wanted = definition, wanted
@@ -256,9 +256,9 @@ class StatusReporter:
                 wait.cancel()
 
 
-def _said_before(conditions: Sequence[Condition]) -> Condition:
-    said = (one for one in conditions if one.type == STORED_OBJECTS_VALID)
-    return next(said, NOT_CHECKED)
+def _reported_before(conditions: Sequence[Condition]) -> Condition:
+    reported = (one for one in conditions if one.type == STORED_OBJECTS_VALID)
+    return next(reported, NOT_CHECKED)
 
 
 def stamped(condition: Condition, before: Sequence[Condition], *, now: str) -> Condition:

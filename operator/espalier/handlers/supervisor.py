@@ -54,13 +54,13 @@ class DefinitionWork(Protocol):
         """
 
     async def keep_pruned(
-        self, definition: Definition, *, told: tuple[Condition, ...] = ()
+        self, definition: Definition, *, reported: tuple[Condition, ...] = ()
     ) -> None:
         """
         Keep new objects in form; ends only when everything must be looked at anew.
 
         Args:
-            told: What a run that failed has said of the objects.
+            reported: What a run that failed has reported of the objects.
 
         Raises:
             EspalierError: It could not go on.
@@ -204,10 +204,10 @@ class Supervisor:
             try:
                 outcome = await self._run(definition)
                 charge.proved, reason = outcome.is_proved, outcome.reason
-                again_seconds = None if outcome.tends else outcome.again_seconds
+                again_seconds = None if outcome.watches_on else outcome.again_seconds
                 if not outcome.retries:
                     attempt = 1
-                if outcome.tends:
+                if outcome.watches_on:
                     again_seconds = await self._tend(definition, outcome, attempt=attempt)
                 elif again_seconds is None and not outcome.retries:
                     return
@@ -248,7 +248,7 @@ class Supervisor:
             return None
         again_seconds = pause_seconds(outcome.reason, attempt=attempt)
         tending = asyncio.ensure_future(
-            self._work.keep_pruned(definition, told=outcome.conditions[:1])
+            self._work.keep_pruned(definition, reported=outcome.conditions[:1])
         )
         resting = asyncio.ensure_future(self._clock.sleep(again_seconds))
         try:

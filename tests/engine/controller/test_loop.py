@@ -111,19 +111,21 @@ class World:
         self,
         identity: str = "operator",
         settings: RunSettings = SETTINGS,
-        told: tuple[Condition, ...] = (),
+        reported: tuple[Condition, ...] = (),
         reporter: Reporter | None = None,
     ) -> "asyncio.Task[None]":
         definition = self.cluster.definition
         assert definition is not None
         ports, reporter = self.ports(identity), reporter or self.cluster
-        return self.begin(identity, keep_pruned(definition, ports, settings, reporter, told=told))
+        return self.begin(
+            identity, keep_pruned(definition, ports, settings, reporter, reported=reported)
+        )
 
     @asynccontextmanager
     async def tended(
-        self, settings: RunSettings = SETTINGS, told: tuple[Condition, ...] = ()
+        self, settings: RunSettings = SETTINGS, reported: tuple[Condition, ...] = ()
     ) -> AsyncIterator["asyncio.Task[None]"]:
-        task = self.tending(settings=settings, told=told)
+        task = self.tending(settings=settings, reported=reported)
         try:
             await self.clock.sleep(3)
             yield task
@@ -604,11 +606,11 @@ def test_one_bad_object_does_not_keep_a_run_from_being_tended(fault: str) -> Non
         assert cluster.definition is not None
         running = run(cluster.definition, world.ports("operator"), SETTINGS, cluster)
         outcome = await world.begin("operator", running)
-        assert (outcome.reason, outcome.tends, outcome.retries) == (Reason.FAILED, True, True)
+        assert (outcome.reason, outcome.watches_on, outcome.retries) == (Reason.FAILED, True, True)
         assert not outcome.is_proved
         assert "default/bad" in outcome.conditions[0].message
         assert world.is_clean("good")
-        async with world.tended(told=outcome.conditions[:1]):
+        async with world.tended(reported=outcome.conditions[:1]):
             cluster.put("new", GARBAGE, version="v1")
             await world.clock.sleep(30)
             assert world.is_clean("new")
@@ -618,11 +620,11 @@ def test_one_bad_object_does_not_keep_a_run_from_being_tended(fault: str) -> Non
 
 
 def test_a_tender_after_a_run_that_failed_does_not_say_that_all_is_well() -> None:
-    told = conditions.not_current(Reason.FAILED, "1 object of 9 could not be rewritten")
+    reported = conditions.not_current(Reason.FAILED, "1 object of 9 could not be rewritten")
 
     async def story() -> None:
         world = World()
-        async with world.tended(told=told):
+        async with world.tended(reported=reported):
             world.cluster.put("bad", EMPTIED, version="v1")
             world.cluster.put("new", GARBAGE, version="v1")
             await world.clock.sleep(5)
@@ -630,9 +632,9 @@ def test_a_tender_after_a_run_that_failed_does_not_say_that_all_is_well() -> Non
             assert world.said.reason == Reason.WOULD_LOSE_DATA
             world.cluster.delete("bad")
             await world.clock.sleep(5)
-            assert world.cluster.reports[-1] == told
+            assert world.cluster.reports[-1] == reported
             await world.clock.sleep(SETTINGS.resurvey_seconds + 10)
-            assert world.cluster.reports[-1][:1] == told
+            assert world.cluster.reports[-1][:1] == reported
 
     play(story())
 

@@ -58,7 +58,7 @@ def test_garbage_goes_to_the_archive_and_out_of_the_objects() -> None:
     cluster = a_cluster()
     outcome = play(run_on(cluster))
     assert outcome.is_proved
-    assert outcome.tends
+    assert outcome.watches_on
     assert [content(cluster, f"w{n}") for n in range(5)] == [CLEAN] * 5
     assert [entry.key.name for entry in cluster.archived] == ["w0", "w1", "w2", "w3", "w4"]
     assert cluster.archived[0].patch == (
@@ -92,7 +92,7 @@ def test_a_full_archive_means_that_the_page_is_not_pruned() -> None:
     cluster.hooks.append(fill_up)
     outcome = play(run_on(cluster))
     assert outcome.reason == Reason.ARCHIVE_FULL
-    assert not outcome.tends
+    assert not outcome.watches_on
     assert [content(cluster, f"w{n}") for n in range(5)] == [CLEAN, CLEAN] + [GARBAGE] * 3
 
 
@@ -465,7 +465,7 @@ def test_tending_leaves_other_namespaces_and_owned_objects_alone() -> None:
         )
         assert cluster.definition is not None
         outcome = await run_on(cluster)
-        assert (outcome.reason, outcome.tends) == (Reason.PARTIAL, True)
+        assert (outcome.reason, outcome.watches_on) == (Reason.PARTIAL, True)
         definition = cluster.definition
         task = asyncio.create_task(keep_pruned(definition, cluster.ports, SETTINGS, cluster))
         await cluster.clock.sleep(1)

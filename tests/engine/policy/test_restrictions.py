@@ -70,7 +70,7 @@ def test_a_legacy_definition_without_pruning_keeps_unknown_fields_and_is_not_ten
     cluster = legacy_with_junk(prune="false")
     outcome = play(run_on(cluster))
     assert outcome.is_proved
-    assert not outcome.tends
+    assert not outcome.watches_on
     assert cluster.raw("junk")["spec"] == {"size": 1, "typo": 1}
     assert cluster.archived == []
     assert {name for call, name in cluster.calls if call == "rewrite"} == {"clean", "junk"}
@@ -80,7 +80,7 @@ def test_a_legacy_definition_without_migrating_is_pruned_and_nothing_else_is_wri
     cluster = legacy_with_junk(migrate="false")
     outcome = play(run_on(cluster))
     assert outcome.reason == Reason.PARTIAL
-    assert outcome.tends
+    assert outcome.watches_on
     assert cluster.raw("junk")["spec"] == {"size": 1}
     assert cluster.count("rewrite") == 0
     assert {name for call, name in cluster.calls if call == "replace"} == {"junk"}

@@ -60,7 +60,7 @@ def test_a_run_rewrites_proves_trims_and_says_so() -> None:
     outcome = play(run_on(cluster))
 
     assert outcome.is_proved
-    assert not outcome.tends
+    assert not outcome.watches_on
     assert all_are_current(cluster)
     assert stored_versions(cluster) == ("v1",)
     assert cluster.reasons == ["Pending", "Rewriting", "Pending", "Rewriting", "Verified"]

@@ -42,7 +42,7 @@ async def keep_pruned(
     settings: RunSettings,
     reporter: Reporter,
     *,
-    told: tuple[Condition, ...] = (),
+    reported: tuple[Condition, ...] = (),
 ) -> None:
     """
     Watch the objects, and prune each that has unknown fields within seconds.
@@ -50,7 +50,7 @@ async def keep_pruned(
     Returns only when the definition is gone, another one, or asks for something else.
 
     Args:
-        told: What a run that proved nothing has said; that holds as long as nothing else is wrong.
+        reported: By a run that proved nothing; it holds as long as nothing else is wrong.
 
     Raises:
         ClusterError: The objects cannot be listed or watched; call again later.
@@ -59,7 +59,7 @@ async def keep_pruned(
     if not isinstance(planned, Legacy) or not planned.policy.does("prune") or settings.is_read_only:
         return
     context = context_of(planned, ports, settings, reporter)
-    tender = _PruneLoop(context, told or _words_of(planned))
+    tender = _PruneLoop(context, reported or _condition_of(planned))
     idle_watch = context.guard.watch(pause_seconds=IDLE_CHECK_SECONDS)
     companions = [tender.serve(), tender.revalidate(), idle_watch]
     if planned.policy.window is not None:
@@ -74,7 +74,7 @@ async def keep_pruned(
 
 
 class _PruneLoop:
-    def __init__(self, context: RunContext[Legacy], told: tuple[Condition, ...]) -> None:
+    def __init__(self, context: RunContext[Legacy], reported: tuple[Condition, ...]) -> None:
         ports, settings, definition = context.ports, context.settings, context.planned.definition
         self._context = context
         self._definition = definition
@@ -87,7 +87,7 @@ class _PruneLoop:
         self._follower = ListWatch(context, remover.pruner, self._queue)
         self._weeder = PruneWorker(context, pacer, remover, self._queue)
         self._turns = LeaseBursts(context, pacer)
-        self._in_form = self._told = told
+        self._in_form = self._reported = reported
 
     async def follow(self) -> None:
         """
@@ -115,7 +115,7 @@ class _PruneLoop:
             await self._clock.sleep(self._context.settings.resurvey_seconds)
             validating = validate_all(self._context, turns=self._turns)
             valid = await run_with_watchers(validating, self._guard.watch())
-            await self._reporter.report(self._definition, (*self._told, valid))
+            await self._reporter.report(self._definition, (*self._reported, valid))
 
     async def _weed_watched(self) -> None:
         await run_with_watchers(self._weed(), self._guard.watch())
@@ -130,13 +130,13 @@ class _PruneLoop:
                 return
 
     async def _tell(self) -> None:
-        words = self._queue.words() or self._in_form
-        if words != self._told:
-            self._told = words
-            await self._reporter.report(self._definition, words)
+        reported = self._queue.condition() or self._in_form
+        if reported != self._reported:
+            self._reported = reported
+            await self._reporter.report(self._definition, reported)
 
 
-def _words_of(planned: Legacy) -> tuple[Condition, ...]:
+def _condition_of(planned: Legacy) -> tuple[Condition, ...]:
     restrictions = restrictions_of(planned, None)
     if restrictions or planned.policy.skips_owned:
         why = "; ".join(restrictions) or f"label {names.SKIP_OWNED}=true"

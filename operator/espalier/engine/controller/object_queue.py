@@ -235,7 +235,7 @@ class ObjectQueue:
             hearing.cancel()
             await asyncio.gather(sleeping, hearing, return_exceptions=True)
 
-    def words(self) -> tuple[Condition, ...] | None:
+    def condition(self) -> tuple[Condition, ...] | None:
         """
         Name what cannot be kept in form; None if there is nothing.
         """

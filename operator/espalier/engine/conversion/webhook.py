@@ -88,15 +88,15 @@ async def compare_versions(planned: Plan, objects: Objects, clock: Clock, *, pag
     for namespace in planned.policy.namespaces or ("",):
         async for page, _ in pages(reader.listing(namespace), clock, skipper=skipper):
             await reader.compare(page)
-    told = [_told(comparison.loss()) for comparison in reader.comparisons]
+    sentences = [_loss_message(comparison.loss()) for comparison in reader.comparisons]
     if skipper.names:
-        told.append(
+        sentences.append(
             f"What older versions show could not be compared for {enumerated(skipper.names)}"
         )
-    return ". ".join(sentence for sentence in told if sentence)
+    return ". ".join(sentence for sentence in sentences if sentence)
 
 
-def _told(loss: ConversionLoss) -> str:
+def _loss_message(loss: ConversionLoss) -> str:
     if not loss.lost.objects:
         return ""
     return (

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from espalier.crd import Definition
 from espalier.engine.ports.clock import Clock
 from espalier.engine.ports.state import Leases
-from espalier.engine.status.causes import told
+from espalier.engine.status.causes import message_of
 from espalier.errors import ClusterError, LeaseLostError, NamespaceGoneError
 
 RENEWALS_PER_LEASE = 3
@@ -57,7 +57,7 @@ class LeaseHolder:
         Raises:
             LeaseLostError: Somebody else has it, and is alive.
         """
-        give_up_seconds, told = float("inf"), None
+        give_up_seconds, last_holder = float("inf"), None
         while True:
             try:
                 await self.take()
@@ -66,8 +66,8 @@ class LeaseHolder:
                 give_up_seconds = min(give_up_seconds, now + error.free_in_seconds + SPARE_SECONDS)
                 if now >= give_up_seconds:
                     raise
-                if error.holder != told:
-                    told = error.holder
+                if error.holder != last_holder:
+                    last_holder = error.holder
                     await tell(error)
                 await self._clock.sleep(ASK_AGAIN_SECONDS)
             else:
@@ -108,7 +108,7 @@ class LeaseHolder:
             now = self._clock.monotonic_seconds()
             left_seconds = self._held_until_seconds - margin_seconds - now
             if left_seconds <= 0:
-                why = f" ({told(self._trouble)})" if self._trouble else ""
+                why = f" ({message_of(self._trouble)})" if self._trouble else ""
                 detail = f"the lease of this CRD could not be renewed in time{why}"
                 raise LeaseLostError(self._definition.name, "", detail=detail)
             await self._clock.sleep(left_seconds)

@@ -34,7 +34,7 @@ def _restrictions(planned: Plan, tally: Tally | None, *, only_failed: bool) -> I
     if not policy.does("migrate"):
         yield f"label {names.step_label('migrate')}=false"
     if policy.namespaces:
-        yield f"only{within_words(policy.namespaces)}, annotation {names.NAMESPACES}"
+        yield f"only{within_text(policy.namespaces)}, annotation {names.NAMESPACES}"
     if tally is not None and tally.skipped.count:
         skipped = counted(tally.skipped.count, "object")
         yield (
@@ -43,7 +43,7 @@ def _restrictions(planned: Plan, tally: Tally | None, *, only_failed: bool) -> I
         )
 
 
-def words_of(
+def condition_of(
     planned: Plan,
     definition: Definition,
     tally: Tally | None,
@@ -81,10 +81,10 @@ async def closing(window: Window, clock: Clock) -> None:
         RunStoppedError: Always, in the end.
     """
     await until_closed(window, clock)
-    raise RunStoppedError(Reason.OUTSIDE_WINDOW, outside_words(window))
+    raise RunStoppedError(Reason.OUTSIDE_WINDOW, outside_message(window))
 
 
-def outside_words(window: Window) -> str:
+def outside_message(window: Window) -> str:
     """
     Say that nothing is written now, and when it will be.
     """
@@ -103,7 +103,7 @@ def _done(planned: Plan, tally: Tally) -> str:
     return f"{counted(seen, 'object')} {verb} in normal form at the storage version {version}"
 
 
-def within_words(namespaces: Sequence[str]) -> str:
+def within_text(namespaces: Sequence[str]) -> str:
     """
     Say which namespaces a run is restricted to; nothing if it is not.
     """

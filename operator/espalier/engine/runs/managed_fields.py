@@ -69,25 +69,25 @@ async def clean_histories(context: RunContext[Plan]) -> str:
             await context.guard.check()
             hindrance = await preflight.hindrance([one.key for one in wanted])
             if hindrance:
-                return _told(tally, hindrance)
+                return _summary(tally, hindrance)
             try:
                 await work_through(wanted, clean, workers=pacer.max_in_flight)
             except RunStoppedError:
-                return _told(tally, SILENCE)
-    return _told(tally, "")
+                return _summary(tally, SILENCE)
+    return _summary(tally, "")
 
 
-def _told(tally: Tally, hindrance: str) -> str:
+def _summary(tally: Tally, hindrance: str) -> str:
     of = "managedFields"
     old = "of versions that are not served any more"
-    told = []
+    clauses = []
     if tally.rewritten:
-        told.append(f"Cleaned the {of} of {counted(tally.rewritten, 'object')} {old}")
+        clauses.append(f"Cleaned the {of} of {counted(tally.rewritten, 'object')} {old}")
     if tally.failed:
-        told.append(f"could not clean {describe_failures(tally.failures)}")
+        clauses.append(f"could not clean {describe_failures(tally.failures)}")
     if hindrance:
-        told.append(f"{of} {old} stay: {hindrance}")
-    text = "; ".join(told)
+        clauses.append(f"{of} {old} stay: {hindrance}")
+    text = "; ".join(clauses)
     return text[:1].upper() + text[1:] if tally.failed and not tally.rewritten else text
 
 

@@ -12,7 +12,7 @@ from espalier.engine.coordination.definition_guard import DefinitionGuard
 from espalier.engine.flowcontrol.calls import retry_while_unavailable, run_with_watchers
 from espalier.engine.policy.labels import Policy
 from espalier.engine.policy.plan import Stop
-from espalier.engine.policy.restrictions import within_words
+from espalier.engine.policy.restrictions import within_text
 from espalier.engine.ports.records import resource_of
 from espalier.engine.ports.reporter import Reporter
 from espalier.engine.runs.permissions import check_reading
@@ -40,10 +40,10 @@ class _Progress:
 
     async def surveyed(self, objects: int, *, remaining: int | None) -> None:
         total = "" if remaining is None else f" of {objects + remaining}"
-        words = conditions.not_current(
+        reported = conditions.not_current(
             Reason.OBSERVED, f"{self._what}; surveying: {objects}{total} objects"
         )
-        await self._reporter.report(self._definition, words)
+        await self._reporter.report(self._definition, reported)
 
 
 async def observe(  # noqa: PLR0913 - what a run has, and why it only looks
@@ -88,13 +88,13 @@ async def observe(  # noqa: PLR0913 - what a run has, and why it only looks
     )
     guard = DefinitionGuard(ports.definitions, ports.clock, definition)
     found = await run_with_watchers(surveying, guard.watch())
-    return _words(definition, policy, found, why=why, hindrance=hindrance)
+    return _conditions_of(definition, policy, found, why=why, hindrance=hindrance)
 
 
-def _words(
+def _conditions_of(
     definition: Definition, policy: Policy, found: Survey, *, why: str, hindrance: Stop | None
 ) -> tuple[Condition, ...]:
-    within = within_words(policy.namespaces)
+    within = within_text(policy.namespaces)
     text = f"{why}{within}. {describe(found, definition)}"
     if hindrance is not None:
         text += f". Enforcing would stop with {hindrance.reason}: {hindrance.message}"

@@ -11,7 +11,7 @@ from espalier.engine.coordination.checkpoint import REWRITE, Progress
 from espalier.engine.coordination.ledger import Ledger, load_checkpoint, open_ledger
 from espalier.engine.policy.labels import Policy
 from espalier.engine.policy.plan import Plan, run_key
-from espalier.engine.policy.restrictions import within_words
+from espalier.engine.policy.restrictions import within_text
 from espalier.engine.ports import ObjectKey
 from espalier.engine.ports.clock import Clock
 from espalier.engine.ports.state import Checkpoints
@@ -67,7 +67,7 @@ def failed_of(progress: Progress, policy: Policy) -> tuple[ObjectKey, ...]:
     if not failed and progress.failed_total == len(progress.failed):
         raise RunStoppedError(
             Reason.FAILED,
-            f"no object had failed in the last run{within_words(names)}; {_WHOLE_RUN},"
+            f"no object had failed in the last run{within_text(names)}; {_WHOLE_RUN},"
             " and proves it",
         )
     return failed

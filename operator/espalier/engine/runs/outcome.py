@@ -19,7 +19,7 @@ class RunOutcome:
         definition: As last read; None if it is gone.
         conditions: What was reported last; none if the definition does not ask for anything.
         is_proved: Every stored object was shown to be current, and the stored versions are trimmed.
-        tends: New objects must be watched, see ``keep_pruned``; if it retries, until then.
+        watches_on: New objects must be watched, see ``keep_pruned``; if it retries, until then.
         retries: Trying again can help though the definition does not change.
         again_seconds: When to look at it again though nothing has failed; None for never.
         totals: What became of the objects; None where no pass was to be made, or none is known of.
@@ -28,7 +28,7 @@ class RunOutcome:
     definition: Definition | None
     conditions: tuple[Condition, ...] = ()
     is_proved: bool = False
-    tends: bool = False
+    watches_on: bool = False
     retries: bool = False
     again_seconds: float | None = None
     totals: Totals | None = None
@@ -44,10 +44,10 @@ class RunOutcome:
 async def end(  # noqa: PLR0913 - an outcome's fields, each named
     definition: Definition,
     reporter: Reporter,
-    words: Sequence[Condition],
+    conditions: Sequence[Condition],
     *,
     is_proved: bool = False,
-    tends: bool = False,
+    watches_on: bool = False,
     retries: bool = False,
     again_seconds: float | None = None,
     totals: Totals | None = None,
@@ -55,12 +55,12 @@ async def end(  # noqa: PLR0913 - an outcome's fields, each named
     """
     Report the last words of a run, and make its outcome.
     """
-    await reporter.report(definition, words)
+    await reporter.report(definition, conditions)
     return RunOutcome(
         definition=definition,
-        conditions=tuple(words),
+        conditions=tuple(conditions),
         is_proved=is_proved,
-        tends=tends,
+        watches_on=watches_on,
         retries=retries,
         again_seconds=again_seconds,
         totals=totals,

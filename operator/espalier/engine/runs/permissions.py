@@ -139,9 +139,11 @@ async def _check(resource: Endpoint, needs: Sequence[Need], ports: Ports) -> Non
         texts.append(forbidden_message(resource, _verbs_of(everywhere)))
     if within:
         wanted = _verbs_of(need for need in needs if need.resource == resource and need.namespace)
-        texts.append(_within_words(within, wanted, account=f"{ports.namespace}:{SERVICE_ACCOUNT}"))
+        texts.append(
+            _within_message(within, wanted, account=f"{ports.namespace}:{SERVICE_ACCOUNT}")
+        )
     if ours := [need for need in missing if need.resource != resource]:
-        texts.append(_own_words(ours))
+        texts.append(_own_message(ours))
     raise RunStoppedError(Reason.FORBIDDEN, ". ".join(texts))
 
 
@@ -157,7 +159,7 @@ def _verbs_of(needs: Iterable[Need]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(verb for need in needs for verb in need.verbs))
 
 
-def _within_words(missing: Sequence[Need], wanted: Sequence[str], *, account: str) -> str:
+def _within_message(missing: Sequence[Need], wanted: Sequence[str], *, account: str) -> str:
     resource = str(missing[0].resource)
     names = [need.namespace for need in missing]
     plain = ",".join(dict.fromkeys(verb.partition("/")[0] for verb in wanted))
@@ -174,7 +176,7 @@ def _within_words(missing: Sequence[Need], wanted: Sequence[str], *, account: st
     )
 
 
-def _own_words(missing: Sequence[Need]) -> str:
+def _own_message(missing: Sequence[Need]) -> str:
     lacks = []
     for need in missing:
         where = f" in the namespace {need.namespace}" if need.namespace else ""

@@ -12,7 +12,7 @@ from espalier.engine.coordination.run_context import RunContext, context_of
 from espalier.engine.flowcontrol.calls import retry_while_unavailable, run_with_watchers
 from espalier.engine.policy.labels import Mode, Policy, read_policy
 from espalier.engine.policy.plan import Legacy, Plan, ServerPruned, Stop, plan, run_key
-from espalier.engine.policy.restrictions import closing, outside_words, words_of
+from espalier.engine.policy.restrictions import closing, condition_of, outside_message
 from espalier.engine.policy.windows import time_of_day_seconds
 from espalier.engine.ports.reporter import Reporter
 from espalier.engine.runs.managed_fields import clean_histories
@@ -91,10 +91,10 @@ async def run(
             return await _run_on(fresh, ports, settings, reporter)
         except DefinitionChangedError as error:
             logger.info("The run starts over.", extra={"crd": definition.name, "error": str(error)})
-    words = conditions.not_current(
+    reported = conditions.not_current(
         Reason.PENDING, f"the definition changed {MAX_STARTS} times while the run went on"
     )
-    return await end(definition, reporter, words, retries=True)
+    return await end(definition, reporter, reported, retries=True)
 
 
 async def _run_on(
@@ -110,15 +110,17 @@ async def _run_on(
         await _remember(definition, policy, ports)
     try:
         if isinstance(planned, Stop) and not (looks_only and planned.reason in _OBSERVABLE):
-            words = conditions.not_current(planned.reason, planned.message)
-            return await end(definition, reporter, words, retries=planned.reason in _PASSING)
+            reported = conditions.not_current(planned.reason, planned.message)
+            return await end(definition, reporter, reported, retries=planned.reason in _PASSING)
         if looks_only or isinstance(planned, Stop):
             why = OBSERVING if policy.mode is Mode.OBSERVE else READ_ONLY
             hindrance = planned if isinstance(planned, Stop) else None
-            words = await observe(
+            reported = await observe(
                 definition, policy, ports, settings, reporter, why=why, hindrance=hindrance
             )
-            return await end(definition, reporter, words, again_seconds=settings.resurvey_seconds)
+            return await end(
+                definition, reporter, reported, again_seconds=settings.resurvey_seconds
+            )
         return await _run_in_window(context_of(planned, ports, settings, reporter))
     except DefinitionChangedError:
         raise
@@ -128,8 +130,8 @@ async def _run_on(
                 "The run ended with its lease.",
                 extra={"crd": definition.name, "holder": error.holder, "error": str(error)},
             )
-        words = conditions.not_current(*why_stopped(definition, error))
-        return await end(definition, reporter, words, retries=True)
+        reported = conditions.not_current(*why_stopped(definition, error))
+        return await end(definition, reporter, reported, retries=True)
 
 
 async def _run_in_window(context: RunContext[Plan]) -> RunOutcome:
@@ -145,10 +147,10 @@ async def _run_in_window(context: RunContext[Plan]) -> RunOutcome:
                 raise
     await _remember(planned.definition, planned.policy, ports, creates=True)
     opens_in_seconds = window.opens_in_seconds(time_of_day_seconds(ports.clock))
-    words = conditions.not_current(Reason.OUTSIDE_WINDOW, outside_words(window))
+    reported = conditions.not_current(Reason.OUTSIDE_WINDOW, outside_message(window))
     # The wall clock may be set meanwhile.
     again_seconds = min(max(opens_in_seconds, 1.0), MAX_WINDOW_PAUSE_SECONDS)
-    return await end(planned.definition, context.reporter, words, again_seconds=again_seconds)
+    return await end(planned.definition, context.reporter, reported, again_seconds=again_seconds)
 
 
 async def _run_with_lease(context: RunContext[Plan]) -> RunOutcome:
@@ -171,8 +173,8 @@ async def _run_with_lease(context: RunContext[Plan]) -> RunOutcome:
 
 async def _take(holder: LeaseHolder, context: RunContext[Plan]) -> None:
     async def tell(error: LeaseLostError) -> None:
-        words = f"waiting for the lease held by {error.holder or 'another process'}"
-        pending = conditions.not_current(Reason.PENDING, words)
+        message = f"waiting for the lease held by {error.holder or 'another process'}"
+        pending = conditions.not_current(Reason.PENDING, message)
         await context.reporter.report(context.planned.definition, pending)
 
     if context.settings.waits_for_lease:
@@ -220,43 +222,43 @@ async def _run_alone(context: RunContext[Plan]) -> RunOutcome:
     planned, settings, reporter = context.planned, context.settings, context.reporter
     ledger = await _open_ledger(context)
     try:
-        definition, words, is_proved = await _bring_into_form(context, ledger)
+        definition, reported, is_proved = await _bring_into_form(context, ledger)
     except RunStoppedError as error:
-        words = conditions.not_current(Reason(error.reason), error.detail)
+        reported = conditions.not_current(Reason(error.reason), error.detail)
         is_validated = error.reason in _VALIDATED
         if is_validated:
             # What could not be written may be what violates the schema.
-            await reporter.report(planned.definition, words)
-            words, _ = await _follow_up(context, words)
+            await reporter.report(planned.definition, reported)
+            reported, _ = await _follow_up(context, reported)
         return await end(
             planned.definition,
             reporter,
-            words,
-            tends=is_validated and _is_tended(planned),
+            reported,
+            watches_on=is_validated and _is_watched_on(planned),
             retries=True,
             totals=total(ledger.passes),
         )
-    await reporter.report(definition, words)
-    words, is_whole = await _follow_up(context, words, is_proved=is_proved)
+    await reporter.report(definition, reported)
+    reported, is_whole = await _follow_up(context, reported, is_proved=is_proved)
     return await end(
         definition,
         reporter,
-        words,
+        reported,
         is_proved=is_proved,
-        tends=_is_tended(planned),
+        watches_on=_is_watched_on(planned),
         retries=not is_whole,
         again_seconds=settings.resurvey_seconds if is_whole else None,
         totals=total(ledger.passes),
     )
 
 
-def _is_tended(planned: Plan) -> bool:
+def _is_watched_on(planned: Plan) -> bool:
     return isinstance(planned, Legacy) and planned.policy.does("prune")
 
 
 async def _follow_up(
     context: RunContext[Plan],
-    words: tuple[Condition, ...],
+    reported: tuple[Condition, ...],
     *,
     is_proved: bool = False,
 ) -> tuple[tuple[Condition, ...], bool]:
@@ -269,11 +271,11 @@ async def _follow_up(
     try:
         if is_proved:
             cleaned = await clean_histories(context)
-            words = conditions.noted(words, cleaned)
-        return (*words, await validate_all(context)), True
+            reported = conditions.noted(reported, cleaned)
+        return (*reported, await validate_all(context)), True
     except ClusterError as error:
         _, cause = why_stopped(context.planned.definition, error)
-        return (*words, conditions.not_checked(cause)), False
+        return (*reported, conditions.not_checked(cause)), False
 
 
 async def _open_ledger(context: RunContext[Plan]) -> Ledger:
@@ -308,16 +310,16 @@ async def _bring_into_form(
         objects = ledger.progress.proved_objects
         return definition, conditions.current(definition, objects=objects), True
     if not planned.rewrites:
-        return definition, words_of(planned, definition, None), False
+        return definition, condition_of(planned, definition, None), False
     migrated = await Migration(context, ledger).migrate()
-    words = words_of(
+    reported = condition_of(
         planned,
         migrated.definition,
         migrated.tally,
         note=migrated.note,
         only_failed=context.settings.only_failed,
     )
-    return migrated.definition, words, migrated.is_proved
+    return migrated.definition, reported, migrated.is_proved
 
 
 def _is_done(planned: Plan, ledger: Ledger) -> bool:

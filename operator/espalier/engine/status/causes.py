@@ -45,12 +45,12 @@ def cause_of(error: ClusterError) -> str:
         return _bounded(f"{status}, {_shortened(webhook[0])}")
     texts = _field_texts(error)
     if texts:
-        said = enumerated(map(_shortened, texts), separator="; ")
-        return _bounded(f"{status}, {said}")
+        causes = enumerated(map(_shortened, texts), separator="; ")
+        return _bounded(f"{status}, {causes}")
     return f"{status}: {_shortened(error.detail)}" if error.detail else status
 
 
-def told(error: ClusterError) -> str:
+def message_of(error: ClusterError) -> str:
     """
     Tell what was tried, on what, and why it failed.
     """

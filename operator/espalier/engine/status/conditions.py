@@ -58,7 +58,7 @@ def not_current(reason: Reason, message: str) -> tuple[Condition, ...]:
     """
     Make the condition for objects that are not shown to be current.
     """
-    return _words("False", reason, message)
+    return _current_condition("False", reason, message)
 
 
 def current(
@@ -77,14 +77,14 @@ def current(
         f"{count} in normal form at the storage version {version},"
         f" for generation {definition.generation}; storedVersions: {version}"
     )
-    return _words("True", Reason.CURRENT, f"{message}. {note}" if note else message)
+    return _current_condition("True", Reason.CURRENT, f"{message}. {note}" if note else message)
 
 
-def noted(words: Sequence[Condition], note: str) -> tuple[Condition, ...]:
+def noted(conditions: Sequence[Condition], note: str) -> tuple[Condition, ...]:
     """
     Add a sentence to the first of some conditions; none if it is empty.
     """
-    first, *others = words
+    first, *others = conditions
     if note:
         first = replace(first, message=bounded(f"{first.message}. {note}"))
     return (first, *others)
@@ -127,7 +127,7 @@ def _all_of(objects: int) -> str:
             return f"all {objects} stored objects are"
 
 
-def _words(status: str, reason: Reason, message: str) -> tuple[Condition, ...]:
+def _current_condition(status: str, reason: Reason, message: str) -> tuple[Condition, ...]:
     return (
         Condition(
             type=STORED_OBJECTS_CURRENT, status=status, reason=str(reason), message=bounded(message)

@@ -7,7 +7,7 @@ from http import HTTPStatus
 from espalier.crd import Definition
 from espalier.engine.ports import Endpoint
 from espalier.engine.ports.records import resource_of
-from espalier.engine.status.causes import told
+from espalier.engine.status.causes import message_of
 from espalier.engine.status.conditions import Reason, forbidden_message
 from espalier.errors import (
     ArchiveFullError,
@@ -63,22 +63,22 @@ def _of_the_cluster(definition: Definition, error: ClusterError) -> tuple[Reason
             return Reason.PENDING, f"{resource} is not served yet, or not any more"
         case ConversionError():
             return Reason.WEBHOOK_UNAVAILABLE, (
-                f"the conversion webhook did not answer as it must ({told(error)});"
+                f"the conversion webhook did not answer as it must ({message_of(error)});"
                 " nothing more is written until it does"
             )
         case _:
-            return Reason.FAILED, f"{told(error)}; {_AGAIN}"
+            return Reason.FAILED, f"{message_of(error)}; {_AGAIN}"
 
 
 def _forbidden(resource: Endpoint, error: ForbiddenError) -> str:
     if error.status == HTTPStatus.UNAUTHORIZED:
         return (
-            f"the API server does not accept the credentials of this process ({told(error)});"
+            f"the API server does not accept the credentials of this process ({message_of(error)});"
             f" renew them, {_AGAIN}"
         )
     if _is_about(error, resource):
         return forbidden_message(resource, (error.verb,))
-    return f"{told(error)}; {_AGAIN}"
+    return f"{message_of(error)}; {_AGAIN}"
 
 
 def _without_namespace(error: NamespaceGoneError) -> str:

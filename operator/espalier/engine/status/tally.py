@@ -182,10 +182,10 @@ def describe_failures(failures: Mapping[str, Offenders]) -> str:
     """
     worst = sorted(failures.items(), key=lambda item: -item[1].count)
     return "; ".join(
-        f"{counted(offenders.count, 'object')}: {_said(offenders)} ({offenders})"
+        f"{counted(offenders.count, 'object')}: {_cause_message(offenders)} ({offenders})"
         for _, offenders in worst[:MAX_NAMED]
     )
 
 
-def _said(offenders: Offenders) -> str:
+def _cause_message(offenders: Offenders) -> str:
     return f"{offenders.cause}, and the like" if offenders.is_mixed else offenders.cause

@@ -127,7 +127,7 @@ class Annotator:
         except RunStoppedError:
             self._hindrance = SILENCE
 
-    def told(self) -> str:
+    def summary(self) -> str:
         """
         Say what was not written, and why; empty if all was.
         """

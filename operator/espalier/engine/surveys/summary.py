@@ -46,29 +46,29 @@ def _sentences(found: Survey, definition: Definition) -> Iterator[str]:
 
 def _changes(found: Survey) -> Iterator[str]:
     normalising = found.normalising
-    told: tuple[tuple[Counts, str], ...]
+    counted_as: tuple[tuple[Counts, str], ...]
     if found.is_legacy:
-        told = (
+        counted_as = (
             (normalising.pruned, "Enforcing would remove unknown fields from"),
             (normalising.mistyped, "Values of the wrong type, which would stay, are in"),
             (normalising.emptied, "Enforcing would stop, since it would empty parts of"),
             (normalising.removed, "With preserveUnknownFields: false the server would prune"),
         )
     else:
-        told = (
+        counted_as = (
             (normalising.removed, "A rewrite would remove unknown fields from"),
             (normalising.dropped, "A rewrite would drop nulls from"),
             (normalising.filled, "A rewrite would fill in defaults in"),
         )
-    for counts, what in told:
+    for counts, what in counted_as:
         if counts.objects:
-            yield _told(what, counts)
+            yield _counts_message(what, counts)
 
 
 def _losses(loss: ConversionLoss, definition: Definition) -> Iterator[str]:
     if loss.lost.objects:
         renamed = " (what the webhook renames looks the same)" * (definition.conversion != "None")
-        yield _told(
+        yield _counts_message(
             f"Version {loss.version} shows what the storage version does not{renamed}, in",
             loss.lost,
         )
@@ -80,5 +80,5 @@ def _losses(loss: ConversionLoss, definition: Definition) -> Iterator[str]:
         )
 
 
-def _told(what: str, counts: Counts) -> str:
+def _counts_message(what: str, counts: Counts) -> str:
     return f"{what} {counted(counts.objects, 'object')}: {counts.describe()}"

@@ -37,10 +37,10 @@ def validity_of(found: Survey, *, within: str = "", note: str = "") -> Condition
     if found.violations.objects or found.normalising.malformed.objects:
         return _condition("False", INVALID, *_faults(found, within, schema), *notes)
     objects = counted(found.objects, "stored object")
-    told = f"none of {objects}{within} is seen to violate {schema}"
+    summary = f"none of {objects}{within} is seen to violate {schema}"
     if gaps:
-        return _condition("Unknown", INCOMPLETE, told, *notes)
-    return _condition("True", VALID, told.replace("is seen to violate", "violates"), *notes)
+        return _condition("Unknown", INCOMPLETE, summary, *notes)
+    return _condition("True", VALID, summary.replace("is seen to violate", "violates"), *notes)
 
 
 def _faults(found: Survey, within: str, schema: str) -> Iterator[str]:

@@ -15,7 +15,7 @@ from espalier.engine.listing.pages import Listing, pages
 from espalier.engine.listing.undecodable import UndecodableSkipper
 from espalier.engine.policy.field_managers import is_owned
 from espalier.engine.policy.plan import Legacy, Plan
-from espalier.engine.policy.restrictions import within_words
+from espalier.engine.policy.restrictions import within_text
 from espalier.engine.ports import ObjectPage
 from espalier.engine.settings import pacer_of
 from espalier.engine.surveys.annotations import Annotator, Note, note_for
@@ -59,7 +59,7 @@ async def validate_all(context: RunContext[Plan], *, turns: LeaseBursts | None =
         if notes and may_annotate(planned):
             await _write(notes, annotator, context.guard, turns)
     found = replace(surveyor.survey(), undecodable=skipper.names)
-    return validity_of(found, within=within_words(policy.namespaces), note=annotator.told())
+    return validity_of(found, within=within_text(policy.namespaces), note=annotator.summary())
 
 
 def _decider(context: RunContext[Plan]) -> Callable[[dict[str, JSON]], Note | None]:
