@@ -15,7 +15,7 @@ from espalier.engine.settings import Ports, RunSettings
 
 class EngineWork:
     """
-    Implements ``espalier.handlers.supervisor.Work``.
+    Implements ``espalier.handlers.supervisor.DefinitionWork``.
     """
 
     def __init__(self, ports: Ports, settings: RunSettings, reporter: Reporter) -> None:
