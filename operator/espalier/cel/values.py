@@ -257,15 +257,6 @@ def int_of(digits: str) -> int:
 _MAX_DIGITS: Final = 20
 
 
-def whole(text: str) -> str:
-    """
-    Replace lone surrogates: Go decodes them to U+FFFD.
-    """
-    if text.isascii():
-        return text
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-
-
 def is_list(value: Value) -> bool:
     """
     Tell whether a value is a list.

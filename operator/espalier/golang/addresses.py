@@ -5,6 +5,8 @@ Addresses as Go's ``net``, ``net/url`` and ``net/mail`` read them.
 import ipaddress
 import re
 
+from espalier.golang.urls import UrlError, parse_request_uri
+
 _MAX_BITS = {4: 32, 6: 128}
 
 
@@ -73,72 +75,28 @@ def is_mac(text: str) -> bool:
     return _MAC.fullmatch(text) is not None
 
 
-_ESCAPE = "%[0-9a-fA-F]{2}"
-_HOST_CHARS = "A-Za-z0-9\\-_.~!$&'()*+,;=:\\[\\]<>\""
-_HOST = re.compile(rf"(?:[{_HOST_CHARS}]|[^\x00-\x7f]|%25|%[89a-fA-F][0-9a-fA-F])*")
-_ZONE = re.compile(rf"%25(?:[{_HOST_CHARS}]|[^\x00-\x7f]|{_ESCAPE})+")
-_ZONE_ESCAPED = re.compile(rf"[{_HOST_CHARS} %]")
-_SCHEME = re.compile("([A-Za-z][A-Za-z0-9+.-]*):")
-_USER = re.compile(r"[-A-Za-z0-9._:~!$&'()*+,;=%@]*")
-_PORT = re.compile("(?::[0-9]*)?")
-_CONTROLS = re.compile("[\x00-\x1f\x7f]")
+_PLAIN_PATH = r"/[^\x00-\x1f\x7f%?]*"
+# The usual URLs. All others, right or wrong, are left to the reader.
+_PLAIN_URI = re.compile(
+    rf"(?:[A-Za-z][A-Za-z0-9+.-]*://[A-Za-z0-9.-]+(?::[0-9]*)?(?:{_PLAIN_PATH})?|{_PLAIN_PATH})"
+    r"(?:\?[^\x00-\x1f\x7f]*)?"
+)
 
 
 def is_uri(text: str) -> bool:
     """
-    Tell whether a text is an absolute URI, or an absolute path.
+    Report whether a text is an absolute URI, or an absolute path.
 
     Source:
         Go, ``net/url/url.go``, ``ParseRequestURI``.
     """
-    if text == "*":
+    if _PLAIN_URI.fullmatch(text):
         return True
-    if not text or text.startswith(":") or _CONTROLS.search(text):
+    try:
+        parse_request_uri(text)
+    except UrlError:
         return False
-    match = _SCHEME.match(text)
-    scheme = match[1].lower() if match else ""
-    rest = text[match.end() :] if match else text
-    rest = rest.partition("?")[0]
-    if not rest.startswith("/"):
-        return bool(scheme)
-    if scheme and rest.startswith("//"):
-        authority, slash, path = rest[2:].partition("/")
-        return _is_authority(scheme, authority) and _is_escaped(slash + path)
-    return _is_escaped(rest)
-
-
-def _is_escaped(text: str) -> bool:
-    return text.count("%") == len(re.findall(_ESCAPE, text))
-
-
-def _is_authority(scheme: str, authority: str) -> bool:
-    user, _, host = authority.rpartition("@")
-    return bool(_USER.fullmatch(user)) and _is_escaped(user) and _is_host(scheme, host)
-
-
-def _is_host(scheme: str, host: str) -> bool:
-    bracket = host.rfind("[")
-    if bracket > 0:
-        return False
-    if bracket == 0:
-        literal, closing, port = host[1:].rpartition("]")
-        return bool(closing and _PORT.fullmatch(port)) and _is_ip_literal(literal)
-    _, colon, port = host.partition(":")
-    if colon and ":" in port and scheme not in ("http", "https"):
-        port = host.rpartition(":")[2]
-    return bool(_PORT.fullmatch(colon + port) and _HOST.fullmatch(host))
-
-
-def _is_ip_literal(literal: str) -> bool:
-    address, marker, zone = literal.partition("%25")
-    if not is_ipv6(address):
-        return False
-    if not marker:
-        return True
-    if not _ZONE.fullmatch(marker + zone):
-        return False
-    escaped = (chr(int(found[1:], 16)) for found in re.findall(_ESCAPE, zone))
-    return all(_ZONE_ESCAPED.fullmatch(char) for char in escaped)
+    return True
 
 
 _ATOM = re.compile('[^\x00-\x20()<>\\[\\]:;@\\\\,"\x7f]+')

@@ -3,25 +3,18 @@ How Go prints values: JSON, ``%v``, ``%q``, floats.
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from decimal import Decimal
-from typing import NamedTuple
+from types import MappingProxyType
+from typing import Final, NamedTuple
 
 import orjson
 
+from espalier.golang.utf8 import bytes_of_text, to_valid_utf8
 from espalier.paths import JSON
 
 # Where Go's %v and its JSON change from fixed to exponential notation.
 _LEAST_EXPONENT, _EXPONENT_LIMIT = -4, 6
-
-
-# Where Go's %v and its JSON change from fixed to exponential notation.
-_LEAST_EXPONENT, _EXPONENT_LIMIT = -4, 6
-
-
-_LEAST_FIXED, _FIXED_LIMIT = 1e-6, 1e21
-
-
 _LEAST_FIXED, _FIXED_LIMIT = 1e-6, 1e21
 
 
@@ -123,9 +116,7 @@ def _as_float(value: int) -> float:
 
 
 def _go_json_string(text: str) -> str:
-    # A lone surrogate is no character to Go: it decodes such an escape to U+FFFD.
-    characters = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    plain = orjson.dumps(characters).decode()
+    plain = orjson.dumps(to_valid_utf8(text)).decode()
     for char in "<>&\u2028\u2029":
         plain = plain.replace(char, f"\\u{ord(char):04x}")
     return plain
@@ -170,29 +161,92 @@ def _go_json_float(number: float) -> str:
     return _go_fixed(number)
 
 
+_NAMED: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        '"': '\\"',
+        "\\": "\\\\",
+        "\a": "\\a",
+        "\b": "\\b",
+        "\f": "\\f",
+        "\n": "\\n",
+        "\r": "\\r",
+        "\t": "\\t",
+        "\v": "\\v",
+    }
+)
+_ASCII_LIMIT, _BASIC_LIMIT = 0x80, 0x10000
+
+
 def quote(text: str) -> str:
     """
     Quote a string as Go's ``%q`` does.
 
+    Args:
+        text: A byte that is no UTF-8 is a lone surrogate: see ``espalier.golang.utf8``.
+
     Source:
         Go, ``strconv.Quote``.
     """
-    named = {'"': '\\"', "\\": "\\\\", "\a": "\\a", "\b": "\\b", "\f": "\\f"}
-    named |= {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\v": "\\v"}
-    parts = ['"']
-    for char in text:
-        code = ord(char)
-        if char in named:
-            parts.append(named[char])
-        elif char.isprintable():
-            parts.append(char)
-        elif code < 0x80:  # noqa: PLR2004 - the end of ASCII
-            parts.append(f"\\x{code:02x}")
-        elif code < 0x10000:  # noqa: PLR2004 - the end of the basic plane
-            parts.append(f"\\u{code:04x}")
+    return f'"{"".join(map(_quoted, text))}"'
+
+
+def _quoted(char: str) -> str:
+    if char in _NAMED:
+        return _NAMED[char]
+    if char.isprintable():
+        return char
+    if "\ud800" <= char <= "\udfff":
+        return f"\\x{bytes_of_text(char)[0]:02x}" if "\udc80" <= char <= "\udcff" else "\ufffd"
+    code = ord(char)
+    if code < _ASCII_LIMIT:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code < _BASIC_LIMIT else f"\\U{code:08x}"
+
+
+def quote_as_time(text: str) -> str:
+    """
+    Quote a string as the errors of Go's ``time`` do: with the bytes of what is no plain ASCII.
+
+    Source:
+        Go, ``time/format.go``, ``quote``.
+    """
+    return f'"{"".join(map(_quoted_as_time, to_valid_utf8(text)))}"'
+
+
+def _quoted_as_time(char: str) -> str:
+    if " " <= char < "\x80":
+        return f"\\{char}" if char in '"\\' else char
+    return "".join(f"\\x{byte:02x}" for byte in char.encode())
+
+
+def go_text(value: JSON) -> str:
+    """
+    Write a value as Go's ``%v`` does: texts bare, ``[a b]``, ``map[key:value]`` with sorted keys.
+
+    Nesting of any depth is written; nothing recurses.
+    """
+    written: list[str] = []
+    # Punctuation waits among the values: texts are written as they are.
+    waiting: list[JSON] = [value]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, str):
+            written.append(item)
+        elif isinstance(item, dict):
+            written.append("map[")
+            waiting.append("]")
+            for index, key in enumerate(sorted(item, reverse=True), 1 - len(item)):
+                waiting += (item[key], f"{' ' if index else ''}{key}:")
+        elif isinstance(item, list):
+            written.append("[")
+            waiting.append("]")
+            for index in range(len(item) - 1, -1, -1):
+                waiting.append(item[index])
+                if index:
+                    waiting.append(" ")
         else:
-            parts.append(f"\\U{code:08x}")
-    return "".join(parts) + '"'
+            written.append("<nil>" if item is None else render_value(item))
+    return "".join(written)
 
 
 def aggregate(messages: Iterable[str]) -> str:

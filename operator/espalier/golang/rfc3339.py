@@ -1,11 +1,21 @@
 """
-Times as Go reads and writes RFC 3339: its errors, and UTC in whole seconds.
+Times as Go's ``time`` reads them by the layouts of RFC 3339, with its error messages.
+
+A layout is a sequence of pieces, each of which takes its part of the text. Go's calendar begins
+with the year 0 and Python's with the year 1; both repeat after 400 years.
+
+Source:
+    Go, ``time/format.go``, ``parse``.
 """
 
 import calendar
 import re
-from datetime import UTC, datetime, timedelta
-from typing import NamedTuple
+from collections.abc import Callable
+from datetime import date, datetime, timedelta
+from typing import Final, NamedTuple
+
+from espalier.golang.printing import quote_as_time
+from espalier.golang.utf8 import to_valid_utf8
 
 
 class TimeError(ValueError):
@@ -14,51 +24,245 @@ class TimeError(ValueError):
     """
 
 
-_LAYOUT = "2006-01-02T15:04:05Z07:00"
-_LOCAL_LAYOUT = "2006-01-02T15:04:05"
-_DATE_LAYOUT = "2006-01-02"
-_PIECES_OF_DATES = 5
+class Time(NamedTuple):
+    """
+    A moment.
+
+    Attributes:
+        seconds: Since the beginning of 1970 in UTC.
+        nanoseconds: Behind the seconds; never negative.
+        offset_seconds: Of the zone in which it is written.
+    """
+
+    seconds: int
+    nanoseconds: int = 0
+    offset_seconds: int = 0
+
+
+class _OutOfRangeError(Exception):
+    """
+    A number is out of range; its argument names it.
+    """
+
+
+_Numbers = dict[str, int]
+_Take = Callable[[str, _Numbers], int | None]
+"""Reads numbers from the beginning of a text; returns how many characters it read."""
 
 
 class _Piece(NamedTuple):
     """
-    A piece of the layout, as Go names it in errors, what it takes from a text, and its range.
+    A piece of a layout, as Go names it in errors.
     """
 
     layout: str
-    pattern: re.Pattern[str]
-    name: str = ""
-    least: int = 0
-    limit: int = 0
+    take: _Take
 
 
-_TWO_DIGITS = re.compile(r"[0-9]{2}")
-_PIECES = (
-    _Piece("2006", re.compile(r"[0-9]{4}"), "year", limit=10_000),
-    _Piece("-", re.compile("-")),
-    _Piece("01", _TWO_DIGITS, "month", least=1, limit=13),
-    _Piece("-", re.compile("-")),
-    # Go looks at the day's range last: it depends on the month.
-    _Piece("02", _TWO_DIGITS, "day", limit=100),
-    _Piece("T", re.compile("T")),
-    _Piece("15", re.compile(r"[0-9]{1,2}"), "hour", limit=24),
-    _Piece(":", re.compile(":")),
-    _Piece("04", _TWO_DIGITS, "minute", limit=60),
-    _Piece(":", re.compile(":")),
-    # The fraction is no piece of the layout: Go takes one after the seconds where there is one.
-    _Piece("05", re.compile(r"[0-9]{2}(?:[.,][0-9]+)?"), "second", limit=60),
+class Layout(NamedTuple):
+    """
+    How a text states a time.
+    """
+
+    pieces: tuple[_Piece, ...]
+
+    def __str__(self) -> str:
+        return "".join(piece.layout for piece in self.pieces)
+
+
+def _text(layout: str) -> _Piece:
+    return _Piece(layout, lambda rest, _: len(layout) if rest.startswith(layout) else None)
+
+
+def _number(layout: str, pattern: str, name: str, least: int, limit: int) -> _Piece:
+    compiled = re.compile(pattern)
+
+    def take(rest: str, numbers: _Numbers) -> int | None:
+        match = compiled.match(rest)
+        if match is None:
+            return None
+        numbers[name] = int(match[0])
+        if not least <= numbers[name] < limit:
+            raise _OutOfRangeError(name)
+        return match.end()
+
+    return _Piece(layout, take)
+
+
+_SECONDS: Final = _number("05", "[0-9]{2}", "second", 0, 60)
+_ANY_FRACTION: Final = re.compile("[.,][0-9]+")
+_ZONE: Final = re.compile("([\x00-\x7f])([0-9]{2}):(?:([0-9]{2})|[^\x00-\x7f]|.{2})", re.DOTALL)
+_MAX_ZONE_HOURS, _MAX_ZONE_MINUTES = 24, 60
+_FRACTION_DIGITS: Final = 9
+
+
+def _take_seconds(rest: str, numbers: _Numbers) -> int | None:
+    # Go takes a fraction after the seconds, though the layout has none.
+    taken = _SECONDS.take(rest, numbers)
+    fraction = None if taken is None else _ANY_FRACTION.match(rest, taken)
+    if fraction is None:
+        return taken
+    digits = fraction[0][1 : 1 + _FRACTION_DIGITS]
+    numbers["nanosecond"] = int(digits.ljust(_FRACTION_DIGITS, "0"))
+    return fraction.end()
+
+
+def _fraction(digits: int) -> _Piece:
+    # Go reads the digits as a number, so that a sign may stand in the place of the first.
+    signed = re.compile(rf"[.,][+-]?[0-9]{{0,{digits}}}")
+
+    def take(rest: str, numbers: _Numbers) -> int | None:
+        match = signed.match(rest)
+        if match is None or match.end() < 1 + digits:
+            return None
+        text = match[0][1 : 1 + digits]
+        numbers["nanosecond"] = int(text) * 10 ** (_FRACTION_DIGITS - digits)
+        if numbers["nanosecond"] < 0:
+            raise _OutOfRangeError("fractional second")
+        return 1 + digits
+
+    return _Piece("." + "0" * digits, take)
+
+
+def _take_zone(rest: str, numbers: _Numbers) -> int | None:
+    if rest.startswith("Z"):
+        numbers["offset"] = 0
+        return 1
+    match = _ZONE.match(rest)
+    if match is None:
+        return None
+    sign, hours, minutes = match.groups()
+    # Go reports numbers out of range before other faults, the last of them first.
+    if minutes is not None and int(minutes) > _MAX_ZONE_MINUTES:
+        raise _OutOfRangeError("time zone offset minute")
+    if int(hours) > _MAX_ZONE_HOURS:
+        raise _OutOfRangeError("time zone offset hour")
+    if minutes is None or sign not in "+-":
+        return None
+    offset = int(hours) * 3_600 + int(minutes) * 60
+    numbers["offset"] = -offset if sign == "-" else offset
+    return match.end()
+
+
+_DATE_PIECES: Final = (
+    _number("2006", "[0-9]{4}", "year", 0, 10_000),
+    _text("-"),
+    _number("01", "[0-9]{2}", "month", 1, 13),
+    _text("-"),
+    # The range of the day is checked last: it depends on the month.
+    _number("02", "[0-9]{2}", "day", 0, 100),
 )
-_ZONE = _Piece("Z07:00", re.compile(r"Z|[+-][0-9]{2}:[0-9]{2}"))
-_MAX_ZONE = (24, 60)
+_CLOCK_PIECES: Final = (
+    _text("T"),
+    _number("15", "[0-9]{1,2}", "hour", 0, 24),
+    _text(":"),
+    _number("04", "[0-9]{2}", "minute", 0, 60),
+    _text(":"),
+)
+_SECONDS_PIECE: Final = _Piece("05", _take_seconds)
+_ZONE_PIECE: Final = _Piece("Z07:00", _take_zone)
+
+DATE: Final = Layout(_DATE_PIECES)
+LOCAL_TIME: Final = Layout((*_DATE_PIECES, *_CLOCK_PIECES, _SECONDS_PIECE))
+RFC3339: Final = Layout((*LOCAL_TIME.pieces, _ZONE_PIECE))
+_MICROSECONDS, _MILLISECONDS = (
+    Layout((*_DATE_PIECES, *_CLOCK_PIECES, _SECONDS, _fraction(digits), _ZONE_PIECE))
+    for digits in (6, 3)
+)
+
+_CYCLE_YEARS: Final = 400
+_CYCLE_DAYS: Final = 146_097
+_DAY_SECONDS: Final = 86_400
+_EPOCH: Final = date(1970, 1, 1).toordinal()
+_MIN_PYTHON_SECONDS: Final = (date.min.toordinal() - _EPOCH) * _DAY_SECONDS
+_MIN_SECONDS: Final = _MIN_PYTHON_SECONDS - 366 * _DAY_SECONDS
+_MAX_SECONDS: Final = (date.max.toordinal() - _EPOCH + 1) * _DAY_SECONDS - 1
+
+
+def parse_time(text: str, layout: Layout = RFC3339) -> Time:
+    """
+    Read a time; in UTC where the layout has no zone.
+
+    Raises:
+        TimeError: It is none.
+
+    Source:
+        Go, ``time/format.go``, ``Parse``.
+    """
+    whole = to_valid_utf8(text)
+    rest = whole
+    numbers: _Numbers = {}
+    for piece in layout.pieces:
+        try:
+            taken = piece.take(rest, numbers)
+        except _OutOfRangeError as error:
+            raise _malformed(whole, f"{error} out of range") from None
+        if taken is None:
+            detail = f"cannot parse {quote_as_time(rest)} as {quote_as_time(piece.layout)}"
+            quoted = f"{quote_as_time(whole)} as {quote_as_time(str(layout))}"
+            raise TimeError(f"parsing time {quoted}: {detail}")
+        rest = rest[taken:]
+    if rest:
+        raise _malformed(whole, f"extra text: {quote_as_time(rest)}")
+    return _time(whole, numbers)
+
+
+def _malformed(text: str, detail: str) -> TimeError:
+    return TimeError(f"parsing time {quote_as_time(text)}: {detail}")
+
+
+def _time(text: str, numbers: _Numbers) -> Time:
+    year, month, day = (numbers[name] for name in ("year", "month", "day"))
+    like = year or _CYCLE_YEARS
+    if not 1 <= day <= calendar.monthrange(like, month)[1]:
+        raise _malformed(text, "day out of range")
+    days = date(like, month, day).toordinal() - _EPOCH - (0 if year else _CYCLE_DAYS)
+    hour, minute, second = (numbers.get(name, 0) for name in ("hour", "minute", "second"))
+    offset = numbers.get("offset", 0)
+    seconds = days * _DAY_SECONDS + hour * 3_600 + minute * 60 + second
+    return Time(seconds - offset, numbers.get("nanosecond", 0), offset)
+
+
+def parse_date_time(text: str) -> Time:
+    """
+    Read a value of the format ``date-time``; it may lack the zone, and an empty one is 1970.
+
+    Raises:
+        TimeError: It is none.
+
+    Source:
+        kube-openapi, ``pkg/validation/strfmt/time.go``, ``ParseDateTime``.
+    """
+    if not text:
+        return Time(0)
+    for layout in (RFC3339, _MICROSECONDS, _MILLISECONDS):
+        try:
+            return parse_time(text, layout)
+        except TimeError:
+            pass
+    # The layout without a zone is the last one that the server tries; it reports this error.
+    return parse_time(text, LOCAL_TIME)
+
+
+def calendar_of(seconds: int) -> tuple[int, datetime]:
+    """
+    Convert seconds since 1970 to a year, and to a moment of a year with the same days.
+
+    Args:
+        seconds: Within the years -399 to 10398.
+    """
+    days, second = divmod(seconds, _DAY_SECONDS)
+    cycles = 1 if seconds < _MIN_PYTHON_SECONDS else -1 if seconds > _MAX_SECONDS else 0
+    day = date.fromordinal(days + _EPOCH + cycles * _CYCLE_DAYS)
+    moment = datetime(day.year, day.month, day.day) + timedelta(seconds=second)  # noqa: DTZ001
+    return moment.year - cycles * _CYCLE_YEARS, moment
+
 
 # What API servers write, on a day that every month has.
-_CANONICAL = re.compile(
-    r"\A[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1[0-9]|2[0-8])"
-    r"T(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]Z\Z"
+_CANONICAL: Final = re.compile(
+    r"[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1[0-9]|2[0-8])"
+    r"T(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]Z"
 )
-
-# The calendar repeats after so many years; Python's begins with year 1, and Go's with year 0.
-_CYCLE_YEARS = 400
 
 
 def canonical_time(text: str) -> str:
@@ -66,109 +270,16 @@ def canonical_time(text: str) -> str:
     Read a time and write it in UTC without fractions: ``2006-01-02T15:04:05Z``.
 
     Raises:
-        TimeError: It is no RFC 3339 time; in the words of Go's ``time.Parse``.
+        TimeError: It is no RFC 3339 time.
 
     Source:
-        Go, ``time/format.go``, ``parse``; apimachinery, ``pkg/apis/meta/v1/time.go``.
+        apimachinery, ``pkg/apis/meta/v1/time.go``.
     """
     if _CANONICAL.fullmatch(text):
         return text
-    numbers, rest = _take(text, _PIECES, _LAYOUT)
-    zone = _match(_ZONE, rest, text, _LAYOUT)
-    offset = _offset(text, zone.group())
-    _end(text, rest[zone.end() :], numbers)
-    return _shifted(text, numbers, offset)
-
-
-def date_problem(text: str) -> str:
-    """
-    Tell why a text is no date, in the words of Go's ``time.Parse``; empty if it is one.
-    """
-    return _problem(text, _PIECES[:_PIECES_OF_DATES], _DATE_LAYOUT)
-
-
-def local_time_problem(text: str) -> str:
-    """
-    Tell why a text is no time without a zone; empty if it is one.
-    """
-    return _problem(text, _PIECES, _LOCAL_LAYOUT)
-
-
-def _problem(text: str, pieces: tuple[_Piece, ...], layout: str) -> str:
-    try:
-        numbers, rest = _take(text, pieces, layout)
-        _end(text, rest, numbers)
-    except TimeError as error:
-        return str(error)
-    return ""
-
-
-def _take(text: str, pieces: tuple[_Piece, ...], layout: str) -> tuple[list[int], str]:
-    rest = text
-    numbers: list[int] = []
-    for piece in pieces:
-        match = _match(piece, rest, text, layout)
-        rest = rest[match.end() :]
-        if piece.name:
-            number = int(match.group().split(".")[0].split(",")[0])
-            if not piece.least <= number < piece.limit:
-                raise _malformed(text, f"{piece.name} out of range")
-            numbers.append(number)
-    return numbers, rest
-
-
-def _end(text: str, rest: str, numbers: list[int]) -> None:
-    if rest:
-        raise _malformed(text, f"extra text: {_quote(rest)}")
-    year, month, day = numbers[:3]
-    if not 1 <= day <= calendar.monthrange(year or _CYCLE_YEARS, month)[1]:
-        raise _malformed(text, "day out of range")
-
-
-def _match(piece: _Piece, rest: str, text: str, layout: str) -> re.Match[str]:
-    match = piece.pattern.match(rest)
-    if match is None:
-        detail = f"cannot parse {_quote(rest)} as {_quote(piece.layout)}"
-        raise TimeError(f"parsing time {_quote(text)} as {_quote(layout)}: {detail}")
-    return match
-
-
-def _offset(text: str, zone: str) -> timedelta:
-    if zone == "Z":
-        return timedelta()
-    hours, minutes = int(zone[1:3]), int(zone[4:6])
-    for name, number, greatest in zip(("hour", "minute"), (hours, minutes), _MAX_ZONE, strict=True):
-        if number > greatest:
-            raise _malformed(text, f"time zone offset {name} out of range")
-    offset = timedelta(hours=hours, minutes=minutes)
-    return -offset if zone[0] == "-" else offset
-
-
-def _shifted(text: str, numbers: list[int], offset: timedelta) -> str:
-    year, month, day, hour, minute, second = numbers
-    cycle = _CYCLE_YEARS if year <= 1 else 0
-    try:
-        moment = datetime(year + cycle, month, day, hour, minute, second, tzinfo=UTC) - offset
-    except OverflowError:
+    seconds = parse_time(text).seconds
+    if not _MIN_SECONDS <= seconds <= _MAX_SECONDS:
         # Go reads it, but writes no JSON for a year that has not four digits.
-        raise _malformed(text, "year out of range") from None
-    if moment.year < cycle:
         raise _malformed(text, "year out of range")
-    return f"{moment.year - cycle:04d}-{moment:%m-%dT%H:%M:%SZ}"
-
-
-def _malformed(text: str, detail: str) -> TimeError:
-    return TimeError(f"parsing time {_quote(text)}: {detail}")
-
-
-def _quote(text: str) -> str:
-    # Not as everywhere else: of what is no plain ASCII the bytes are shown. A lone surrogate is
-    # no character to Go, which decodes it to U+FFFD.
-    shown = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return '"' + "".join(map(_shown, shown)) + '"'
-
-
-def _shown(character: str) -> str:
-    if " " <= character < "\x80":
-        return f"\\{character}" if character in '"\\' else character
-    return "".join(f"\\x{byte:02x}" for byte in character.encode())
+    year, moment = calendar_of(seconds)
+    return f"{year:04d}-{moment:%m-%dT%H:%M:%SZ}"

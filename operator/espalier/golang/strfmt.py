@@ -4,24 +4,22 @@ The formats of strings: which texts API servers take for an address, a date, a d
 What the names promise matters less than what the servers' parsers do; oddities are theirs.
 """
 
-import calendar
 import re
 from collections.abc import Callable, Mapping
-from fractions import Fraction
 from types import MappingProxyType
 
 import re2
 
 from espalier.golang.addresses import is_cidr, is_email, is_ipv4, is_ipv6, is_mac, is_uri
+from espalier.golang.durations import DurationError, parse_worded_duration
 from espalier.golang.names import bytes_of
+from espalier.golang.rfc3339 import DATE, TimeError, parse_time
 
-_INT64_LIMIT = 1 << 63
 _MAX_HOSTNAME_BYTES, _MAX_HOSTNAME_LABEL_BYTES = 255, 63
 _MAX_SHORT_NAME_BYTES, _MAX_LONG_NAME_BYTES = 63, 253
 _SHORTEST_DATE_TIME_BYTES = 4
-_LARGEST_DIGIT, _MANY_DIGITS = 9, 40
+_LARGEST_DIGIT = 9
 _SSN_BYTES = 11
-_CYCLE_YEARS = 400
 
 
 def predicate_of(name: str) -> Callable[[str], bool] | None:
@@ -36,17 +34,15 @@ def _matching(pattern: str, *, flags: int = 0) -> Callable[[str], bool]:
     return lambda text: compiled.fullmatch(text) is not None
 
 
-_DATE = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})")
 _CLOCK = re.compile(r"([0-9]{2}):([0-9]{2}):([0-9]{2})(?:.[0-9]+)?(?:z|[+-][0-9]{2}:[0-9]{2})")
 
 
 def _is_date(text: str) -> bool:
-    match = _DATE.fullmatch(text)
-    if match is None:
+    try:
+        parse_time(text, DATE)
+    except TimeError:
         return False
-    year, month, day = map(int, match.groups())
-    # Go's calendar has a year 0, Python's has none; leap years repeat after 400 years.
-    return 1 <= month <= 12 and 1 <= day <= calendar.monthrange(year or _CYCLE_YEARS, month)[1]  # noqa: PLR2004 - months of a year
+    return True
 
 
 def _is_date_time(text: str) -> bool:
@@ -61,52 +57,12 @@ def _is_date_time(text: str) -> bool:
     return hours <= "23" and minutes <= "59" and seconds <= "59"
 
 
-_GO_UNITS = MappingProxyType(
-    {
-        "ns": 1,
-        "us": 1_000,
-        "\u00b5s": 1_000,
-        "\u03bcs": 1_000,
-        "ms": 1_000_000,
-        "s": 1_000_000_000,
-        "m": 60_000_000_000,
-        "h": 3_600_000_000_000,
-    }
-)
-_AMOUNT = r"(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)"
-_UNIT = "(?:ns|us|\u00b5s|\u03bcs|ms|s|m|h)"
-_GO_DURATION = re.compile(f"[+-]?(?:0|(?:{_AMOUNT}{_UNIT})+)")
-_GO_AMOUNTS = re.compile(f"({_AMOUNT})({_UNIT})")
-_WORDED_AMOUNTS = re.compile(r"([0-9]+)[\t\n\f\r ]*([A-Za-z\u00b5]+)")
-_WORDS = ("ns", "us", "\u00b5s", "ms", "s", "m", "h", "hr", "d", "w", "wk")
-_WORD_BEGINNINGS = ("nano", "micro", "milli", "sec", "min", "hour", "day", "week")
-
-
 def _is_duration(text: str) -> bool:
-    return _is_go_duration(text) or _is_worded_duration(text)
-
-
-def _is_go_duration(text: str) -> bool:
-    if not _GO_DURATION.fullmatch(text):
+    try:
+        parse_worded_duration(text)
+    except DurationError:
         return False
-    total = sum(_number_of(amount) * _GO_UNITS[unit] for amount, unit in _GO_AMOUNTS.findall(text))
-    return total <= _INT64_LIMIT - (not text.startswith("-"))
-
-
-def _number_of(amount: str) -> Fraction:
-    # Python reads no number of very many digits. So many are above every limit, and do not matter
-    # behind the point.
-    whole, _, fraction = amount.partition(".")
-    return Fraction(f"0{whole.lstrip('0')[:_MANY_DIGITS]}.{fraction[:_MANY_DIGITS]}0")
-
-
-def _is_worded_duration(text: str) -> bool:
-    # A number with a unit anywhere is enough, as long as no such number is too large.
-    found = _WORDED_AMOUNTS.findall(text)
-    if any(_number_of(amount) >= _INT64_LIMIT for amount, _ in found):
-        return False
-    units = [unit.lower() for _, unit in found]
-    return any(unit in _WORDS or unit.startswith(_WORD_BEGINNINGS) for unit in units)
+    return True
 
 
 _DIGITS_OF_CARDS = re.compile(

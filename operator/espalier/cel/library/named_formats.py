@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import ClassVar, Final
 
 from espalier.cel.equality import opaque_equality
-from espalier.cel.library.urls import uri_error
 from espalier.cel.signatures import Library, Overload, overload
 from espalier.cel.types import FORMAT, CelType
 from espalier.cel.values import NONE, ListValue, Opaque, Optional, Value, some
@@ -22,6 +21,7 @@ from espalier.golang.names import (
     qualified_name_errors,
 )
 from espalier.golang.strfmt import predicate_of
+from espalier.golang.urls import UrlError, parse_request_uri
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +64,11 @@ def _of_schema(name: str, detail: str) -> Callable[[str], list[str]]:
 
 
 def _uri_errors(text: str) -> list[str]:
-    error = uri_error(text)
-    return [error] if error else []
+    try:
+        parse_request_uri(text)
+    except UrlError as error:
+        return [str(error)]
+    return []
 
 
 _LABEL, _SUBDOMAIN, _VALUE, _URI, _UUID, _BYTE, _TIME = 30, 60, 40, 1103, 70, 84, 71

@@ -11,7 +11,9 @@ from espalier.crd.validation import errors as faults
 from espalier.crd.validation.requirements import ACCEPTED_REVIEW_VERSIONS, Requirements
 from espalier.findings import FieldError
 from espalier.golang.names import dns1035_label_errors, dns1123_subdomain_errors
+from espalier.golang.printing import Printed, quote
 from espalier.golang.urls import UrlError, parse_url
+from espalier.golang.utf8 import to_valid_utf8
 from espalier.paths import Path
 
 _FORM = "; desired format: https://host[/path]"
@@ -96,9 +98,17 @@ def _url(text: str, path: Path) -> Iterator[FieldError]:
     if url.user is not None:
         yield faults.invalid(path, url.user, "user information is not permitted in the URL")
     if url.fragment:
-        yield faults.invalid(path, url.fragment, "fragments are not permitted in the URL")
+        yield faults.invalid(
+            path, _printable(url.fragment), "fragments are not permitted in the URL"
+        )
     if url.query:
         yield faults.invalid(path, url.query, "query parameters are not permitted in the URL")
+
+
+def _printable(fragment: str) -> str:
+    # An escape may stand for a byte that is no UTF-8, which the server prints as such.
+    is_valid = to_valid_utf8(fragment) == fragment
+    return fragment if is_valid else Printed(quote(fragment))
 
 
 def _service(service: Service, path: Path) -> Iterator[FieldError]:

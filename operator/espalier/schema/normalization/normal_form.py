@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, Protocol
 
 from espalier.errors import MalformedValueError
-from espalier.golang.fmt import go_text
+from espalier.golang.printing import go_text
 from espalier.paths import JSON, Path, render_unknown
 from espalier.schema.metadata.canonical import is_canonical
 from espalier.schema.metadata.decoding import Decoded, decode_metadata

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from espalier.findings import ErrorType, FieldError
-from espalier.golang.fmt import go_text
-from espalier.golang.printing import render_value
+from espalier.golang.printing import go_text, render_value
 from espalier.paths import JSON
 from espalier.schema.values import type_of
 

@@ -20,7 +20,8 @@ from espalier.cel.interpreter.planner import Program, plan
 from espalier.cel.literals import literal_issues
 from espalier.cel.parser.parse import ParseError, UnreadableError, parse
 from espalier.cel.types import BOOL, STRING, CelType, optional_of
-from espalier.cel.values import CelError, UnsupportedError, whole
+from espalier.cel.values import CelError, UnsupportedError
+from espalier.golang.utf8 import to_valid_utf8
 from espalier.paths import JSON, Path, render_path
 from espalier.schema.model import Structural
 from espalier.schema.rules.escaping import escape
@@ -295,7 +296,7 @@ class _Compiler:
         self._declarations = Declarations(variables, functions, TYPES, types)
 
     def compile(self, text: str, wanted: CelType) -> Expression:
-        source = Source(whole(text))
+        source = Source(to_valid_utf8(text))
         failed, wrong_type = _WHAT[wanted]
         try:
             checked, issues = self._check(source)

@@ -8,22 +8,23 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from espalier.cel.equality import NO_SUCH_OVERLOAD, equal, register_equality
-from espalier.cel.library.timestamps import parse_date, parse_timestamp, parse_worded_duration
+from espalier.cel.library.timestamps import timestamp_of
 from espalier.cel.types import LIST, MAP, UNKNOWN
 from espalier.cel.values import (
     CLASSES,
     GO_CLASSES,
     CelError,
+    Duration,
     Failure,
     ListValue,
-    Timestamp,
     Value,
     is_list,
     is_map,
-    whole,
 )
 from espalier.golang.base64_errors import base64_fault
-from espalier.golang.rfc3339 import date_problem, local_time_problem
+from espalier.golang.durations import DurationError, parse_worded_duration
+from espalier.golang.rfc3339 import DATE, TimeError, parse_date_time, parse_time
+from espalier.golang.utf8 import to_valid_utf8
 from espalier.paths import JSON
 from espalier.schema.model import Structural, ValueValidation
 from espalier.schema.rules.escaping import escape, unescape
@@ -193,7 +194,7 @@ def to_cel(value: JSON, node: Structural) -> Value:
         )
     if node.int_or_string:
         if isinstance(value, str):
-            return whole(value)
+            return to_valid_utf8(value)
         if isinstance(value, int) and not isinstance(value, bool):
             return value
         return Failure("invalid data, expected XIntOrString value to be either a string or integer")
@@ -236,7 +237,7 @@ def _string(value: JSON, node: Structural) -> Value:
     if not isinstance(value, str):
         return Failure(f"invalid data, expected string, got {_GO_TYPES[value.__class__]}")
     parse = _FORMATS.get(node.value_validation.format)
-    return whole(value) if parse is None else parse(value)
+    return to_valid_utf8(value) if parse is None else parse(value)
 
 
 def _number(value: JSON, _: Structural) -> Value:
@@ -268,24 +269,24 @@ _CONVERSIONS: Final[Mapping[str, Callable[[JSON, Structural], Value]]] = {
 
 
 def _duration(text: str) -> Value:
-    return parse_worded_duration(text) or Failure(
-        f"Invalid duration {text}: unable to parse {text} as duration"
-    )
+    try:
+        return Duration(parse_worded_duration(text))
+    except DurationError as error:
+        return Failure(f"Invalid duration {text}: {error}")
 
 
 def _date(text: str) -> Value:
-    found = parse_date(text)
-    return found or Failure(f"Invalid date formatted string {text}: {date_problem(text)}")
+    try:
+        return timestamp_of(parse_time(text, DATE))
+    except TimeError as error:
+        return Failure(f"Invalid date formatted string {text}: {error}")
 
 
 def _date_time(text: str) -> Value:
-    if not text:
-        return Timestamp(0)
-    found = parse_timestamp(text, may_lack_zone=True)
-    # The layout without a zone is the last one that the server tries.
-    return found or Failure(
-        f"Invalid date-time formatted string {text}: {local_time_problem(text)}"
-    )
+    try:
+        return timestamp_of(parse_date_time(text))
+    except TimeError as error:
+        return Failure(f"Invalid date-time formatted string {text}: {error}")
 
 
 def _bytes(text: str) -> Value:

@@ -12,8 +12,7 @@ from typing import NamedTuple
 import re2
 
 from espalier.findings import ErrorType
-from espalier.golang.fmt import go_text
-from espalier.golang.printing import go_json, quote
+from espalier.golang.printing import go_json, go_text, quote
 from espalier.golang.regexps import pattern_error
 from espalier.golang.strfmt import predicate_of
 from espalier.paths import JSON
