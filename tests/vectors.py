@@ -23,6 +23,7 @@ from espalier.schema.validation.default_values import default_judge
 from espalier.schema.validation.defaults import check_defaults
 from espalier.schema.validation.walk import check_value, render_validation
 from espalier.schema.values import copy_json, equal_json
+from tests.differential import readers
 
 DEFAULT_FILE = Path(__file__).parent / "data" / "vectors.json"
 FOUND_FILE = DEFAULT_FILE.with_name("found.json")
@@ -295,6 +296,16 @@ def _nulls_of(vector: Vector) -> Nulls:
         raise NotUnderstoodError(f"options.nulls: {error}") from error
 
 
+_READERS = (
+    *("url.Parse", "url.ParseRequestURI", "time.Parse", "time.ParseDuration"),
+    *("strfmt.ParseDuration", "strfmt.ParseDateTime"),
+)
+
+
+def _reading(op: str) -> Callable[[Vector], dict[str, JSON]]:
+    return lambda vector: readers.read(op, vector.input, vector.options)
+
+
 OPS: dict[str, tuple[frozenset[str], Callable[[Vector], dict[str, JSON]]]] = {
     "structural": (frozenset({"path"}), _structural),
     "condition": (frozenset(), _condition),
@@ -308,6 +319,7 @@ OPS: dict[str, tuple[frozenset[str], Callable[[Vector], dict[str, JSON]]]] = {
     "defaults-check": (frozenset({"path"}), _defaults_check),
     "crd-check": (frozenset({"old"}), _crd_check),
     "validate": (frozenset({"root", "old"}), _validate),
+    **{op: (frozenset({"layout"}), _reading(op)) for op in _READERS},
 }
 """The operations that are built, and the options that each understands."""
 

@@ -9,12 +9,14 @@ from types import MappingProxyType
 
 from espalier import crd, schema
 from espalier.errors import MalformedValueError, SchemaParseError
+from espalier.golang.rfc3339 import DATE, LOCAL_TIME, RFC3339
 from espalier.paths import JSON, render_path
 from espalier.schema import Profile, Structural
 from espalier.schema.rules.evaluation import CelJudge
 from espalier.schema.validation.default_values import default_judge
 from espalier.schema.validation.defaults import check_defaults
 from espalier.schema.validation.walk import check_value
+from tests.differential import readers
 
 SERVER = Profile.APISERVER
 PATH = "spec"
@@ -194,6 +196,28 @@ def _validate_update(asked: Question) -> Answer:
 _RULES = CelJudge()
 
 Ask = Callable[[Question], Answer]
+
+
+def _reader(op: str, **options: JSON) -> tuple[str, dict[str, JSON], Ask]:
+    return op, options, lambda asked: readers.read(op, asked.value, options)
+
+
+_READERS: Mapping[str, tuple[str, dict[str, JSON], Ask]] = {
+    "url.Parse": _reader("url.Parse"),
+    "url.ParseRequestURI": _reader("url.ParseRequestURI"),
+    "netip.ParseAddr": _reader("netip.ParseAddr"),
+    "time.Parse": _reader("time.Parse", layout=str(RFC3339)),
+    "time.Parse-date": _reader("time.Parse", layout=str(DATE)),
+    "time.Parse-local": _reader("time.Parse", layout=str(LOCAL_TIME)),
+    "time.ParseDuration": _reader("time.ParseDuration"),
+    "strfmt.ParseDuration": _reader("strfmt.ParseDuration"),
+    "strfmt.ParseDateTime": _reader("strfmt.ParseDateTime"),
+    **{
+        f"format-{name}": _reader("strfmt.Validates", format=name)
+        for name in ("uri", "date", "datetime", "duration", "ipv4", "ipv6", "cidr", "mac")
+    },
+}
+
 OPS: Mapping[str, tuple[str, dict[str, JSON], Ask]] = MappingProxyType(
     {
         "structural": ("structural", {"path": PATH}, _structural),
@@ -217,6 +241,7 @@ OPS: Mapping[str, tuple[str, dict[str, JSON], Ask]] = MappingProxyType(
         "validate-update": ("validate", {"cel": True}, _validate_update),
         "crd-rules": ("crd-check", {}, _crd_check),
         "rules": ("validate", {"cel": True}, _validate_update),
+        **_READERS,
     }
 )
 """By name: the oracle's op, its options, and Espalier's answer."""

@@ -5,7 +5,7 @@ Questions from a seed.
 from random import Random
 
 from espalier.paths import JSON
-from tests.differential import definitions, objects, schemas
+from tests.differential import definitions, objects, schemas, texts
 from tests.differential.answering import Group
 from tests.differential.dice import Dice
 from tests.differential.rules import Ruled
@@ -15,6 +15,7 @@ WITHOUT_VALUE = frozenset({"structural", "unfold", "strip", "publish-v2", "defau
 OF_UPDATES = frozenset({"validate-update"})
 _VALUES_OF_A_SCHEMA = 4
 _UPDATES_OF_A_DEFINITION = 2
+_TEXTS_OF_A_QUESTION = 50
 
 
 def groups(op: str, pairs: int, seed: str) -> list[Group]:
@@ -36,6 +37,8 @@ def _group(op: str, dice: Dice) -> Group:
         return _ruled(dice)
     if op == "crd-rules":
         return _ruled_definitions(dice)
+    if op in texts.MAKERS:
+        return Group(op, None, [texts.text(dice, op) for _ in range(_TEXTS_OF_A_QUESTION)])
     raw = schemas.root(dice, sound_one_in=20 if op == "structural" else 2)
     if op in WITHOUT_VALUE:
         return Group(op, raw, [None])

@@ -60,6 +60,13 @@ def _parts_less(value: JSON) -> Iterator[JSON]:
                 for less in _parts_less(inner):
                     yield [*value[:index], less, *value[index + 1 :]]
         case str() if len(value) > 1:
-            yield value[: len(value) // 2]
+            yield from _shorter(value)
         case _:
             pass
+
+
+def _shorter(text: str) -> Iterator[str]:
+    half = len(text) // 2
+    yield text[:half]
+    yield text[half:]
+    yield from (text[:index] + text[index + 1 :] for index in range(len(text)))

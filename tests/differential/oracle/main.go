@@ -45,6 +45,8 @@ type question struct {
 		WithoutRatcheting     bool              `json:"withoutRatcheting"`
 		Stored                bool              `json:"stored"`
 		Expressions           []string          `json:"expressions"`
+		Layout                string            `json:"layout"`
+		Format                string            `json:"format"`
 	} `json:"options"`
 }
 
@@ -106,6 +108,9 @@ func guarded(asked question) (result answer) {
 	}()
 	if asked.Op == "crd-check" {
 		return checkDefinition(asked)
+	}
+	if result := read(asked); result != nil {
+		return result
 	}
 	internal, structural, err := parse(asked.Schema)
 	if err != nil {
