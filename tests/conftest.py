@@ -8,6 +8,7 @@ import sys
 from collections.abc import Generator, Iterator
 
 import pytest
+from hypothesis import settings
 
 from tests.e2e.controlplane.assets import AssetsError, find_assets
 from tests.e2e.controlplane.running import ControlPlane
@@ -26,6 +27,11 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
         seconds = float(marker.args[0] if marker else item.config.getini("timeout"))
         item.add_marker(pytest.mark.timeout(seconds * PACE.factor()), append=False)
     return (yield)
+
+
+# How long an example takes depends on what else the machine does; pytest's own limit ends a hang.
+settings.register_profile("espalier", deadline=None)
+settings.load_profile("espalier")
 
 
 @pytest.fixture(autouse=True)

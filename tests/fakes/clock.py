@@ -46,7 +46,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
 
 def play(story: Coroutine[Any, Any, T]) -> T:
     """
-    Run a story in virtual time.
+    Run one life of a process on a loop of its own: whatever it began ends with it.
     """
     with asyncio.Runner(loop_factory=VirtualLoop) as runner:
         return runner.run(story)

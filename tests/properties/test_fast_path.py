@@ -313,7 +313,6 @@ counted: Counter[str] = Counter()
 
 @settings(
     max_examples=SCHEMAS,
-    deadline=None,
     derandomize="FAST_PATH_SCHEMAS" not in os.environ,
     suppress_health_check=[HealthCheck.too_slow],
 )
@@ -355,7 +354,6 @@ def answers_of(obj: dict[str, JSON], old: dict[str, JSON], resource: Resource) -
 
 @settings(
     max_examples=100,
-    deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.too_slow],
 )

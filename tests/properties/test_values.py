@@ -23,7 +23,6 @@ profiles = st.sampled_from(Profile)
 
 thorough = settings(
     max_examples=200,
-    deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
 )

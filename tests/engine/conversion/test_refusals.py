@@ -9,7 +9,6 @@ import pytest
 from espalier.engine import Reason, RunOutcome, RunSettings, Scope, run, survey
 from espalier.engine.ports import ObjectKey
 from espalier.errors import ConversionRefusedError
-from tests.fakes.clock import play
 from tests.fakes.cluster import WIDGETS, FakeCluster, widgets
 
 SETTINGS = RunSettings(settle_seconds=1, page_size=8, max_in_flight=2)
@@ -40,11 +39,11 @@ def left_behind(cluster: FakeCluster) -> set[str]:
 
 @pytest.mark.parametrize("is_named", [True, False])
 @pytest.mark.parametrize("refused", [(0,), (5,), (29,), (7, 8), (0, 1, 2, 3), (3, 15, 29)])
-def test_what_a_webhook_refuses_is_named_with_its_words_and_the_others_are_rewritten(
+async def test_what_a_webhook_refuses_is_named_with_its_words_and_the_others_are_rewritten(
     refused: tuple[int, ...], *, is_named: bool
 ) -> None:
     cluster = a_cluster(*refused, is_named=is_named)
-    outcome = play(run_on(cluster))
+    outcome = await run_on(cluster)
     message = outcome.conditions[0].message
     assert (outcome.reason, outcome.retries) == (Reason.UNDECODABLE, True)
     assert left_behind(cluster) == {f"default/w{number:03d}" for number in refused}
@@ -55,15 +54,15 @@ def test_what_a_webhook_refuses_is_named_with_its_words_and_the_others_are_rewri
 
 
 @pytest.mark.parametrize("count", [11, 30])
-def test_a_webhook_that_refuses_all_counts_as_away(count: int) -> None:
+async def test_a_webhook_that_refuses_all_counts_as_away(count: int) -> None:
     cluster = a_cluster(*range(count), count=count)
-    outcome = play(run_on(cluster))
+    outcome = await run_on(cluster)
     assert (outcome.reason, outcome.retries) == (Reason.WEBHOOK_UNAVAILABLE, True)
     assert cluster.count("rewrite", "annotate", "set_stored_versions") == 0
     assert len(left_behind(cluster)) == count
 
 
-def test_one_that_begins_to_refuse_all_in_mid_run_stops_it() -> None:
+async def test_one_that_begins_to_refuse_all_in_mid_run_stops_it() -> None:
     cluster = a_cluster(count=300)
 
     def turn(call: str, _: str) -> None:
@@ -72,13 +71,13 @@ def test_one_that_begins_to_refuse_all_in_mid_run_stops_it() -> None:
                 refuse(cluster, number)
 
     cluster.hooks.append(turn)
-    outcome = play(run_on(cluster))
+    outcome = await run_on(cluster)
     assert outcome.reason == Reason.WEBHOOK_UNAVAILABLE
     assert cluster.count("rewrite") < 120
     assert cluster.count("set_stored_versions") == 0
 
 
-def test_one_that_is_refused_only_when_it_is_written_fails_with_the_words() -> None:
+async def test_one_that_is_refused_only_when_it_is_written_fails_with_the_words() -> None:
     cluster = a_cluster()
 
     def turn(call: str, name: str) -> None:
@@ -86,13 +85,13 @@ def test_one_that_is_refused_only_when_it_is_written_fails_with_the_words() -> N
             refuse(cluster, 9)
 
     cluster.hooks.append(turn)
-    outcome = play(run_on(cluster))
+    outcome = await run_on(cluster)
     assert outcome.reason == Reason.UNDECODABLE
     assert left_behind(cluster) == {"default/w009"}
     assert cluster.count("set_stored_versions") == 0
 
 
-def test_one_that_lists_still_show_from_a_cache_fails_with_the_words() -> None:
+async def test_one_that_lists_still_show_from_a_cache_fails_with_the_words() -> None:
     cluster = a_cluster()
     error = ConversionRefusedError(
         verb="patch",
@@ -102,7 +101,7 @@ def test_one_that_lists_still_show_from_a_cache_fails_with_the_words() -> None:
         detail=f"the conversion webhook refuses it: {WORDS}",
     )
     cluster.fail("rewrite", error, name="w009", times=99)
-    outcome = play(run_on(cluster))
+    outcome = await run_on(cluster)
     message = outcome.conditions[0].message
     assert (outcome.reason, outcome.retries) == (Reason.FAILED, True)
     assert f"the conversion webhook refuses it: {WORDS} (default/w009)" in message
@@ -110,45 +109,42 @@ def test_one_that_lists_still_show_from_a_cache_fails_with_the_words() -> None:
     assert cluster.count("set_stored_versions") == 0
 
 
-def test_a_webhook_that_shows_no_object_at_an_older_version_counts_as_away() -> None:
+async def test_a_webhook_that_shows_no_object_at_an_older_version_counts_as_away() -> None:
     # The older version is served, and nothing is stored at it any more by the list of versions.
     cluster = FakeCluster(widgets(conversion="Webhook", stored_versions=("v1",)))
     for number in range(12):
         cluster.put(f"w{number:03d}", {"spec": {"size": 1}}, version="v1")
     for number in range(12):
         refuse(cluster, number)
-    outcome = play(run_on(cluster, replace(SETTINGS, page_size=50)))
+    outcome = await run_on(cluster, replace(SETTINGS, page_size=50))
     assert outcome.reason == Reason.WEBHOOK_UNAVAILABLE
     assert cluster.count("rewrite", "set_stored_versions") == 0
 
 
-def test_what_it_does_not_show_at_an_older_version_is_told() -> None:
+async def test_what_it_does_not_show_at_an_older_version_is_told() -> None:
     cluster = FakeCluster(widgets(conversion="Webhook"))
     for number in range(12):
         cluster.put(f"w{number:03d}", {"spec": {"size": 1}}, version="v1")
     refuse(cluster, 3)
-    outcome = play(run_on(cluster))
+    outcome = await run_on(cluster)
     assert outcome.is_proved
     assert "could not be compared for default/w003 (the conversion" in outcome.conditions[0].message
 
 
-def test_a_survey_names_them_and_looks_at_the_others() -> None:
+async def test_a_survey_names_them_and_looks_at_the_others() -> None:
     cluster = a_cluster(5, 6)
     assert cluster.definition is not None
-    found = play(survey(cluster.definition, cluster, cluster.clock, Scope(page_size=8)))
+    found = await survey(cluster.definition, cluster, cluster.clock, Scope(page_size=8))
     assert found.undecodable == tuple(
         f"default/w00{number} (the conversion webhook refuses it: {WORDS})" for number in (5, 6)
     )
     assert found.objects == 28
 
 
-def test_once_it_converts_them_all_is_done() -> None:
-    async def story() -> tuple[RunOutcome, RunOutcome]:
-        cluster = a_cluster(5)
-        first = await run_on(cluster)
-        refuse(cluster, 5, words="")
-        return first, await run_on(cluster)
-
-    first, second = play(story())
+async def test_once_it_converts_them_all_is_done() -> None:
+    cluster = a_cluster(5)
+    first = await run_on(cluster)
+    refuse(cluster, 5, words="")
+    second = await run_on(cluster)
     assert first.reason == Reason.UNDECODABLE
     assert second.is_proved

@@ -10,7 +10,6 @@ from espalier.crd import Condition, Definition, Version
 from espalier.engine import Reason, RunOutcome, RunSettings, run
 from espalier.errors import ConversionError
 from espalier.paths import JSON
-from tests.fakes.clock import play
 from tests.fakes.cluster import WIDGETS, FakeCluster, widgets
 
 SETTINGS = RunSettings(settle_seconds=1, page_size=3, max_in_flight=2)
@@ -31,10 +30,10 @@ async def run_on(cluster: FakeCluster) -> RunOutcome:
     return await run(cluster.definition, cluster.ports, SETTINGS, cluster)
 
 
-def test_a_webhook_is_asked_before_each_page_and_then_objects_are_rewritten() -> None:
+async def test_a_webhook_is_asked_before_each_page_and_then_objects_are_rewritten() -> None:
     cluster = FakeCluster(by_webhook())
     cluster.fill(7)
-    outcome = play(run_on(cluster))
+    outcome = await run_on(cluster)
     assert outcome.is_proved
     firsts = {name for call, name in cluster.calls if call == "get_object"}
     assert {"w000", "w003", "w006"} <= firsts
@@ -44,18 +43,18 @@ def test_a_webhook_is_asked_before_each_page_and_then_objects_are_rewritten() ->
     ("call", "rewritten"),
     [("list_metadata", 0), ("list_objects", 0), ("get_object", 0), ("rewrite", 0)],
 )
-def test_while_the_webhook_is_away_nothing_is_written(call: str, rewritten: int) -> None:
+async def test_while_the_webhook_is_away_nothing_is_written(call: str, rewritten: int) -> None:
     cluster = FakeCluster(by_webhook())
     cluster.fill(4)
     cluster.fail(call, unavailable(), times=99)
-    outcome = play(run_on(cluster))
+    outcome = await run_on(cluster)
     assert (outcome.reason, outcome.retries) == (Reason.WEBHOOK_UNAVAILABLE, True)
     assert sum("v1alpha1" not in str(one.raw) for one in cluster.etcd.values()) == rewritten
     assert cluster.definition is not None
     assert cluster.definition.stored_versions == ("v1alpha1", "v1")
 
 
-def test_a_webhook_that_goes_away_in_mid_run_stops_it_at_once() -> None:
+async def test_a_webhook_that_goes_away_in_mid_run_stops_it_at_once() -> None:
     cluster = FakeCluster(by_webhook())
     cluster.fill(9)
 
@@ -64,7 +63,7 @@ def test_a_webhook_that_goes_away_in_mid_run_stops_it_at_once() -> None:
             cluster.fail("rewrite", unavailable("patch"), times=99)
 
     cluster.hooks.append(go_away)
-    outcome = play(run_on(cluster))
+    outcome = await run_on(cluster)
     assert outcome.reason == Reason.WEBHOOK_UNAVAILABLE
     assert cluster.count("rewrite") <= 6
 
@@ -86,7 +85,9 @@ def renaming(conversion: str) -> Definition:
 @pytest.mark.parametrize(
     ("conversion", "reason"), [("Webhook", "Verified"), ("None", "WouldLoseData")]
 )
-def test_what_a_webhook_renames_is_told_and_stops_nothing(conversion: str, reason: str) -> None:
+async def test_what_a_webhook_renames_is_told_and_stops_nothing(
+    conversion: str, reason: str
+) -> None:
     cluster = FakeCluster(renaming(conversion))
     cluster.fill(2)
     for stored in cluster.etcd.values():
@@ -94,64 +95,58 @@ def test_what_a_webhook_renames_is_told_and_stops_nothing(conversion: str, reaso
             {"apiVersion": "example.com/v1alpha1", "fieldsV1": {"f:spec": {"f:size": {}}}},
             {"apiVersion": "example.com/v0", "fieldsV1": {"f:spec": {"f:ancient": {}}}},
         ]
-    outcome = play(run_on(cluster))
+    outcome = await run_on(cluster)
     assert outcome.reason == reason
     if conversion == "Webhook":
         assert "showed what the storage version did not" in outcome.conditions[0].message
         assert "spec.size (2 objects: default/w000" in outcome.conditions[0].message
 
 
-def test_what_no_version_specifies_is_lost_by_a_webhook_too() -> None:
+async def test_what_no_version_specifies_is_lost_by_a_webhook_too() -> None:
     cluster = FakeCluster(by_webhook())
     cluster.put("w", {"spec": {"size": 1}})
     (stored,) = cluster.etcd.values()
     stored.managed_fields = [
         {"apiVersion": "example.com/v1alpha1", "fieldsV1": {"f:spec": {"f:gone": {}}}}
     ]
-    outcome = play(run_on(cluster))
+    outcome = await run_on(cluster)
     assert outcome.reason == Reason.WOULD_LOSE_DATA
     assert ".spec.gone (named by managedFields of 1 object)" in outcome.conditions[0].message
 
 
-def test_a_field_that_left_all_versions_since_the_proof_is_lost() -> None:
-    async def story() -> RunOutcome:
-        cluster = FakeCluster(by_webhook())
-        cluster.fill(2)
-        assert (await run_on(cluster)).is_proved
-        assert cluster.definition is not None
-        bare: dict[str, JSON] = {
-            "type": "object",
-            "properties": {"spec": {"type": "object", "properties": {"size": {"type": "integer"}}}},
-        }
-        versions = tuple(
-            replace(version, schema=bare) if version.storage else version
-            for version in cluster.definition.versions
-        )
-        cluster.change(versions=versions)
-        return await run_on(cluster)
-
-    outcome = play(story())
+async def test_a_field_that_left_all_versions_since_the_proof_is_lost() -> None:
+    cluster = FakeCluster(by_webhook())
+    cluster.fill(2)
+    assert (await run_on(cluster)).is_proved
+    assert cluster.definition is not None
+    bare: dict[str, JSON] = {
+        "type": "object",
+        "properties": {"spec": {"type": "object", "properties": {"size": {"type": "integer"}}}},
+    }
+    versions = tuple(
+        replace(version, schema=bare) if version.storage else version
+        for version in cluster.definition.versions
+    )
+    cluster.change(versions=versions)
+    outcome = await run_on(cluster)
     assert outcome.reason == Reason.WOULD_LOSE_DATA
     assert ".spec.color (specified before)" in outcome.conditions[0].message
 
 
-def test_the_servers_own_migration_is_waited_for() -> None:
-    async def story() -> tuple[RunOutcome, RunOutcome]:
-        cluster = FakeCluster(widgets())
-        cluster.fill(2)
-        cluster.migrations = ("widgets-migration",)
-        waiting = await run_on(cluster)
-        assert cluster.count("rewrite") == 0
-        cluster.migrations = ()
-        return waiting, await run_on(cluster)
-
-    waiting, done = play(story())
+async def test_the_servers_own_migration_is_waited_for() -> None:
+    cluster = FakeCluster(widgets())
+    cluster.fill(2)
+    cluster.migrations = ("widgets-migration",)
+    waiting = await run_on(cluster)
+    assert cluster.count("rewrite") == 0
+    cluster.migrations = ()
+    done = await run_on(cluster)
     assert (waiting.reason, waiting.retries) == (Reason.OTHER_MIGRATION, True)
     assert "widgets-migration" in waiting.conditions[0].message
     assert done.is_proved
 
 
-def test_a_migration_that_begins_in_mid_run_stops_it() -> None:
+async def test_a_migration_that_begins_in_mid_run_stops_it() -> None:
     cluster = FakeCluster(widgets())
     cluster.fill(9)
     running = Condition(type="StorageMigrating", status="True", reason="x", message="")
@@ -161,25 +156,22 @@ def test_a_migration_that_begins_in_mid_run_stops_it() -> None:
             cluster.change(conditions=(running,))
 
     cluster.hooks.append(begin)
-    outcome = play(run_on(cluster))
+    outcome = await run_on(cluster)
     assert (outcome.reason, outcome.retries) == (Reason.OTHER_MIGRATION, True)
     assert cluster.count("set_stored_versions") == 0
 
 
-def test_stored_versions_that_another_migration_trimmed_are_the_new_truth() -> None:
-    async def story() -> tuple[RunOutcome, int]:
-        cluster = FakeCluster(widgets())
-        cluster.fill(3)
-        passes = iter([1])
+async def test_stored_versions_that_another_migration_trimmed_are_the_new_truth() -> None:
+    cluster = FakeCluster(widgets())
+    cluster.fill(3)
+    passes = iter([1])
 
-        def trim(call: str, _: str) -> None:
-            rewritten = cluster.count("rewrite")
-            if call == "list_metadata" and rewritten == 3 and next(passes, None):
-                cluster.change(stored_versions=("v1",))
+    def trim(call: str, _: str) -> None:
+        rewritten = cluster.count("rewrite")
+        if call == "list_metadata" and rewritten == 3 and next(passes, None):
+            cluster.change(stored_versions=("v1",))
 
-        cluster.hooks.append(trim)
-        return await run_on(cluster), cluster.count("set_stored_versions")
-
-    outcome, trims = play(story())
+    cluster.hooks.append(trim)
+    outcome, trims = await run_on(cluster), cluster.count("set_stored_versions")
     assert outcome.is_proved
     assert trims == 0

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 from espalier.engine import Reason, RunOutcome, RunSettings, run
 from espalier.errors import LeaseLostError
-from tests.fakes.clock import play
 from tests.fakes.cluster import WIDGETS, FakeCluster, widgets
 
 SETTINGS = RunSettings(settle_seconds=0)
@@ -39,9 +38,9 @@ async def run_on(cluster: FakeCluster, settings: RunSettings) -> tuple[RunOutcom
     return outcome, cluster.clock.monotonic_seconds()
 
 
-def test_the_lease_of_a_dead_holder_is_waited_for_and_taken_over() -> None:
+async def test_the_lease_of_a_dead_holder_is_waited_for_and_taken_over() -> None:
     cluster = TakenCluster(renewed_for_seconds=0)
-    outcome, ended_seconds = play(run_on(cluster, PATIENT))
+    outcome, ended_seconds = await run_on(cluster, PATIENT)
     assert outcome.is_proved
     assert 15 < ended_seconds <= 17
     (first, *_) = cluster.reports[0]
@@ -52,17 +51,17 @@ def test_the_lease_of_a_dead_holder_is_waited_for_and_taken_over() -> None:
     assert cluster.count("list_metadata") > 0
 
 
-def test_a_holder_that_is_alive_is_not_waited_for_for_ever_and_nothing_is_done() -> None:
+async def test_a_holder_that_is_alive_is_not_waited_for_for_ever_and_nothing_is_done() -> None:
     cluster = TakenCluster(renewed_for_seconds=float("inf"))
-    outcome, ended_seconds = play(run_on(cluster, PATIENT))
+    outcome, ended_seconds = await run_on(cluster, PATIENT)
     assert outcome.reason == Reason.PENDING
     assert "host_7" in outcome.conditions[0].message
     assert 15 <= ended_seconds <= 20
     assert cluster.count("load", "list_metadata", "rewrite") == 0
 
 
-def test_who_tries_again_later_does_not_wait() -> None:
+async def test_who_tries_again_later_does_not_wait() -> None:
     cluster = TakenCluster(renewed_for_seconds=0)
-    outcome, ended_seconds = play(run_on(cluster, SETTINGS))
+    outcome, ended_seconds = await run_on(cluster, SETTINGS)
     assert (outcome.reason, outcome.retries) == (Reason.PENDING, True)
     assert ended_seconds == 0

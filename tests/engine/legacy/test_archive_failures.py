@@ -12,7 +12,6 @@ from espalier.engine import Reason, RunOutcome, RunSettings, run
 from espalier.engine.flowcontrol.calls import MAX_ATTEMPTS
 from espalier.errors import ForbiddenError, TransientError
 from tests.engine.legacy.test_prune_pass import CLEAN, GARBAGE, a_cluster, content
-from tests.fakes.clock import play
 from tests.fakes.cluster import FakeCluster, Killed, busy
 
 SETTINGS = RunSettings(settle_seconds=0, page_size=2, max_in_flight=1)
@@ -33,6 +32,7 @@ async def names_in(archive: FolderArchive, cluster: FakeCluster) -> list[str]:
     return sorted([entry.key.name async for entry in archive.entries(cluster.definition)])
 
 
+@pytest.mark.real_time
 async def test_an_object_that_is_always_denied_is_archived_once(tmp_path: Path) -> None:
     cluster = a_cluster(3)
     cluster.fail("replace", denied(), name="w1", times=999)
@@ -46,6 +46,7 @@ async def test_an_object_that_is_always_denied_is_archived_once(tmp_path: Path) 
     assert cluster.count("replace") > 5
 
 
+@pytest.mark.real_time
 async def test_a_process_that_is_killed_before_a_write_has_archived_the_page(
     tmp_path: Path,
 ) -> None:
@@ -66,16 +67,13 @@ async def test_a_process_that_is_killed_before_a_write_has_archived_the_page(
     assert await names_in(FolderArchive(tmp_path), cluster) == ["w0", "w1", "w2", "w3"]
 
 
-def test_a_write_that_is_made_again_asks_no_archive_again() -> None:
-    async def story() -> None:
-        cluster = a_cluster(1)
-        cluster.fail("replace", busy(), times=4)
-        assert cluster.definition is not None
-        assert (await run(cluster.definition, cluster.ports, SETTINGS, cluster)).is_proved
-        assert cluster.count("archive") == 1
-        assert content(cluster, "w0") == CLEAN
-
-    play(story())
+async def test_a_write_that_is_made_again_asks_no_archive_again() -> None:
+    cluster = a_cluster(1)
+    cluster.fail("replace", busy(), times=4)
+    assert cluster.definition is not None
+    assert (await run(cluster.definition, cluster.ports, SETTINGS, cluster)).is_proved
+    assert cluster.count("archive") == 1
+    assert content(cluster, "w0") == CLEAN
 
 
 @pytest.mark.parametrize(
@@ -87,42 +85,33 @@ def test_a_write_that_is_made_again_asks_no_archive_again() -> None:
     ],
 )
 @pytest.mark.parametrize("after_effect", [False, True])
-def test_an_archive_that_is_busy_for_a_while_ends_no_run(
+async def test_an_archive_that_is_busy_for_a_while_ends_no_run(
     error: TransientError, *, after_effect: bool
 ) -> None:
-    async def story() -> None:
-        cluster = a_cluster(3)
-        fail = cluster.fail_after if after_effect else cluster.fail
-        fail("archive", error, times=MAX_ATTEMPTS - 1)
-        assert cluster.definition is not None
-        assert (await run(cluster.definition, cluster.ports, SETTINGS, cluster)).is_proved
-        assert [entry.key.name for entry in cluster.archived] == ["w0", "w1", "w2"]
-
-    play(story())
+    cluster = a_cluster(3)
+    fail = cluster.fail_after if after_effect else cluster.fail
+    fail("archive", error, times=MAX_ATTEMPTS - 1)
+    assert cluster.definition is not None
+    assert (await run(cluster.definition, cluster.ports, SETTINGS, cluster)).is_proved
+    assert [entry.key.name for entry in cluster.archived] == ["w0", "w1", "w2"]
 
 
-def test_an_archive_that_stays_away_ends_the_run_before_anything_is_pruned() -> None:
-    async def story() -> None:
-        cluster = a_cluster(3)
-        cluster.fail("archive", busy(), times=999)
-        assert cluster.definition is not None
-        outcome = await run(cluster.definition, cluster.ports, SETTINGS, cluster)
-        assert outcome.reason == Reason.FAILED
-        assert cluster.count("archive") == MAX_ATTEMPTS
-        assert cluster.count("replace") == 0
-        assert content(cluster, "w0") == GARBAGE
-
-    play(story())
+async def test_an_archive_that_stays_away_ends_the_run_before_anything_is_pruned() -> None:
+    cluster = a_cluster(3)
+    cluster.fail("archive", busy(), times=999)
+    assert cluster.definition is not None
+    outcome = await run(cluster.definition, cluster.ports, SETTINGS, cluster)
+    assert outcome.reason == Reason.FAILED
+    assert cluster.count("archive") == MAX_ATTEMPTS
+    assert cluster.count("replace") == 0
+    assert content(cluster, "w0") == GARBAGE
 
 
-def test_each_run_looks_at_the_archive_anew() -> None:
-    async def story() -> None:
-        cluster = a_cluster(3)
-        assert cluster.definition is not None
-        await run(cluster.definition, cluster.ports, SETTINGS, cluster)
-        assert cluster.count("begin") == 1
-        cluster.touch("w0", GARBAGE)
-        await run(cluster.definition, cluster.ports, SETTINGS, cluster)
-        assert cluster.count("begin") == 2
-
-    play(story())
+async def test_each_run_looks_at_the_archive_anew() -> None:
+    cluster = a_cluster(3)
+    assert cluster.definition is not None
+    await run(cluster.definition, cluster.ports, SETTINGS, cluster)
+    assert cluster.count("begin") == 1
+    cluster.touch("w0", GARBAGE)
+    await run(cluster.definition, cluster.ports, SETTINGS, cluster)
+    assert cluster.count("begin") == 2

@@ -54,9 +54,9 @@ def content(cluster: FakeCluster, name: str) -> dict[str, JSON]:
     return {k: v for k, v in cluster.raw(name).items() if k not in ("apiVersion", "kind")}
 
 
-def test_garbage_goes_to_the_archive_and_out_of_the_objects() -> None:
+async def test_garbage_goes_to_the_archive_and_out_of_the_objects() -> None:
     cluster = a_cluster()
-    outcome = play(run_on(cluster))
+    outcome = await run_on(cluster)
     assert outcome.is_proved
     assert outcome.watches_on
     assert [content(cluster, f"w{n}") for n in range(5)] == [CLEAN] * 5
@@ -70,9 +70,9 @@ def test_garbage_goes_to_the_archive_and_out_of_the_objects() -> None:
     )
 
 
-def test_each_page_is_archived_before_its_first_write() -> None:
+async def test_each_page_is_archived_before_its_first_write() -> None:
     cluster = a_cluster()
-    play(run_on(cluster))
+    await run_on(cluster)
     archived: set[str] = set()
     for call, name in cluster.calls:
         if call == "archive":
@@ -82,7 +82,7 @@ def test_each_page_is_archived_before_its_first_write() -> None:
     assert archived == {"w0", "w1", "w2", "w3", "w4"}
 
 
-def test_a_full_archive_means_that_the_page_is_not_pruned() -> None:
+async def test_a_full_archive_means_that_the_page_is_not_pruned() -> None:
     cluster = a_cluster()
 
     def fill_up(call: str, name: str) -> None:
@@ -90,13 +90,13 @@ def test_a_full_archive_means_that_the_page_is_not_pruned() -> None:
             raise ArchiveFullError("64 MiB are archived already")
 
     cluster.hooks.append(fill_up)
-    outcome = play(run_on(cluster))
+    outcome = await run_on(cluster)
     assert outcome.reason == Reason.ARCHIVE_FULL
     assert not outcome.watches_on
     assert [content(cluster, f"w{n}") for n in range(5)] == [CLEAN, CLEAN] + [GARBAGE] * 3
 
 
-def test_objects_that_cannot_be_archived_fail_while_all_others_are_pruned() -> None:
+async def test_objects_that_cannot_be_archived_fail_while_all_others_are_pruned() -> None:
     cluster = a_cluster()
 
     def refuse(call: str, name: str) -> None:
@@ -105,7 +105,7 @@ def test_objects_that_cannot_be_archived_fail_while_all_others_are_pruned() -> N
             raise ArchiveFullError("its namespace has had its share", left=left)
 
     cluster.hooks.append(refuse)
-    outcome = play(run_on(cluster))
+    outcome = await run_on(cluster)
 
     assert outcome.reason == Reason.FAILED
     contents = [content(cluster, f"w{n}") for n in range(5)]
@@ -121,28 +121,28 @@ def test_objects_that_cannot_be_archived_fail_while_all_others_are_pruned() -> N
         ({"spec": {"size": 1}, "status": {"junk": 1}}, "status"),
     ],
 )
-def test_an_object_that_would_become_empty_stops_the_run_before_any_write(
+async def test_an_object_that_would_become_empty_stops_the_run_before_any_write(
     before: dict[str, JSON], emptied: str
 ) -> None:
     cluster = a_cluster()
     cluster.put("w4", before, version="v1")
-    outcome = play(run_on(cluster))
+    outcome = await run_on(cluster)
     assert outcome.reason == Reason.WOULD_LOSE_DATA
     assert f"default/w4 would lose all of its {emptied}" in outcome.conditions[0].message
     assert cluster.count("replace", "replace/status", "rewrite", "archive") == 0
     assert [content(cluster, f"w{n}") for n in range(4)] == [GARBAGE] * 4
 
 
-def test_a_loss_that_is_accepted_is_archived_all_the_same() -> None:
+async def test_a_loss_that_is_accepted_is_archived_all_the_same() -> None:
     accepting = legacy_widgets(labels={**widgets().labels, "espalier.dev/loss": "accept"})
     cluster = FakeCluster(accepting)
     cluster.put("a", {"spec": {"junk": 1}}, version="v1")
-    assert play(run_on(cluster)).is_proved
+    assert (await run_on(cluster)).is_proved
     assert content(cluster, "a") == {"spec": {}}
     assert cluster.archived[0].patch == ({"op": "add", "path": "/spec/junk", "value": 1},)
 
 
-def test_what_any_version_specifies_stays() -> None:
+async def test_what_any_version_specifies_stays() -> None:
     plain = legacy_widgets().versions[0]
     other: dict[str, JSON] = {
         "type": "object",
@@ -151,15 +151,15 @@ def test_what_any_version_specifies_stays() -> None:
     beta = Version(name="v1beta1", served=True, storage=False, schema=other)
     cluster = FakeCluster(legacy_widgets(versions=(plain, beta)))
     cluster.put("a", {"spec": {"size": 1, "junk": {}, "gone": 1}}, version="v1")
-    assert play(run_on(cluster)).is_proved
+    assert (await run_on(cluster)).is_proved
     assert content(cluster, "a") == {"spec": {"size": 1, "junk": {}}}
 
 
-def test_a_value_of_the_wrong_type_stays() -> None:
+async def test_a_value_of_the_wrong_type_stays() -> None:
     cluster = FakeCluster(legacy_widgets())
     odd: dict[str, JSON] = {"spec": {"size": {"a": 1}, "ports": {"b": 2}}}
     cluster.put("a", odd, version="v1")
-    outcome = play(run_on(cluster))
+    outcome = await run_on(cluster)
     assert outcome.is_proved
     assert "wrong type stay, with all they hold: 1 object (default/a)" in (
         outcome.conditions[0].message
@@ -169,17 +169,17 @@ def test_a_value_of_the_wrong_type_stays() -> None:
 
 @pytest.mark.parametrize("call", ["replace", "replace/status"])
 @pytest.mark.parametrize("after_effect", [False, True])
-def test_a_write_that_fails_once_is_made_again_from_a_fresh_object(
+async def test_a_write_that_fails_once_is_made_again_from_a_fresh_object(
     call: str, *, after_effect: bool
 ) -> None:
     cluster = a_cluster(2)
     fail = cluster.fail_after if after_effect else cluster.fail
     fail(call, busy(), name="w1")
-    assert play(run_on(cluster)).is_proved
+    assert (await run_on(cluster)).is_proved
     assert [content(cluster, f"w{n}") for n in range(2)] == [CLEAN] * 2
 
 
-def test_what_somebody_writes_meanwhile_is_archived_anew_before_it_goes() -> None:
+async def test_what_somebody_writes_meanwhile_is_archived_anew_before_it_goes() -> None:
     cluster = a_cluster(1)
 
     def write(call: str, _: str) -> None:
@@ -188,7 +188,7 @@ def test_what_somebody_writes_meanwhile_is_archived_anew_before_it_goes() -> Non
             cluster.touch("w0", {"spec": {"size": 7, "junk": "newer"}})
 
     cluster.hooks.append(write)
-    assert play(run_on(cluster)).is_proved
+    assert (await run_on(cluster)).is_proved
     assert content(cluster, "w0") == {"spec": {"size": 7}, "status": {"ready": True}}
     newest = cluster.archived[-1]
     assert {"op": "add", "path": "/spec/junk", "value": "newer"} in newest.patch
@@ -198,7 +198,7 @@ def test_what_somebody_writes_meanwhile_is_archived_anew_before_it_goes() -> Non
     )
 
 
-def test_admission_that_puts_fields_back_is_a_failure_and_not_a_loop() -> None:
+async def test_admission_that_puts_fields_back_is_a_failure_and_not_a_loop() -> None:
     cluster = a_cluster(1)
 
     def put_back(obj: dict[str, JSON]) -> None:
@@ -206,15 +206,15 @@ def test_admission_that_puts_fields_back_is_a_failure_and_not_a_loop() -> None:
             obj["stray"] = 2
 
     cluster.admission = put_back
-    outcome = play(run_on(cluster))
+    outcome = await run_on(cluster)
     assert outcome.reason == Reason.FAILED
     assert "come back" in outcome.conditions[0].message
 
 
-def test_a_bad_object_never_stops_the_others() -> None:
+async def test_a_bad_object_never_stops_the_others() -> None:
     cluster = a_cluster()
     cluster.fail("replace", rejected(), name="w1", times=99)
-    outcome = play(run_on(cluster))
+    outcome = await run_on(cluster)
     assert outcome.reason == Reason.FAILED
     assert "default/w1" in outcome.conditions[0].message
     assert content(cluster, "w1") == GARBAGE
@@ -262,95 +262,82 @@ async def ended(task: "asyncio.Task[None]") -> None:
     await asyncio.gather(task, return_exceptions=True)
 
 
-def test_a_new_object_is_archived_and_pruned_within_seconds() -> None:
-    async def story() -> FakeCluster:
-        cluster = a_cluster(1)
-        task = await tended(cluster)
-        cluster.put("new", GARBAGE, version="v1")
-        await cluster.clock.sleep(2)
-        assert content(cluster, "new") == CLEAN
-        writes = cluster.count("replace")
-        await cluster.clock.sleep(60)
-        assert cluster.count("replace") == writes
-        await ended(task)
-        return cluster
-
-    cluster = play(story())
+async def test_a_new_object_is_archived_and_pruned_within_seconds() -> None:
+    cluster = a_cluster(1)
+    task = await tended(cluster)
+    cluster.put("new", GARBAGE, version="v1")
+    await cluster.clock.sleep(2)
+    assert content(cluster, "new") == CLEAN
+    writes = cluster.count("replace")
+    await cluster.clock.sleep(60)
+    assert cluster.count("replace") == writes
+    await ended(task)
     assert cluster.archived[-1].key.name == "new"
     assert cluster.reports == []
 
 
 @pytest.mark.parametrize("gap", ["closed", "expired", "busy"])
-def test_a_watch_that_ends_loses_no_object(gap: str) -> None:
-    async def story() -> None:
-        cluster = a_cluster(1)
-        task = await tended(cluster)
-        if gap == "expired":
-            cluster.fail("watch_objects", expired())
-        if gap == "busy":
-            cluster.fail("watch_objects", busy(), times=3)
-        cluster.close_watches()
-        await cluster.clock.sleep(0)
-        cluster.put("new", GARBAGE, version="v1")
-        await cluster.clock.sleep(20)
-        assert content(cluster, "new") == CLEAN
-        await ended(task)
-
-    play(story())
+async def test_a_watch_that_ends_loses_no_object(gap: str) -> None:
+    cluster = a_cluster(1)
+    task = await tended(cluster)
+    if gap == "expired":
+        cluster.fail("watch_objects", expired())
+    if gap == "busy":
+        cluster.fail("watch_objects", busy(), times=3)
+    cluster.close_watches()
+    await cluster.clock.sleep(0)
+    cluster.put("new", GARBAGE, version="v1")
+    await cluster.clock.sleep(20)
+    assert content(cluster, "new") == CLEAN
+    await ended(task)
 
 
-def test_an_object_that_keeps_coming_back_is_left_alone_for_a_while_and_named() -> None:
-    async def story() -> FakeCluster:
-        cluster = a_cluster(1)
-        task = await tended(cluster)
-        for _ in range(20):
-            cluster.touch("w0", {"stray": 1})
-            await cluster.clock.sleep(1)
-        assert cluster.count("replace") == 1 + 3
-        assert cluster.reports[-1][0].reason == Reason.FAILED
-        assert "default/w0" in cluster.reports[-1][0].message
-        # Peace: it is pruned in the end, and the condition says so.
-        await cluster.clock.sleep(3600)
-        assert "stray" not in cluster.raw("w0")
-        assert cluster.reports[-1][0].status == "True"
-        await ended(task)
-        return cluster
-
-    play(story())
+async def test_an_object_that_keeps_coming_back_is_left_alone_for_a_while_and_named() -> None:
+    cluster = a_cluster(1)
+    task = await tended(cluster)
+    for _ in range(20):
+        cluster.touch("w0", {"stray": 1})
+        await cluster.clock.sleep(1)
+    assert cluster.count("replace") == 1 + 3
+    assert cluster.reports[-1][0].reason == Reason.FAILED
+    assert "default/w0" in cluster.reports[-1][0].message
+    # Peace: it is pruned in the end, and the condition says so.
+    await cluster.clock.sleep(3600)
+    assert "stray" not in cluster.raw("w0")
+    assert cluster.reports[-1][0].status == "True"
+    await ended(task)
 
 
-def test_an_object_that_would_become_empty_is_left_alone_and_named() -> None:
-    async def story() -> None:
-        cluster = a_cluster(1)
-        task = await tended(cluster)
-        cluster.put("new", {"spec": {"junk": 1}}, version="v1")
-        await cluster.clock.sleep(5)
-        assert content(cluster, "new") == {"spec": {"junk": 1}}
-        assert cluster.reports[-1][0].reason == Reason.WOULD_LOSE_DATA
-        cluster.delete("new")
-        await cluster.clock.sleep(5)
-        assert cluster.reports[-1][0].status == "True"
-        await ended(task)
-
-    play(story())
+async def test_an_object_that_would_become_empty_is_left_alone_and_named() -> None:
+    cluster = a_cluster(1)
+    task = await tended(cluster)
+    cluster.put("new", {"spec": {"junk": 1}}, version="v1")
+    await cluster.clock.sleep(5)
+    assert content(cluster, "new") == {"spec": {"junk": 1}}
+    assert cluster.reports[-1][0].reason == Reason.WOULD_LOSE_DATA
+    cluster.delete("new")
+    await cluster.clock.sleep(5)
+    assert cluster.reports[-1][0].status == "True"
+    await ended(task)
 
 
-def test_tending_holds_few_objects_at_a_time() -> None:
-    async def story() -> list[int]:
-        cluster = a_cluster(1)
-        task = await tended(cluster)
-        for number in range(2 * MAX_AT_ONCE):
-            cluster.put(f"new{number}", GARBAGE, version="v1")
-        cluster.calls.clear()
-        await cluster.clock.sleep(10)
-        assert all(content(cluster, f"new{n}") == CLEAN for n in range(2 * MAX_AT_ONCE))
-        await ended(task)
-        return [name.count("+") + 1 for call, name in cluster.calls if call == "archive"]
+async def test_tending_holds_few_objects_at_a_time() -> None:
+    cluster = a_cluster(1)
+    task = await tended(cluster)
+    for number in range(2 * MAX_AT_ONCE):
+        cluster.put(f"new{number}", GARBAGE, version="v1")
+    cluster.calls.clear()
+    await cluster.clock.sleep(10)
+    assert all(content(cluster, f"new{n}") == CLEAN for n in range(2 * MAX_AT_ONCE))
+    await ended(task)
 
-    assert max(play(story())) <= MAX_AT_ONCE
+    assert (
+        max([name.count("+") + 1 for call, name in cluster.calls if call == "archive"])
+        <= MAX_AT_ONCE
+    )
 
 
-def test_what_is_written_while_the_server_begins_to_prune_is_not_removed_unarchived() -> None:
+async def test_what_is_written_while_the_server_begins_to_prune_is_not_removed_unarchived() -> None:
     late: dict[str, JSON] = {"spec": {"size": 7, "junk": "late"}}
     cluster = FakeCluster(legacy_widgets())
     cluster.put("w0", {"spec": {"size": 1}}, version="v1")
@@ -362,26 +349,23 @@ def test_what_is_written_while_the_server_begins_to_prune_is_not_removed_unarchi
             cluster.change(preserve_unknown_fields=False, generation=2)
 
     cluster.hooks.append(write_and_flip)
-    outcome = play(run_on(cluster))
+    outcome = await run_on(cluster)
 
     assert outcome.reason == Reason.WOULD_LOSE_DATA
     assert content(cluster, "w0") == late
 
 
-def test_a_full_archive_puts_tending_off() -> None:
-    async def story() -> None:
-        cluster = a_cluster(1)
-        task = await tended(cluster)
-        cluster.fail("archive", ArchiveFullError("full"))
-        cluster.put("new", GARBAGE, version="v1")
-        await cluster.clock.sleep(5)
-        assert content(cluster, "new") == GARBAGE
-        assert cluster.reports[-1][0].reason == Reason.ARCHIVE_FULL
-        await cluster.clock.sleep(120)
-        assert content(cluster, "new") == CLEAN
-        await ended(task)
-
-    play(story())
+async def test_a_full_archive_puts_tending_off() -> None:
+    cluster = a_cluster(1)
+    task = await tended(cluster)
+    cluster.fail("archive", ArchiveFullError("full"))
+    cluster.put("new", GARBAGE, version="v1")
+    await cluster.clock.sleep(5)
+    assert content(cluster, "new") == GARBAGE
+    assert cluster.reports[-1][0].reason == Reason.ARCHIVE_FULL
+    await cluster.clock.sleep(120)
+    assert content(cluster, "new") == CLEAN
+    await ended(task)
 
 
 @pytest.mark.parametrize(
@@ -392,50 +376,40 @@ def test_a_full_archive_puts_tending_off() -> None:
         {"deleting": True},
     ],
 )
-def test_tending_ends_when_the_definition_changes(change: dict[str, object]) -> None:
-    async def story() -> None:
-        cluster = a_cluster(1)
-        task = await tended(cluster)
-        cluster.change(**change)
-        cluster.put("new", GARBAGE, version="v1")
-        await asyncio.wait_for(task, 10)
-        assert content(cluster, "new") == GARBAGE
-
-    play(story())
+async def test_tending_ends_when_the_definition_changes(change: dict[str, object]) -> None:
+    cluster = a_cluster(1)
+    task = await tended(cluster)
+    cluster.change(**change)
+    cluster.put("new", GARBAGE, version="v1")
+    await asyncio.wait_for(task, 10)
+    assert content(cluster, "new") == GARBAGE
 
 
-def test_tending_meets_conflicts_and_bad_objects() -> None:
-    async def story() -> None:
-        cluster = a_cluster(1)
-        task = await tended(cluster)
-        cluster.fail("replace", conflict(), name="new")
-        cluster.fail(
-            "replace",
-            RejectedError(verb="update", resource="widgets", status=422, reason="Invalid"),
-            name="bad",
-        )
-        cluster.put("new", GARBAGE, version="v1")
-        cluster.put("bad", GARBAGE, version="v1")
-        await cluster.clock.sleep(5)
-        assert content(cluster, "new") == CLEAN
-        assert "default/bad" in cluster.reports[-1][0].message
-        await cluster.clock.sleep(120)
-        assert content(cluster, "bad") == CLEAN
-        await ended(task)
-
-    play(story())
+async def test_tending_meets_conflicts_and_bad_objects() -> None:
+    cluster = a_cluster(1)
+    task = await tended(cluster)
+    cluster.fail("replace", conflict(), name="new")
+    cluster.fail(
+        "replace",
+        RejectedError(verb="update", resource="widgets", status=422, reason="Invalid"),
+        name="bad",
+    )
+    cluster.put("new", GARBAGE, version="v1")
+    cluster.put("bad", GARBAGE, version="v1")
+    await cluster.clock.sleep(5)
+    assert content(cluster, "new") == CLEAN
+    assert "default/bad" in cluster.reports[-1][0].message
+    await cluster.clock.sleep(120)
+    assert content(cluster, "bad") == CLEAN
+    await ended(task)
 
 
-def test_tending_looks_at_validity_now_and_then() -> None:
-    async def story() -> FakeCluster:
-        cluster = a_cluster(1)
-        task = await tended(cluster)
-        cluster.touch("w0", {"spec": {"size": "large"}})
-        await cluster.clock.sleep(SETTINGS.resurvey_seconds + 10)
-        await ended(task)
-        return cluster
-
-    cluster = play(story())
+async def test_tending_looks_at_validity_now_and_then() -> None:
+    cluster = a_cluster(1)
+    task = await tended(cluster)
+    cluster.touch("w0", {"spec": {"size": "large"}})
+    await cluster.clock.sleep(SETTINGS.resurvey_seconds + 10)
+    await ended(task)
     (current, valid) = cluster.reports[-1]
     assert current.status == "True"
     assert (valid.status, valid.reason) == ("False", "Invalid")
@@ -443,41 +417,35 @@ def test_tending_looks_at_validity_now_and_then() -> None:
     assert "espalier.dev/schema-violations" in cluster.etcd[ObjectKey("default", "w0")].annotations
 
 
-def test_tending_ends_when_the_window_closes() -> None:
-    async def story() -> FakeCluster:
-        cluster = a_cluster(1)
-        cluster.change(annotations={"espalier.dev/window": "00:00-00:02"})
-        task = await tended(cluster)
-        await asyncio.wait_for(task, 200)
-        cluster.put("late", GARBAGE, version="v1")
-        await cluster.clock.sleep(30)
-        return cluster
+async def test_tending_ends_when_the_window_closes() -> None:
+    cluster = a_cluster(1)
+    cluster.change(annotations={"espalier.dev/window": "00:00-00:02"})
+    task = await tended(cluster)
+    await asyncio.wait_for(task, 200)
+    cluster.put("late", GARBAGE, version="v1")
+    await cluster.clock.sleep(30)
 
-    assert content(play(story()), "late") != CLEAN
+    assert content(cluster, "late") != CLEAN
 
 
-def test_tending_leaves_other_namespaces_and_owned_objects_alone() -> None:
-    async def story() -> FakeCluster:
-        cluster = a_cluster(0)
-        cluster.change(
-            annotations={"espalier.dev/namespaces": "default"},
-            labels={"espalier.dev/mode": "enforce", "espalier.dev/skip-owned": "true"},
-        )
-        assert cluster.definition is not None
-        outcome = await run_on(cluster)
-        assert (outcome.reason, outcome.watches_on) == (Reason.PARTIAL, True)
-        definition = cluster.definition
-        task = asyncio.create_task(keep_pruned(definition, cluster.ports, SETTINGS, cluster))
-        await cluster.clock.sleep(1)
-        cluster.put("ours", GARBAGE, version="v1")
-        elsewhere = cluster.put("elsewhere", GARBAGE, version="v1", owner="helm-controller")
-        cluster.etcd[ObjectKey("other", "elsewhere")] = cluster.etcd.pop(elsewhere)
-        cluster.put("owned", GARBAGE, version="v1", owner="kustomize-controller")
-        await cluster.clock.sleep(30)
-        await ended(task)
-        return cluster
-
-    cluster = play(story())
+async def test_tending_leaves_other_namespaces_and_owned_objects_alone() -> None:
+    cluster = a_cluster(0)
+    cluster.change(
+        annotations={"espalier.dev/namespaces": "default"},
+        labels={"espalier.dev/mode": "enforce", "espalier.dev/skip-owned": "true"},
+    )
+    assert cluster.definition is not None
+    outcome = await run_on(cluster)
+    assert (outcome.reason, outcome.watches_on) == (Reason.PARTIAL, True)
+    definition = cluster.definition
+    task = asyncio.create_task(keep_pruned(definition, cluster.ports, SETTINGS, cluster))
+    await cluster.clock.sleep(1)
+    cluster.put("ours", GARBAGE, version="v1")
+    elsewhere = cluster.put("elsewhere", GARBAGE, version="v1", owner="helm-controller")
+    cluster.etcd[ObjectKey("other", "elsewhere")] = cluster.etcd.pop(elsewhere)
+    cluster.put("owned", GARBAGE, version="v1", owner="kustomize-controller")
+    await cluster.clock.sleep(30)
+    await ended(task)
     pruned = {key.name for key, one in cluster.etcd.items() if "junk" not in str(one.raw)}
     assert "ours" in pruned
     assert "owned" not in pruned

@@ -19,7 +19,6 @@ from espalier.errors import ForbiddenError
 from espalier.paths import JSON
 from espalier.schema.values import copy_json, equal_json
 from tests.engine.legacy.test_prune_pass import CLEAN, GARBAGE, content
-from tests.fakes.clock import play
 from tests.fakes.cluster import FakeCluster, busy, conflict, legacy_widgets, widgets
 
 SETTINGS = RunSettings(settle_seconds=0)
@@ -50,142 +49,110 @@ def refusals(report: RestoreReport) -> dict[str, str]:
     return {refusal.pointer: refusal.reason for refusal in report.refused}
 
 
-def test_everything_comes_back() -> None:
-    async def story() -> None:
-        cluster = await pruned()
-        assert content(cluster, "a") == CLEAN
-        report = await restored(cluster)
-        assert content(cluster, "a") == GARBAGE
-        assert report.restored == {
-            KEY: ["/spec/junk", "/spec/ports/0/proto", "/status/old", "/stray"]
-        }
-        assert report.refused == []
-
-    play(story())
+async def test_everything_comes_back() -> None:
+    cluster = await pruned()
+    assert content(cluster, "a") == CLEAN
+    report = await restored(cluster)
+    assert content(cluster, "a") == GARBAGE
+    assert report.restored == {KEY: ["/spec/junk", "/spec/ports/0/proto", "/status/old", "/stray"]}
+    assert report.refused == []
 
 
-def test_a_second_time_there_is_nothing_to_do() -> None:
-    async def story() -> None:
-        cluster = await pruned()
-        await restored(cluster)
-        writes = cluster.count("replace", "replace/status")
-        report = await restored(cluster)
-        assert (report.restored, report.refused, report.present) == ({}, [], 4)
-        assert cluster.count("replace", "replace/status") == writes
-
-    play(story())
+async def test_a_second_time_there_is_nothing_to_do() -> None:
+    cluster = await pruned()
+    await restored(cluster)
+    writes = cluster.count("replace", "replace/status")
+    report = await restored(cluster)
+    assert (report.restored, report.refused, report.present) == ({}, [], 4)
+    assert cluster.count("replace", "replace/status") == writes
 
 
-def test_the_newest_value_wins_and_older_entries_of_lists_still_apply() -> None:
-    async def story() -> None:
-        cluster = await pruned()
-        newer: dict[str, JSON] = {"size": 1, "junk": "newer", "ports": [{"port": 1}, {"port": 2}]}
-        cluster.touch("a", {"spec": newer})
-        await prune(cluster)
-        report = await restored(cluster)
-        spec = cluster.raw("a")["spec"]
-        assert isinstance(spec, dict)
-        assert spec["junk"] == "newer"
-        assert spec["ports"] == [{"port": 1, "proto": "TCP"}, {"port": 2}]
-        assert refusals(report) == {"/spec/junk": "there is another value by now"}
-        assert [entry.patch[-1]["value"] for entry in cluster.archived] == [1, "newer"]
-
-    play(story())
+async def test_the_newest_value_wins_and_older_entries_of_lists_still_apply() -> None:
+    cluster = await pruned()
+    newer: dict[str, JSON] = {"size": 1, "junk": "newer", "ports": [{"port": 1}, {"port": 2}]}
+    cluster.touch("a", {"spec": newer})
+    await prune(cluster)
+    report = await restored(cluster)
+    spec = cluster.raw("a")["spec"]
+    assert isinstance(spec, dict)
+    assert spec["junk"] == "newer"
+    assert spec["ports"] == [{"port": 1, "proto": "TCP"}, {"port": 2}]
+    assert refusals(report) == {"/spec/junk": "there is another value by now"}
+    assert [entry.patch[-1]["value"] for entry in cluster.archived] == [1, "newer"]
 
 
-def test_two_entries_of_one_list_both_come_back() -> None:
-    async def story() -> None:
-        cluster = await pruned()
-        ports: JSON = [{"port": 1}, {"port": 2, "name": "web"}]
-        cluster.touch("a", {"spec": {"size": 1, "ports": ports}})
-        await prune(cluster)
-        report = await restored(cluster)
-        assert report.refused == []
-        spec = cluster.raw("a")["spec"]
-        assert isinstance(spec, dict)
-        assert spec["ports"] == [{"port": 1, "proto": "TCP"}, {"port": 2, "name": "web"}]
-
-    play(story())
+async def test_two_entries_of_one_list_both_come_back() -> None:
+    cluster = await pruned()
+    ports: JSON = [{"port": 1}, {"port": 2, "name": "web"}]
+    cluster.touch("a", {"spec": {"size": 1, "ports": ports}})
+    await prune(cluster)
+    report = await restored(cluster)
+    assert report.refused == []
+    spec = cluster.raw("a")["spec"]
+    assert isinstance(spec, dict)
+    assert spec["ports"] == [{"port": 1, "proto": "TCP"}, {"port": 2, "name": "web"}]
 
 
-def test_a_restore_that_was_interrupted_between_two_entries_of_one_list_goes_on() -> None:
-    async def story() -> None:
-        cluster = await pruned()
-        ports: JSON = [{"port": 1}, {"port": 2, "name": "web"}]
-        cluster.touch("a", {"spec": {"size": 1, "ports": ports}})
-        await prune(cluster)
-        archived, cluster.archived = cluster.archived, cluster.archived[-1:]
-        await restored(cluster)
+async def test_a_restore_that_was_interrupted_between_two_entries_of_one_list_goes_on() -> None:
+    cluster = await pruned()
+    ports: JSON = [{"port": 1}, {"port": 2, "name": "web"}]
+    cluster.touch("a", {"spec": {"size": 1, "ports": ports}})
+    await prune(cluster)
+    archived, cluster.archived = cluster.archived, cluster.archived[-1:]
+    await restored(cluster)
 
-        cluster.archived = archived
-        report = await restored(cluster)
+    cluster.archived = archived
+    report = await restored(cluster)
 
-        assert report.refused == []
-        spec = cluster.raw("a")["spec"]
-        assert isinstance(spec, dict)
-        assert spec["ports"] == [{"port": 1, "proto": "TCP"}, {"port": 2, "name": "web"}]
-
-    play(story())
+    assert report.refused == []
+    spec = cluster.raw("a")["spec"]
+    assert isinstance(spec, dict)
+    assert spec["ports"] == [{"port": 1, "proto": "TCP"}, {"port": 2, "name": "web"}]
 
 
-def test_a_status_that_was_refused_once_is_told_as_restored_with_the_rest() -> None:
-    async def story() -> None:
-        cluster = await pruned()
-        cluster.fail("replace/status", conflict())
-        report = await restored(cluster)
-        assert content(cluster, "a") == GARBAGE
-        assert report.refused == []
-        assert sum(map(len, report.restored.values())) + report.present == 4
-
-    play(story())
+async def test_a_status_that_was_refused_once_is_told_as_restored_with_the_rest() -> None:
+    cluster = await pruned()
+    cluster.fail("replace/status", conflict())
+    report = await restored(cluster)
+    assert content(cluster, "a") == GARBAGE
+    assert report.refused == []
+    assert sum(map(len, report.restored.values())) + report.present == 4
 
 
-def test_what_changed_meanwhile_is_left_alone() -> None:
-    async def story() -> None:
-        cluster = await pruned()
-        changed: dict[str, JSON] = {"size": 1, "ports": [{"port": 9}, {"port": 2}], "junk": 5}
-        cluster.touch("a", {"spec": changed, "stray": "other"})
-        report = await restored(cluster)
-        assert cluster.raw("a")["spec"] == changed
-        assert cluster.raw("a")["stray"] == "other"
-        assert cluster.raw("a")["status"] == {"ready": True, "old": "x"}
-        assert refusals(report) == {
-            "/spec/junk": "there is another value by now",
-            "/spec/ports/0/proto": "a list on the way to it has changed",
-            "/stray": "there is another value by now",
-        }
-
-    play(story())
+async def test_what_changed_meanwhile_is_left_alone() -> None:
+    cluster = await pruned()
+    changed: dict[str, JSON] = {"size": 1, "ports": [{"port": 9}, {"port": 2}], "junk": 5}
+    cluster.touch("a", {"spec": changed, "stray": "other"})
+    report = await restored(cluster)
+    assert cluster.raw("a")["spec"] == changed
+    assert cluster.raw("a")["stray"] == "other"
+    assert cluster.raw("a")["status"] == {"ready": True, "old": "x"}
+    assert refusals(report) == {
+        "/spec/junk": "there is another value by now",
+        "/spec/ports/0/proto": "a list on the way to it has changed",
+        "/stray": "there is another value by now",
+    }
 
 
-def test_what_held_a_field_may_be_gone() -> None:
-    async def story() -> None:
-        cluster = await pruned()
-        cluster.touch("a", {"status": None})
-        assert refusals(await restored(cluster))["/status/old"] == "what held it is gone"
-
-    play(story())
+async def test_what_held_a_field_may_be_gone() -> None:
+    cluster = await pruned()
+    cluster.touch("a", {"status": None})
+    assert refusals(await restored(cluster))["/status/old"] == "what held it is gone"
 
 
-def test_another_object_of_the_name_gets_nothing() -> None:
-    async def story() -> None:
-        cluster = await pruned()
-        cluster.put("a", {"spec": {"size": 1}}, version="v1", uid="another")
-        report = await restored(cluster)
-        assert refusals(report) == {"": "another object has this name now"}
-        assert content(cluster, "a") == {"spec": {"size": 1}}
-
-    play(story())
+async def test_another_object_of_the_name_gets_nothing() -> None:
+    cluster = await pruned()
+    cluster.put("a", {"spec": {"size": 1}}, version="v1", uid="another")
+    report = await restored(cluster)
+    assert refusals(report) == {"": "another object has this name now"}
+    assert content(cluster, "a") == {"spec": {"size": 1}}
 
 
-def test_a_deleted_object_is_not_created_again() -> None:
-    async def story() -> None:
-        cluster = await pruned()
-        cluster.delete("a")
-        assert "gone" in refusals(await restored(cluster))[""]
-        assert cluster.etcd == {}
-
-    play(story())
+async def test_a_deleted_object_is_not_created_again() -> None:
+    cluster = await pruned()
+    cluster.delete("a")
+    assert "gone" in refusals(await restored(cluster))[""]
+    assert cluster.etcd == {}
 
 
 @pytest.mark.parametrize(
@@ -195,41 +162,32 @@ def test_a_deleted_object_is_not_created_again() -> None:
         pytest.param({"preserve_unknown_fields": False}, id="the server prunes"),
     ],
 )
-def test_what_would_be_removed_again_is_not_put_back(change: dict[str, object]) -> None:
-    async def story() -> None:
-        cluster = await pruned()
-        cluster.change(**change)
-        writes = cluster.count("replace", "replace/status")
-        report = await restored(cluster)
-        assert set(refusals(report).values()) == {"it would be removed again"}
-        assert cluster.count("replace", "replace/status") == writes
-        assert content(cluster, "a") == CLEAN
-
-    play(story())
+async def test_what_would_be_removed_again_is_not_put_back(change: dict[str, object]) -> None:
+    cluster = await pruned()
+    cluster.change(**change)
+    writes = cluster.count("replace", "replace/status")
+    report = await restored(cluster)
+    assert set(refusals(report).values()) == {"it would be removed again"}
+    assert cluster.count("replace", "replace/status") == writes
+    assert content(cluster, "a") == CLEAN
 
 
 @pytest.mark.parametrize("error", [conflict(), busy()])
 @pytest.mark.parametrize("call", ["replace", "replace/status", "get_object"])
-def test_a_call_that_fails_once_is_made_again(call: str, error: Exception) -> None:
-    async def story() -> None:
-        cluster = await pruned()
-        cluster.fail(call, error)
-        assert (await restored(cluster)).refused == []
-        assert content(cluster, "a") == GARBAGE
-
-    play(story())
+async def test_a_call_that_fails_once_is_made_again(call: str, error: Exception) -> None:
+    cluster = await pruned()
+    cluster.fail(call, error)
+    assert (await restored(cluster)).refused == []
+    assert content(cluster, "a") == GARBAGE
 
 
-def test_a_refused_write_is_reported() -> None:
-    async def story() -> None:
-        cluster = await pruned()
-        cluster.fail(
-            "replace",
-            ForbiddenError(verb="update", resource="widgets", status=403, reason="Forbidden"),
-        )
-        assert refusals(await restored(cluster)) == {"": "403 Forbidden"}
-
-    play(story())
+async def test_a_refused_write_is_reported() -> None:
+    cluster = await pruned()
+    cluster.fail(
+        "replace",
+        ForbiddenError(verb="update", resource="widgets", status=403, reason="Forbidden"),
+    )
+    assert refusals(await restored(cluster)) == {"": "403 Forbidden"}
 
 
 NAMES = st.sampled_from(["spec", "status", "size", "ports", "port", "a", "b/c", "d~e", ""])

@@ -6,7 +6,6 @@ import pytest
 
 from espalier.engine import Reason, RunOutcome, RunSettings, run
 from espalier.errors import EspalierError, TransientError
-from tests.fakes.clock import play
 from tests.fakes.cluster import WIDGETS, FakeCluster, Killed, rejected, widgets
 
 SETTINGS = RunSettings(settle_seconds=1, page_size=4, max_in_flight=2)
@@ -48,32 +47,30 @@ async def killed_in_mid_rewrite(token: str) -> FakeCluster:
 
 
 @pytest.mark.parametrize("error", [DAMAGED, OF_THE_FUTURE])
-def test_a_token_that_the_server_does_not_take_begins_the_list_anew(error: EspalierError) -> None:
-    async def story() -> tuple[FakeCluster, RunOutcome]:
-        cluster = await killed_in_mid_rewrite("bad")
-        cluster.bad_tokens["bad"] = error
-        return cluster, await run_on(cluster)
-
-    cluster, outcome = play(story())
+async def test_a_token_that_the_server_does_not_take_begins_the_list_anew(
+    error: EspalierError,
+) -> None:
+    cluster = await killed_in_mid_rewrite("bad")
+    cluster.bad_tokens["bad"] = error
+    outcome = await run_on(cluster)
     assert outcome.is_proved
     assert all("v1alpha1" not in str(stored.raw) for stored in cluster.etcd.values())
 
 
 @pytest.mark.parametrize("error", [DAMAGED, OF_THE_FUTURE])
-def test_a_server_that_refuses_the_whole_list_is_not_asked_for_ever(error: EspalierError) -> None:
-    async def story() -> tuple[FakeCluster, RunOutcome]:
-        cluster = await killed_in_mid_rewrite("bad")
-        cluster.bad_tokens["bad"] = error
+async def test_a_server_that_refuses_the_whole_list_is_not_asked_for_ever(
+    error: EspalierError,
+) -> None:
+    cluster = await killed_in_mid_rewrite("bad")
+    cluster.bad_tokens["bad"] = error
 
-        def refuse(call: str, _: str) -> None:
-            if call == "list_metadata" and cluster.count(call) > 5:
-                cluster.fail("list_metadata", error, times=99)
+    def refuse(call: str, _: str) -> None:
+        if call == "list_metadata" and cluster.count(call) > 5:
+            cluster.fail("list_metadata", error, times=99)
 
-        cluster.calls.clear()
-        cluster.hooks.append(refuse)
-        return cluster, await run_on(cluster)
-
-    cluster, outcome = play(story())
+    cluster.calls.clear()
+    cluster.hooks.append(refuse)
+    outcome = await run_on(cluster)
     assert (outcome.reason, outcome.retries) == (Reason.FAILED, True)
     assert cluster.count("list_metadata") < 25
     assert cluster.count("rewrite", "set_stored_versions") == 0

@@ -10,7 +10,6 @@ from espalier.engine import Reason, RunOutcome, RunSettings, Scope, run, survey
 from espalier.engine.listing.undecodable import key_of_storage_key
 from espalier.engine.ports import ObjectKey
 from espalier.paths import JSON
-from tests.fakes.clock import play
 from tests.fakes.cluster import FakeCluster, Killed, legacy_widgets, widgets, written_by
 
 SETTINGS = RunSettings(settle_seconds=1, page_size=8, max_in_flight=2)
@@ -42,11 +41,11 @@ def left_behind(cluster: FakeCluster) -> set[str]:
 @pytest.mark.parametrize(
     "broken", [(0,), (29,), (3, 4), (7, 8), (0, 1, 2, 3), tuple(range(30)), (5, 12, 13, 28)]
 )
-def test_named_objects_are_passed_over_and_all_others_are_rewritten(
+async def test_named_objects_are_passed_over_and_all_others_are_rewritten(
     broken: tuple[int, ...],
 ) -> None:
     cluster = a_cluster(*broken)
-    outcome = play(run_on(cluster))
+    outcome = await run_on(cluster)
     names = {f"default/w{number:03d}" for number in broken}
     assert (outcome.reason, outcome.retries) == (Reason.UNDECODABLE, True)
     assert left_behind(cluster) == names
@@ -62,12 +61,12 @@ def break_one(cluster: FakeCluster, namespace: str, name: str) -> None:
 @pytest.mark.parametrize(
     "broken", [(5,), (0,), (29,), (0, 1, 2), (3, 4, 20), (9, 10, 11), (7, 19, 29), tuple(range(30))]
 )
-def test_objects_that_nobody_names_are_found_and_all_others_are_rewritten(
+async def test_objects_that_nobody_names_are_found_and_all_others_are_rewritten(
     broken: tuple[int, ...],
 ) -> None:
     cluster = a_cluster(*broken, is_named=False)
     add_elsewhere(cluster, "other", "x")
-    outcome = play(run_on(cluster))
+    outcome = await run_on(cluster)
     assert (outcome.reason, cluster.count("set_stored_versions")) == (Reason.UNDECODABLE, 0)
     assert left_behind(cluster) == {f"default/w{number:03d}" for number in broken}
     # Of such as are next to each other only the last one can be told.
@@ -92,14 +91,16 @@ NAMESPACES = ("a", "a-b", "b", "c", "d.e")
     ],
 )
 @pytest.mark.parametrize("page_size", [1, 4, 500])
-def test_the_first_one_of_any_namespace_may_be_the_one(broken: set[str], page_size: int) -> None:
+async def test_the_first_one_of_any_namespace_may_be_the_one(
+    broken: set[str], page_size: int
+) -> None:
     cluster = a_cluster(count=0, is_named=False)
     for namespace in NAMESPACES:
         for name in ("first", "second", "third"):
             add_elsewhere(cluster, namespace, name)
     for key in broken:
         break_one(cluster, *key.split("/"))
-    outcome = play(run_on(cluster, replace(SETTINGS, page_size=page_size)))
+    outcome = await run_on(cluster, replace(SETTINGS, page_size=page_size))
     assert outcome.reason == Reason.UNDECODABLE
     assert left_behind(cluster) == broken
     for key in broken - {"b/first"} if "b/second" in broken else broken:
@@ -107,66 +108,62 @@ def test_the_first_one_of_any_namespace_may_be_the_one(broken: set[str], page_si
 
 
 @pytest.mark.parametrize("broken", [(0,), (5,), (29,), (0, 5, 6), (3, 17)])
-def test_those_without_namespaces_are_found_too(broken: tuple[int, ...]) -> None:
+async def test_those_without_namespaces_are_found_too(broken: tuple[int, ...]) -> None:
     cluster = FakeCluster(widgets(namespaced=False))
     cluster.names_broken = False
     for number in range(30):
         add_elsewhere(cluster, "", f"w{number:03d}")
     for number in broken:
         break_one(cluster, "", f"w{number:03d}")
-    outcome = play(run_on(cluster))
+    outcome = await run_on(cluster)
     assert outcome.reason == Reason.UNDECODABLE
     assert left_behind(cluster) == {f"w{number:03d}" for number in broken}
 
 
-def test_those_of_the_namespaces_that_a_run_is_restricted_to() -> None:
+async def test_those_of_the_namespaces_that_a_run_is_restricted_to() -> None:
     definition = widgets(annotations={"espalier.dev/namespaces": "default"})
     cluster = FakeCluster(definition)
     cluster.names_broken = False
     cluster.fill(9)
     break_one(cluster, "default", "w000")
     break_one(cluster, "default", "w005")
-    play(run_on(cluster))
+    await run_on(cluster)
     assert left_behind(cluster) == {"default/w000", "default/w005"}
 
 
-def test_a_rewrite_that_is_resumed_right_before_one_gets_past_it() -> None:
-    async def story() -> FakeCluster:
-        cluster = a_cluster(8, is_named=False)
-        add_elsewhere(cluster, "other", "x")
-        lists = iter([1])
+async def test_a_rewrite_that_is_resumed_right_before_one_gets_past_it() -> None:
+    cluster = a_cluster(8, is_named=False)
+    add_elsewhere(cluster, "other", "x")
+    lists = iter([1])
 
-        def die(call: str, _: str) -> None:
-            # The first page of the rewrite is done, and the checkpoint has its token.
-            if call == "rewrite" and cluster.count("rewrite") == 9 and next(lists, None):
-                raise Killed
+    def die(call: str, _: str) -> None:
+        # The first page of the rewrite is done, and the checkpoint has its token.
+        if call == "rewrite" and cluster.count("rewrite") == 9 and next(lists, None):
+            raise Killed
 
-        cluster.etcd[ObjectKey("default", "w008")].is_broken = False
-        cluster.hooks.append(die)
-        with pytest.raises(Killed):
-            await run_on(cluster)
-        cluster.etcd[ObjectKey("default", "w008")].is_broken = True
+    cluster.etcd[ObjectKey("default", "w008")].is_broken = False
+    cluster.hooks.append(die)
+    with pytest.raises(Killed):
         await run_on(cluster)
-        return cluster
-
-    cluster = play(story())
+    cluster.etcd[ObjectKey("default", "w008")].is_broken = True
+    await run_on(cluster)
     assert left_behind(cluster) == {"default/w008"}
 
 
-def test_what_may_have_been_passed_over_is_said() -> None:
+async def test_what_may_have_been_passed_over_is_said() -> None:
     cluster = FakeCluster(widgets())
     cluster.names_broken = False
     for name in ("a1", "a2", "b1", "b2"):
         cluster.put(name, {"spec": {"size": 1}})
     break_one(cluster, "default", "a1")
     break_one(cluster, "default", "b1")
-    outcome = play(run_on(cluster))
+    outcome = await run_on(cluster)
     assert "default/b2" not in left_behind(cluster)
     if "default/a2" in left_behind(cluster):
         assert "any others from the first one up to it" in outcome.conditions[0].message
 
 
-def test_a_list_that_nobody_can_go_on_with_says_how_far_it_came() -> None:
+async def test_a_list_that_nobody_can_go_on_with_says_how_far_it_came() -> None:
     class Strange(FakeCluster):
         def place_of(self, token: str) -> str | None:
             return None if token else ""
@@ -175,48 +172,45 @@ def test_a_list_that_nobody_can_go_on_with_says_how_far_it_came() -> None:
     cluster.names_broken = False
     cluster.fill(9)
     break_one(cluster, "default", "w004")
-    outcome = play(run_on(cluster))
+    outcome = await run_on(cluster)
     assert outcome.reason == Reason.UNDECODABLE
     assert "whatever comes behind" in outcome.conditions[0].message
     assert cluster.count("set_stored_versions") == 0
 
 
-def test_objects_that_cannot_be_read_are_not_said_to_be_valid() -> None:
+async def test_objects_that_cannot_be_read_are_not_said_to_be_valid() -> None:
     cluster = a_cluster(5, 12, 13)
-    outcome = play(run_on(cluster))
+    outcome = await run_on(cluster)
     (_, valid) = outcome.conditions
     assert (valid.type, valid.status) == ("espalier.dev/StoredObjectsValid", "Unknown")
     assert "cannot read default/w005, default/w012, default/w013" in valid.message
     assert "none of 27 stored objects is seen to violate" in valid.message
 
 
-def test_mended_objects_end_it() -> None:
-    async def story() -> tuple[RunOutcome, RunOutcome]:
-        cluster = a_cluster(5)
-        first = await run_on(cluster)
-        cluster.etcd[ObjectKey("default", "w005")].is_broken = False
-        return first, await run_on(cluster)
-
-    first, second = play(story())
+async def test_mended_objects_end_it() -> None:
+    cluster = a_cluster(5)
+    first = await run_on(cluster)
+    cluster.etcd[ObjectKey("default", "w005")].is_broken = False
+    second = await run_on(cluster)
     assert first.reason == Reason.UNDECODABLE
     assert second.is_proved
 
 
-def test_a_legacy_definition_is_pruned_around_them() -> None:
+async def test_a_legacy_definition_is_pruned_around_them() -> None:
     cluster = FakeCluster(legacy_widgets())
     for number in range(9):
         cluster.put(f"w{number}", {"spec": {"size": 1, "junk": 1}}, version="v1")
     cluster.etcd[ObjectKey("default", "w4")].is_broken = True
-    outcome = play(run_on(cluster))
+    outcome = await run_on(cluster)
     assert outcome.reason == Reason.UNDECODABLE
     pruned = {key.name for key, one in cluster.etcd.items() if "junk" not in str(one.raw)}
     assert pruned == {f"w{number}" for number in range(9)} - {"w4"}
 
 
-def test_a_survey_names_them_and_looks_at_the_others() -> None:
+async def test_a_survey_names_them_and_looks_at_the_others() -> None:
     cluster = a_cluster(5, 6)
     assert cluster.definition is not None
-    found = play(survey(cluster.definition, cluster, cluster.clock, Scope(page_size=8)))
+    found = await survey(cluster.definition, cluster, cluster.clock, Scope(page_size=8))
     assert found.undecodable == ("default/w005", "default/w006")
     assert found.objects == 28
 
@@ -236,7 +230,9 @@ def test_keys_of_storage(text: str, key: ObjectKey | None) -> None:
 
 
 @pytest.mark.parametrize("rewrites", [1, 16, 29])
-def test_what_is_repaired_after_the_proof_is_looked_at_before_it_is_written(rewrites: int) -> None:
+async def test_what_is_repaired_after_the_proof_is_looked_at_before_it_is_written(
+    rewrites: int,
+) -> None:
     cluster = a_cluster(20)
     key = ObjectKey("default", "w020")
     note: JSON = {"size": 20, "note": "keep me"}
@@ -251,7 +247,7 @@ def test_what_is_repaired_after_the_proof_is_looked_at_before_it_is_written(rewr
             cluster.etcd[key].is_broken = False
 
     cluster.hooks.append(repair)
-    outcome = play(run_on(cluster))
+    outcome = await run_on(cluster)
     assert not cluster.etcd[key].is_broken
     assert outcome.reason == Reason.WOULD_LOSE_DATA
     assert ".spec.note (named by managedFields of 1 object)" in outcome.conditions[0].message
@@ -259,7 +255,7 @@ def test_what_is_repaired_after_the_proof_is_looked_at_before_it_is_written(rewr
     assert cluster.count("set_stored_versions") == 0
 
 
-def test_what_is_repaired_after_the_proof_and_loses_nothing_is_rewritten_and_trimmed() -> None:
+async def test_what_is_repaired_after_the_proof_and_loses_nothing_is_rewritten() -> None:
     cluster = a_cluster(20)
 
     def repair(call: str, _: str) -> None:
@@ -267,5 +263,5 @@ def test_what_is_repaired_after_the_proof_and_loses_nothing_is_rewritten_and_tri
             cluster.etcd[ObjectKey("default", "w020")].is_broken = False
 
     cluster.hooks.append(repair)
-    assert play(run_on(cluster)).is_proved
+    assert (await run_on(cluster)).is_proved
     assert left_behind(cluster) == set()

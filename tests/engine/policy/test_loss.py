@@ -12,7 +12,6 @@ from espalier.engine import Reason, RunOutcome, RunSettings, run
 from espalier.engine.policy.loss import MAX_PATHS, History, ManagedFieldsScan, Record, judge
 from espalier.engine.ports import ObjectKey, StoredMetadata
 from espalier.paths import JSON
-from tests.fakes.clock import play
 from tests.fakes.cluster import V1_SCHEMA, V1ALPHA1_SCHEMA, FakeCluster, widgets
 
 SETTINGS = RunSettings(settle_seconds=0, page_size=4)
@@ -123,89 +122,74 @@ def accept(cluster: FakeCluster) -> None:
     cluster.change(labels={**widgets().labels, "espalier.dev/loss": "accept"})
 
 
-def test_a_field_dropped_from_the_schema_stays_in_etcd_until_it_is_accepted() -> None:
-    async def story() -> None:
-        cluster = a_cluster()
-        assert (await run_on(cluster)).is_proved
+async def test_a_field_dropped_from_the_schema_stays_in_etcd_until_it_is_accepted() -> None:
+    cluster = a_cluster()
+    assert (await run_on(cluster)).is_proved
 
-        cluster.change(versions=WITHOUT_COLOR.versions)
-        cluster.calls.clear()
-        outcome = await run_on(cluster)
-        assert outcome.reason == Reason.WOULD_LOSE_DATA
-        assert ".spec.color (named by managedFields of 2 objects)" in outcome.conditions[0].message
-        assert "blue" not in outcome.conditions[0].message
-        assert cluster.count("rewrite", "try_rewrite") == 0
-        assert cluster.raw("a")["spec"] == {"size": 1, "color": "blue"}
+    cluster.change(versions=WITHOUT_COLOR.versions)
+    cluster.calls.clear()
+    outcome = await run_on(cluster)
+    assert outcome.reason == Reason.WOULD_LOSE_DATA
+    assert ".spec.color (named by managedFields of 2 objects)" in outcome.conditions[0].message
+    assert "blue" not in outcome.conditions[0].message
+    assert cluster.count("rewrite", "try_rewrite") == 0
+    assert cluster.raw("a")["spec"] == {"size": 1, "color": "blue"}
 
-        cluster.change(versions=WITH_COLOR.versions)
-        assert (await run_on(cluster)).is_proved
-        assert cluster.raw("a")["spec"] == {"size": 1, "color": "blue"}
+    cluster.change(versions=WITH_COLOR.versions)
+    assert (await run_on(cluster)).is_proved
+    assert cluster.raw("a")["spec"] == {"size": 1, "color": "blue"}
 
-        cluster.change(versions=WITHOUT_COLOR.versions)
-        accept(cluster)
-        assert (await run_on(cluster)).is_proved
-        assert cluster.raw("a")["spec"] == {"size": 1}
-
-    play(story())
+    cluster.change(versions=WITHOUT_COLOR.versions)
+    accept(cluster)
+    assert (await run_on(cluster)).is_proved
+    assert cluster.raw("a")["spec"] == {"size": 1}
 
 
-def test_a_default_that_no_manager_names_is_lost_data_too() -> None:
-    async def story() -> None:
-        cluster = FakeCluster(WITH_COLOR)
-        cluster.put("a", {"spec": {"size": 1}}, version="v1")
-        assert (await run_on(cluster)).is_proved
-        cluster.change(versions=WITHOUT_COLOR.versions)
-        outcome = await run_on(cluster)
-        assert outcome.reason == Reason.WOULD_LOSE_DATA
-        assert ".spec.color (specified before)" in outcome.conditions[0].message
-
-    play(story())
+async def test_a_default_that_no_manager_names_is_lost_data_too() -> None:
+    cluster = FakeCluster(WITH_COLOR)
+    cluster.put("a", {"spec": {"size": 1}}, version="v1")
+    assert (await run_on(cluster)).is_proved
+    cluster.change(versions=WITHOUT_COLOR.versions)
+    outcome = await run_on(cluster)
+    assert outcome.reason == Reason.WOULD_LOSE_DATA
+    assert ".spec.color (specified before)" in outcome.conditions[0].message
 
 
-def test_what_was_accepted_once_is_not_asked_again() -> None:
-    async def story() -> None:
-        cluster = a_cluster(WITHOUT_COLOR)
-        accept(cluster)
-        assert (await run_on(cluster)).is_proved
-        cluster.change(versions=WITHOUT_COLOR.versions, labels=widgets().labels)
-        assert (await run_on(cluster)).is_proved
-
-    play(story())
+async def test_what_was_accepted_once_is_not_asked_again() -> None:
+    cluster = a_cluster(WITHOUT_COLOR)
+    accept(cluster)
+    assert (await run_on(cluster)).is_proved
+    cluster.change(versions=WITHOUT_COLOR.versions, labels=widgets().labels)
+    assert (await run_on(cluster)).is_proved
 
 
-def test_a_field_that_came_and_went_between_proofs_is_known() -> None:
-    async def story() -> None:
-        cluster = FakeCluster(WITHOUT_COLOR)
-        cluster.put("a", {"spec": {"size": 1}}, version="v1", managed=None)
-        assert (await run_on(cluster)).is_proved
-        # Its run is stopped right away, but the schema was seen.
-        cluster.change(versions=WITH_COLOR.versions)
-        cluster.missing = ("patch widgets",)
-        assert (await run_on(cluster)).reason == Reason.FORBIDDEN
-        cluster.missing = ()
-        cluster.put("a", {"spec": {"size": 1, "color": "blue"}}, version="v1", managed=None)
-        cluster.change(versions=WITHOUT_COLOR.versions)
-        assert (await run_on(cluster)).reason == Reason.WOULD_LOSE_DATA
-        assert cluster.raw("a")["spec"] == {"size": 1, "color": "blue"}
-
-    play(story())
+async def test_a_field_that_came_and_went_between_proofs_is_known() -> None:
+    cluster = FakeCluster(WITHOUT_COLOR)
+    cluster.put("a", {"spec": {"size": 1}}, version="v1", managed=None)
+    assert (await run_on(cluster)).is_proved
+    # Its run is stopped right away, but the schema was seen.
+    cluster.change(versions=WITH_COLOR.versions)
+    cluster.missing = ("patch widgets",)
+    assert (await run_on(cluster)).reason == Reason.FORBIDDEN
+    cluster.missing = ()
+    cluster.put("a", {"spec": {"size": 1, "color": "blue"}}, version="v1", managed=None)
+    cluster.change(versions=WITHOUT_COLOR.versions)
+    assert (await run_on(cluster)).reason == Reason.WOULD_LOSE_DATA
+    assert cluster.raw("a")["spec"] == {"size": 1, "color": "blue"}
 
 
-def test_a_schema_seen_while_nothing_may_be_done_is_known_too() -> None:
-    async def story() -> None:
-        cluster = FakeCluster(WITHOUT_COLOR)
-        cluster.put("a", {"spec": {"size": 1}}, version="v1", managed=None)
-        assert (await run_on(cluster)).is_proved
-        cluster.change(versions=WITH_COLOR.versions, labels={"espalier.dev/mode": "observe"})
-        assert (await run_on(cluster)).reason == Reason.OBSERVED
-        cluster.put("a", {"spec": {"size": 1, "color": "blue"}}, version="v1", managed=None)
-        cluster.change(versions=WITHOUT_COLOR.versions, labels=widgets().labels)
-        assert (await run_on(cluster)).reason == Reason.WOULD_LOSE_DATA
-
-    play(story())
+async def test_a_schema_seen_while_nothing_may_be_done_is_known_too() -> None:
+    cluster = FakeCluster(WITHOUT_COLOR)
+    cluster.put("a", {"spec": {"size": 1}}, version="v1", managed=None)
+    assert (await run_on(cluster)).is_proved
+    cluster.change(versions=WITH_COLOR.versions, labels={"espalier.dev/mode": "observe"})
+    assert (await run_on(cluster)).reason == Reason.OBSERVED
+    cluster.put("a", {"spec": {"size": 1, "color": "blue"}}, version="v1", managed=None)
+    cluster.change(versions=WITHOUT_COLOR.versions, labels=widgets().labels)
+    assert (await run_on(cluster)).reason == Reason.WOULD_LOSE_DATA
 
 
-def test_an_acceptance_that_is_taken_back_stops_a_run_that_goes_on() -> None:
+async def test_an_acceptance_that_is_taken_back_stops_a_run_that_goes_on() -> None:
     cluster = a_cluster(WITHOUT_COLOR)
     accept(cluster)
 
@@ -216,7 +200,7 @@ def test_an_acceptance_that_is_taken_back_stops_a_run_that_goes_on() -> None:
 
     cluster.hooks.append(take_back)
     cluster.put("c", {"spec": {"color": "blue"}}, version="v1", managed=("color",))
-    assert play(run_on(cluster)).reason == Reason.WOULD_LOSE_DATA
+    assert (await run_on(cluster)).reason == Reason.WOULD_LOSE_DATA
 
 
 PORTS_SCHEMA: dict[str, JSON] = {
@@ -253,7 +237,7 @@ NAMELESS_SCHEMA: dict[str, JSON] = {
 NAMED_PORT: JSON = {"ports": [{"port": 1, "name": "web"}]}
 
 
-def test_what_a_list_owned_as_a_whole_may_hold_is_told_by_the_stored_version() -> None:
+async def test_what_a_list_owned_as_a_whole_may_hold_is_told_by_the_stored_version() -> None:
     cluster = FakeCluster(
         widgets(
             versions=(
@@ -265,14 +249,14 @@ def test_what_a_list_owned_as_a_whole_may_hold_is_told_by_the_stored_version() -
     # A list without x-kubernetes-list-type: managedFields name it, and nothing in it.
     cluster.put("a", {"spec": NAMED_PORT}, managed=("ports",))
 
-    outcome = play(run_on(cluster))
+    outcome = await run_on(cluster)
 
     assert outcome.reason == Reason.WOULD_LOSE_DATA
     assert ".spec.ports[*].name (specified at the stored" in outcome.conditions[0].message
     assert cluster.raw("a")["spec"] == NAMED_PORT
 
 
-def test_no_list_no_loss_in_it() -> None:
+async def test_no_list_no_loss_in_it() -> None:
     cluster = FakeCluster(
         widgets(
             versions=(
@@ -282,24 +266,21 @@ def test_no_list_no_loss_in_it() -> None:
         )
     )
     cluster.put("a", {"spec": {}}, managed=())
-    assert play(run_on(cluster)).is_proved
+    assert (await run_on(cluster)).is_proved
 
 
-def test_a_schema_seen_before_the_first_proof_is_known() -> None:
-    async def story() -> None:
-        cluster = FakeCluster(one_version(PORTS_SCHEMA))
-        cluster.put("a", {"spec": NAMED_PORT}, version="v1", managed=("ports",))
-        cluster.missing = ("patch widgets",)
-        assert (await run_on(cluster)).reason == Reason.FORBIDDEN
-        cluster.missing = ()
-        cluster.change(versions=one_version(NAMELESS_SCHEMA).versions)
-        assert (await run_on(cluster)).reason == Reason.WOULD_LOSE_DATA
-        assert cluster.raw("a")["spec"] == NAMED_PORT
-
-    play(story())
+async def test_a_schema_seen_before_the_first_proof_is_known() -> None:
+    cluster = FakeCluster(one_version(PORTS_SCHEMA))
+    cluster.put("a", {"spec": NAMED_PORT}, version="v1", managed=("ports",))
+    cluster.missing = ("patch widgets",)
+    assert (await run_on(cluster)).reason == Reason.FORBIDDEN
+    cluster.missing = ()
+    cluster.change(versions=one_version(NAMELESS_SCHEMA).versions)
+    assert (await run_on(cluster)).reason == Reason.WOULD_LOSE_DATA
+    assert cluster.raw("a")["spec"] == NAMED_PORT
 
 
-def test_a_schema_that_changes_before_the_first_proof_stops_the_run() -> None:
+async def test_a_schema_that_changes_before_the_first_proof_stops_the_run() -> None:
     cluster = FakeCluster(one_version(PORTS_SCHEMA))
     cluster.put("a", {"spec": NAMED_PORT}, version="v1", managed=("ports",))
 
@@ -309,63 +290,52 @@ def test_a_schema_that_changes_before_the_first_proof_stops_the_run() -> None:
             cluster.change(versions=one_version(NAMELESS_SCHEMA).versions)
 
     cluster.hooks.append(narrow)
-    assert play(run_on(cluster)).reason == Reason.WOULD_LOSE_DATA
+    assert (await run_on(cluster)).reason == Reason.WOULD_LOSE_DATA
 
 
 @pytest.mark.parametrize("managed", [None, ("ports",)], ids=["no history", "a list as a whole"])
-def test_what_a_legacy_definition_preserved_is_not_pruned_by_a_rewrite_unasked(
+async def test_what_a_legacy_definition_preserved_is_not_pruned_by_a_rewrite_unasked(
     managed: tuple[str, ...] | None,
 ) -> None:
-    async def story() -> None:
-        cluster = FakeCluster(one_version(NAMELESS_SCHEMA, preserve_unknown_fields=True))
-        cluster.put("a", {"spec": {"ports": [{"port": 1}]}}, version="v1", managed=managed)
-        assert (await run_on(cluster)).is_proved
+    cluster = FakeCluster(one_version(NAMELESS_SCHEMA, preserve_unknown_fields=True))
+    cluster.put("a", {"spec": {"ports": [{"port": 1}]}}, version="v1", managed=managed)
+    assert (await run_on(cluster)).is_proved
 
-        # Somebody writes, and turns pruning on before the new object is seen.
-        cluster.put("b", {"spec": NAMED_PORT}, version="v1", managed=managed)
-        cluster.change(preserve_unknown_fields=False, generation=2)
-        outcome = await run_on(cluster)
-        assert outcome.reason == Reason.WOULD_LOSE_DATA
-        assert "unknown fields were preserved before" in outcome.conditions[0].message
-        assert cluster.raw("b")["spec"] == NAMED_PORT
+    # Somebody writes, and turns pruning on before the new object is seen.
+    cluster.put("b", {"spec": NAMED_PORT}, version="v1", managed=managed)
+    cluster.change(preserve_unknown_fields=False, generation=2)
+    outcome = await run_on(cluster)
+    assert outcome.reason == Reason.WOULD_LOSE_DATA
+    assert "unknown fields were preserved before" in outcome.conditions[0].message
+    assert cluster.raw("b")["spec"] == NAMED_PORT
 
-        accept(cluster)
-        assert (await run_on(cluster)).is_proved
-        cluster.change(labels=widgets().labels, generation=3)
-        assert (await run_on(cluster)).is_proved
-
-    play(story())
+    accept(cluster)
+    assert (await run_on(cluster)).is_proved
+    cluster.change(labels=widgets().labels, generation=3)
+    assert (await run_on(cluster)).is_proved
 
 
 @pytest.mark.parametrize("schema", [None, {"$ref": "#/definitions/x"}], ids=["none", "unreadable"])
-def test_a_legacy_definition_that_gets_a_schema_and_prunes_at_once_is_known(
+async def test_a_legacy_definition_that_gets_a_schema_and_prunes_at_once_is_known(
     schema: dict[str, JSON] | None,
 ) -> None:
-    async def story() -> None:
-        bare = Version(name="v1", served=True, storage=True, schema=schema)
-        cluster = FakeCluster(widgets(versions=(bare,), preserve_unknown_fields=True))
-        cluster.change(stored_versions=("v1",))
-        cluster.put("a", {"spec": NAMED_PORT}, version="v1", managed=None)
-        assert not (await run_on(cluster)).is_proved
-        cluster.change(
-            versions=one_version(NAMELESS_SCHEMA).versions, preserve_unknown_fields=False
-        )
-        assert (await run_on(cluster)).reason == Reason.WOULD_LOSE_DATA
-        assert cluster.raw("a")["spec"] == NAMED_PORT
-
-    play(story())
+    bare = Version(name="v1", served=True, storage=True, schema=schema)
+    cluster = FakeCluster(widgets(versions=(bare,), preserve_unknown_fields=True))
+    cluster.change(stored_versions=("v1",))
+    cluster.put("a", {"spec": NAMED_PORT}, version="v1", managed=None)
+    assert not (await run_on(cluster)).is_proved
+    cluster.change(versions=one_version(NAMELESS_SCHEMA).versions, preserve_unknown_fields=False)
+    assert (await run_on(cluster)).reason == Reason.WOULD_LOSE_DATA
+    assert cluster.raw("a")["spec"] == NAMED_PORT
 
 
-def test_what_was_accepted_is_asked_again_if_a_schema_may_have_come_and_gone_unseen() -> None:
-    async def story() -> None:
-        cluster = a_cluster(WITHOUT_COLOR)
-        accept(cluster)
-        assert (await run_on(cluster)).is_proved
-        # Without the label: the field comes, is used and goes.
-        blue: JSON = {"size": 1, "color": "blue"}
-        cluster.put("a", {"spec": blue}, version="v1", managed=("size", "color"))
-        cluster.change(labels=widgets().labels, generation=3)
-        assert (await run_on(cluster)).reason == Reason.WOULD_LOSE_DATA
-        assert cluster.raw("a")["spec"] == blue
-
-    play(story())
+async def test_what_was_accepted_is_asked_again_if_a_schema_may_have_come_and_gone_unseen() -> None:
+    cluster = a_cluster(WITHOUT_COLOR)
+    accept(cluster)
+    assert (await run_on(cluster)).is_proved
+    # Without the label: the field comes, is used and goes.
+    blue: JSON = {"size": 1, "color": "blue"}
+    cluster.put("a", {"spec": blue}, version="v1", managed=("size", "color"))
+    cluster.change(labels=widgets().labels, generation=3)
+    assert (await run_on(cluster)).reason == Reason.WOULD_LOSE_DATA
+    assert cluster.raw("a")["spec"] == blue

@@ -9,7 +9,6 @@ from espalier.engine import Reason, RunOutcome, RunSettings, run
 from espalier.engine.policy.windows import read_window
 from espalier.engine.ports import ObjectKey
 from espalier.paths import JSON
-from tests.fakes.clock import play
 from tests.fakes.cluster import FakeCluster, busy, legacy_widgets, widgets
 
 SETTINGS = RunSettings(settle_seconds=1, page_size=3, max_in_flight=2)
@@ -34,10 +33,10 @@ def stored_versions(cluster: FakeCluster) -> tuple[str, ...]:
     return cluster.definition.stored_versions
 
 
-def test_without_migrating_nothing_is_rewritten_and_validity_is_told() -> None:
+async def test_without_migrating_nothing_is_rewritten_and_validity_is_told() -> None:
     cluster = FakeCluster(asked(migrate="false"))
     cluster.fill(3)
-    outcome = play(run_on(cluster))
+    outcome = await run_on(cluster)
     current, valid = outcome.conditions
     assert (current.status, current.reason) == ("False", "Partial")
     assert current.message == (
@@ -48,10 +47,10 @@ def test_without_migrating_nothing_is_rewritten_and_validity_is_told() -> None:
     assert cluster.count("rewrite", "replace", "set_stored_versions", "annotate") == 0
 
 
-def test_a_server_prunes_in_spite_of_the_label_and_that_is_said() -> None:
+async def test_a_server_prunes_in_spite_of_the_label_and_that_is_said() -> None:
     cluster = FakeCluster(asked(prune="false", default="false"))
     cluster.fill(3)
-    outcome = play(run_on(cluster))
+    outcome = await run_on(cluster)
     assert outcome.is_proved
     assert outcome.conditions[0].message.endswith(
         "The API server prunes and defaults whatever is written, in spite of"
@@ -66,9 +65,9 @@ def legacy_with_junk(**labels: str) -> FakeCluster:
     return cluster
 
 
-def test_a_legacy_definition_without_pruning_keeps_unknown_fields_and_is_not_tended() -> None:
+async def test_a_legacy_definition_without_pruning_keeps_unknown_fields_and_is_not_tended() -> None:
     cluster = legacy_with_junk(prune="false")
-    outcome = play(run_on(cluster))
+    outcome = await run_on(cluster)
     assert outcome.is_proved
     assert not outcome.watches_on
     assert cluster.raw("junk")["spec"] == {"size": 1, "typo": 1}
@@ -76,9 +75,9 @@ def test_a_legacy_definition_without_pruning_keeps_unknown_fields_and_is_not_ten
     assert {name for call, name in cluster.calls if call == "rewrite"} == {"clean", "junk"}
 
 
-def test_a_legacy_definition_without_migrating_is_pruned_and_nothing_else_is_written() -> None:
+async def test_a_legacy_definition_without_migrating_is_pruned_and_not_written_otherwise() -> None:
     cluster = legacy_with_junk(migrate="false")
-    outcome = play(run_on(cluster))
+    outcome = await run_on(cluster)
     assert outcome.reason == Reason.PARTIAL
     assert outcome.watches_on
     assert cluster.raw("junk")["spec"] == {"size": 1}
@@ -96,9 +95,9 @@ def in_two_namespaces() -> FakeCluster:
     return cluster
 
 
-def test_only_the_namespaces_asked_for_are_rewritten_and_nothing_is_trimmed() -> None:
+async def test_only_the_namespaces_asked_for_are_rewritten_and_nothing_is_trimmed() -> None:
     cluster = in_two_namespaces()
-    outcome = play(run_on(cluster))
+    outcome = await run_on(cluster)
     assert outcome.reason == Reason.PARTIAL
     assert not outcome.is_proved
     moved = {str(key) for key, kept in cluster.etcd.items() if "v1a" not in str(kept.raw)}
@@ -110,30 +109,28 @@ def test_only_the_namespaces_asked_for_are_rewritten_and_nothing_is_trimmed() ->
     )
 
 
-def test_a_namespace_that_was_asked_for_and_holds_nothing_is_named() -> None:
+async def test_a_namespace_that_was_asked_for_and_holds_nothing_is_named() -> None:
     cluster = in_two_namespaces()
     cluster.change(annotations={"espalier.dev/namespaces": "other,tpyo"})
-    outcome = play(run_on(cluster))
+    outcome = await run_on(cluster)
     assert outcome.reason == Reason.PARTIAL
     assert outcome.conditions[0].message.endswith(
         "The namespace has no such object, perhaps it is misspelt: tpyo"
     )
 
 
-def test_a_restricted_run_proves_nothing_for_one_that_is_not() -> None:
-    async def story() -> RunOutcome:
-        cluster = in_two_namespaces()
-        await run_on(cluster)
-        cluster.change(annotations={})
-        outcome = await run_on(cluster)
-        assert all("v1alpha1" not in str(kept.raw) for kept in cluster.etcd.values())
-        return outcome
+async def test_a_restricted_run_proves_nothing_for_one_that_is_not() -> None:
+    cluster = in_two_namespaces()
+    await run_on(cluster)
+    cluster.change(annotations={})
+    outcome = await run_on(cluster)
+    assert all("v1alpha1" not in str(kept.raw) for kept in cluster.etcd.values())
 
-    assert play(story()).is_proved
+    assert outcome.is_proved
 
 
 @pytest.mark.parametrize("make", [widgets, legacy_widgets])
-def test_objects_of_a_gitops_controller_are_left_alone_and_nothing_is_trimmed(
+async def test_objects_of_a_gitops_controller_are_left_alone_and_nothing_is_trimmed(
     make: object,
 ) -> None:
     cluster = FakeCluster(asked(make, skip_owned="true"))
@@ -143,7 +140,7 @@ def test_objects_of_a_gitops_controller_are_left_alone_and_nothing_is_trimmed(
         stored = cluster.etcd[ObjectKey("default", name)]
         stored.managed_fields += managers
         # What managedFields do not name would stop a run of the other kind.
-    outcome = play(run_on(cluster))
+    outcome = await run_on(cluster)
     assert outcome.reason == Reason.PARTIAL
     assert cluster.raw("theirs")["spec"] == {"size": 1, "typo": 1}
     assert "typo" not in str(cluster.raw("ours"))
@@ -154,18 +151,18 @@ def test_objects_of_a_gitops_controller_are_left_alone_and_nothing_is_trimmed(
     assert written == {"ours"}
 
 
-def test_what_a_skipped_object_would_lose_stops_nothing() -> None:
+async def test_what_a_skipped_object_would_lose_stops_nothing() -> None:
     cluster = FakeCluster(asked(skip_owned="true"))
     cluster.put("ours", {"spec": {"size": 1}})
     cluster.put("theirs", {"spec": {"size": 1}}, managed=("size", "gone"), owner="helm-controller")
-    assert play(run_on(cluster)).reason == Reason.PARTIAL
+    assert (await run_on(cluster)).reason == Reason.PARTIAL
     assert "v1alpha1" not in str(cluster.raw("ours"))
 
 
-def test_where_no_object_is_skipped_the_run_is_a_proof() -> None:
+async def test_where_no_object_is_skipped_the_run_is_a_proof() -> None:
     cluster = FakeCluster(asked(skip_owned="true"))
     cluster.fill(2)
-    assert play(run_on(cluster)).is_proved
+    assert (await run_on(cluster)).is_proved
     assert stored_versions(cluster) == ("v1",)
 
 
@@ -175,49 +172,45 @@ def windowed(text: str, objects: int = 6) -> FakeCluster:
     return cluster
 
 
-def test_outside_the_window_nothing_is_written() -> None:
+async def test_outside_the_window_nothing_is_written() -> None:
     # The clock of the tests begins at midnight.
     cluster = windowed("22:00-23:00")
-    outcome = play(run_on(cluster))
+    outcome = await run_on(cluster)
     assert outcome.reason == Reason.OUTSIDE_WINDOW
     assert outcome.again_seconds == 600
     assert "22:00-23:00 UTC" in outcome.conditions[0].message
     assert cluster.count("rewrite", "acquire") == 0
 
 
-def test_inside_the_window_all_is_done() -> None:
+async def test_inside_the_window_all_is_done() -> None:
     cluster = windowed("22:00-06:00")
-    assert play(run_on(cluster)).is_proved
+    assert (await run_on(cluster)).is_proved
 
 
-def test_a_run_stops_when_the_window_closes_and_goes_on_when_it_opens() -> None:
-    async def story() -> tuple[int, float]:
-        cluster = windowed("23:59-00:01")
-        slow: list[float] = []
+async def test_a_run_stops_when_the_window_closes_and_goes_on_when_it_opens() -> None:
+    cluster = windowed("23:59-00:01")
+    slow: list[float] = []
 
-        def wait(call: str, _: str) -> None:
-            if call == "rewrite":
-                slow.append(cluster.clock.monotonic_seconds())
+    def wait(call: str, _: str) -> None:
+        if call == "rewrite":
+            slow.append(cluster.clock.monotonic_seconds())
 
-        cluster.hooks.append(wait)
-        # Of each object's rewriting the server wants a pause of 30 s.
-        for number in range(6):
-            cluster.fail("rewrite", busy(retry_after_seconds=30), name=f"w{number:03d}", times=1)
-        first = await run_on(cluster)
-        assert first.reason == Reason.OUTSIDE_WINDOW
-        assert cluster.holder == ""
-        done = sum("v1alpha1" not in str(kept.raw) for kept in cluster.etcd.values())
-        assert max(slow) < 60
-        while True:
-            outcome = await run_on(cluster)
-            if outcome.is_proved:
-                return done, cluster.clock.monotonic_seconds()
-            assert outcome.again_seconds is not None
-            await cluster.clock.sleep(outcome.again_seconds)
-
-    done, finished_seconds = play(story())
+    cluster.hooks.append(wait)
+    # Of each object's rewriting the server wants a pause of 30 s.
+    for number in range(6):
+        cluster.fail("rewrite", busy(retry_after_seconds=30), name=f"w{number:03d}", times=1)
+    first = await run_on(cluster)
+    assert first.reason == Reason.OUTSIDE_WINDOW
+    assert cluster.holder == ""
+    done = sum("v1alpha1" not in str(kept.raw) for kept in cluster.etcd.values())
     assert done < 6
-    assert finished_seconds >= (24 * 60 - 1) * 60
+    assert max(slow) < 60
+
+    while not (outcome := await run_on(cluster)).is_proved:
+        assert outcome.again_seconds is not None
+        await cluster.clock.sleep(outcome.again_seconds)
+
+    assert cluster.clock.monotonic_seconds() >= (24 * 60 - 1) * 60
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,7 @@ from espalier.errors import (
     TransientError,
 )
 from espalier.paths import JSON
-from tests.fakes.clock import FakeClock, play
+from tests.fakes.clock import FakeClock
 from tests.fakes.cluster import WIDGETS, busy, conflict, expired, rejected, widgets
 
 ENDPOINT = resource_of(widgets(), widgets().storage)
@@ -207,53 +207,42 @@ async def walk(source: Pages) -> list[tuple[str, bool, int]]:
         ([expired()], [("0", True, 0), ("0", True, 1), ("1", True, 1), ("2", True, 1)]),
     ],
 )
-def test_pages(failures: list[ClusterError], walked: list[tuple[str, bool, int]]) -> None:
-    assert play(walk(Pages(3, *failures))) == walked
+async def test_pages(failures: list[ClusterError], walked: list[tuple[str, bool, int]]) -> None:
+    assert await walk(Pages(3, *failures)) == walked
 
 
-def test_lists_that_expire_for_ever_end_with_the_error() -> None:
+async def test_lists_that_expire_for_ever_end_with_the_error() -> None:
     source = Pages(3, *[expired("1")] * 100)
     with pytest.raises(ExpiredTokenError):
-        play(walk(source))
+        await walk(source)
     assert source.asked.count(None) == MAX_RESTARTS + 1
 
 
-def test_a_server_that_stays_away_ends_a_list() -> None:
+async def test_a_server_that_stays_away_ends_a_list() -> None:
     with pytest.raises(TransientError):
-        play(walk(Pages(3, *[busy()] * 100)))
+        await walk(Pages(3, *[busy()] * 100))
 
 
 @pytest.mark.parametrize(("ahead", "asked"), [(False, 1), (True, 2)])
-def test_the_next_page_is_listed_ahead_where_that_is_wanted(*, ahead: bool, asked: int) -> None:
-    async def story() -> int:
-        source = Pages(3)
-        listed = pages(source.listing, FakeClock(), ahead=ahead)
-        async with aclosing(listed):
-            async for _ in listed:
-                await asyncio.sleep(0)
-                return len(source.asked)
-        return 0
-
-    assert play(story()) == asked
+async def test_the_next_page_is_listed_ahead_where_that_is_wanted(
+    *, ahead: bool, asked: int
+) -> None:
+    source = Pages(3)
+    async with aclosing(pages(source.listing, FakeClock(), ahead=ahead)) as listed:
+        await anext(listed)
+        await asyncio.sleep(0)
+        assert len(source.asked) == asked
 
 
-def test_what_went_wrong_ahead_is_told_when_its_page_is_wanted() -> None:
-    async def story() -> int:
-        seen = 0
-        listed = pages(Pages(3, conflict()).listing, FakeClock(), ahead=True)
-        async with aclosing(listed):
-            try:
-                async for _ in listed:
-                    await asyncio.sleep(0)
-                    seen += 1
-            except ClusterError:
-                return seen
-        return 0
-
-    assert play(story()) == 1
+async def test_what_went_wrong_ahead_is_told_when_its_page_is_wanted() -> None:
+    async with aclosing(pages(Pages(3, conflict()).listing, FakeClock(), ahead=True)) as listed:
+        await anext(listed)
+        await asyncio.sleep(0)
+        with pytest.raises(ClusterError):
+            await anext(listed)
 
 
-def test_a_list_that_nobody_wants_any_more_is_ended_with_its_request() -> None:
+async def test_a_list_that_nobody_wants_any_more_is_ended_with_its_request() -> None:
     ended: list[bool] = []
 
     class Slow(Pages):
@@ -277,18 +266,15 @@ def test_a_list_that_nobody_wants_any_more_is_ended_with_its_request() -> None:
                 namespace=namespace,
             )
 
-    async def story() -> None:
-        listed = pages(Slow(3).listing, FakeClock(), ahead=True)
-        async with aclosing(listed):
-            async for _ in listed:
-                await asyncio.sleep(0)
-                break
-
-    play(story())
+    listed = pages(Slow(3).listing, FakeClock(), ahead=True)
+    async with aclosing(listed):
+        async for _ in listed:
+            await asyncio.sleep(0)
+            break
     assert ended == [True]
 
 
-def test_patience_has_an_end() -> None:
+async def test_patience_has_an_end() -> None:
     calls = []
 
     async def call() -> None:
@@ -296,57 +282,52 @@ def test_patience_has_an_end() -> None:
         raise busy()
 
     with pytest.raises(TransientError):
-        play(retry_while_unavailable(call, FakeClock()))
+        await retry_while_unavailable(call, FakeClock())
     assert len(calls) == MAX_CALLS
 
 
-def test_the_pace_halves_once_for_one_overload_and_grows_back() -> None:
-    async def story() -> list[int]:
-        pacer = Pacer(FakeClock(), max_in_flight=20)
-        limits = [pacer.limit]
-        for _ in range(5):
-            pacer.struggled(busy())
-        limits.append(pacer.limit)
+async def test_the_pace_halves_once_for_one_overload_and_grows_back() -> None:
+    pacer = Pacer(FakeClock(), max_in_flight=20)
+    limits = [pacer.limit]
+    for _ in range(5):
+        pacer.struggled(busy())
+    limits.append(pacer.limit)
+    await asyncio.sleep(1)
+    for _ in range(9):
+        pacer.struggled(busy())
         await asyncio.sleep(1)
-        for _ in range(9):
-            pacer.struggled(busy())
-            await asyncio.sleep(1)
-        limits.append(pacer.limit)
-        for _ in range(500):
+    limits.append(pacer.limit)
+    for _ in range(500):
+        pacer.succeeded(written=False)
+    limits.append(pacer.limit)
+    await asyncio.sleep(TRY_AGAIN_AFTER_SECONDS)
+    for _ in range(500):
+        pacer.succeeded(written=False)
+
+    assert [*limits, pacer.limit] == [16, 8, 1, 15, 20]
+
+
+async def test_a_server_that_takes_few_at_a_time_is_kept_busy_and_seldom_overrun() -> None:
+    clock = FakeClock()
+    pacer = Pacer(clock, max_in_flight=16)
+    under_way = refused = 0
+
+    async def write(_: int) -> None:
+        nonlocal under_way, refused
+        while True:
+            async with pacer.turn():
+                if under_way == 6:
+                    refused += 1
+                    pacer.struggled(busy(retry_after_seconds=1))
+                    continue
+                under_way += 1
+                await clock.sleep(0.05)
+                under_way -= 1
             pacer.succeeded(written=False)
-        limits.append(pacer.limit)
-        await asyncio.sleep(TRY_AGAIN_AFTER_SECONDS)
-        for _ in range(500):
-            pacer.succeeded(written=False)
-        return [*limits, pacer.limit]
+            return
 
-    assert play(story()) == [16, 8, 1, 15, 20]
-
-
-def test_a_server_that_takes_few_at_a_time_is_kept_busy_and_seldom_overrun() -> None:
-    async def story() -> tuple[float, int]:
-        clock = FakeClock()
-        pacer = Pacer(clock, max_in_flight=16)
-        under_way = refused = 0
-
-        async def write(_: int) -> None:
-            nonlocal under_way, refused
-            while True:
-                async with pacer.turn():
-                    if under_way == 6:
-                        refused += 1
-                        pacer.struggled(busy(retry_after_seconds=1))
-                        continue
-                    under_way += 1
-                    await clock.sleep(0.05)
-                    under_way -= 1
-                pacer.succeeded(written=False)
-                return
-
-        await work_through(range(6000), write, workers=pacer.max_in_flight)
-        return clock.monotonic_seconds(), refused
-
-    took_seconds, refused = play(story())
+    await work_through(range(6000), write, workers=pacer.max_in_flight)
+    took_seconds = clock.monotonic_seconds()
     # Without any refusal: 6000 in rounds of 6.
     assert took_seconds < 1.4 * 6000 / 6 * 0.05
     assert refused < 40
@@ -355,94 +336,84 @@ def test_a_server_that_takes_few_at_a_time_is_kept_busy_and_seldom_overrun() -> 
 @pytest.mark.parametrize(
     ("size_bytes", "writes_per_second", "seconds"), [(1_000, 10.0, 10), (1_000_000, None, 100)]
 )
-def test_writes_are_bounded_by_bytes_and_by_number(
+async def test_writes_are_bounded_by_bytes_and_by_number(
     size_bytes: int, writes_per_second: float | None, seconds: float
 ) -> None:
-    async def story() -> float:
-        clock = FakeClock()
-        pacer = Pacer(
-            clock,
-            max_in_flight=4,
-            bytes_per_second=1_000_000,
-            writes_per_second=writes_per_second,
-        )
-        pacer.sampled([size_bytes])
+    clock = FakeClock()
+    pacer = Pacer(
+        clock,
+        max_in_flight=4,
+        bytes_per_second=1_000_000,
+        writes_per_second=writes_per_second,
+    )
+    pacer.sampled([size_bytes])
 
-        async def write(_: int) -> None:
-            async with pacer.turn():
-                pacer.succeeded(written=True)
-
-        await work_through(range(100), write, workers=pacer.max_in_flight)
-        return clock.monotonic_seconds()
-
-    assert abs(play(story()) - seconds) < 0.1 * seconds
-
-
-def test_writes_that_change_nothing_and_refused_ones_are_bounded_too() -> None:
-    async def story() -> float:
-        clock = FakeClock()
-        pacer = Pacer(clock, max_in_flight=4, bytes_per_second=1, writes_per_second=10)
-
-        async def write(number: int) -> None:
-            async with pacer.turn():
-                if number % 2:
-                    pacer.succeeded(written=False)
-
-        await work_through(range(100), write, workers=pacer.max_in_flight)
-        return clock.monotonic_seconds()
-
-    assert abs(play(story()) - 10) < 1
-
-
-def test_the_first_writes_keep_to_the_rate_too() -> None:
-    async def story() -> list[float]:
-        clock = FakeClock()
-        pacer = Pacer(clock, max_in_flight=4, writes_per_second=2)
-        begun = []
-
-        async def write(_: int) -> None:
-            async with pacer.turn():
-                begun.append(clock.monotonic_seconds())
-                await clock.sleep(10)
-                pacer.succeeded(written=True)
-
-        await work_through(range(4), write, workers=pacer.max_in_flight)
-        return [moment - begun[0] for moment in begun]
-
-    assert play(story()) == [0.0, 0.5, 1.0, 1.5]
-
-
-def test_never_more_turns_than_allowed() -> None:
-    async def story() -> int:
-        pacer = Pacer(FakeClock(), max_in_flight=3)
-        busy_now, most = 0, 0
-
-        async def act(_: int) -> None:
-            nonlocal busy_now, most
-            async with pacer.turn():
-                busy_now += 1
-                most = max(most, busy_now)
-                await asyncio.sleep(1)
-                busy_now -= 1
-
-        await work_through(range(20), act, workers=8)
-        return most
-
-    assert play(story()) == 3
-
-
-def test_retry_after_holds_all_turns_back() -> None:
-    async def story() -> float:
-        clock = FakeClock()
-        pacer = Pacer(clock, max_in_flight=3)
-        pacer.struggled(busy(retry_after_seconds=9))
+    async def write(_: int) -> None:
         async with pacer.turn():
-            return clock.monotonic_seconds()
+            pacer.succeeded(written=True)
 
-    assert play(story()) == 9
+    await work_through(range(100), write, workers=pacer.max_in_flight)
+
+    assert abs(clock.monotonic_seconds() - seconds) < 0.1 * seconds
 
 
-def test_one_error_ends_all_workers_and_is_raised_as_it_is() -> None:
+async def test_writes_that_change_nothing_and_refused_ones_are_bounded_too() -> None:
+    clock = FakeClock()
+    pacer = Pacer(clock, max_in_flight=4, bytes_per_second=1, writes_per_second=10)
+
+    async def write(number: int) -> None:
+        async with pacer.turn():
+            if number % 2:
+                pacer.succeeded(written=False)
+
+    await work_through(range(100), write, workers=pacer.max_in_flight)
+
+    assert abs(clock.monotonic_seconds() - 10) < 1
+
+
+async def test_the_first_writes_keep_to_the_rate_too() -> None:
+    clock = FakeClock()
+    pacer = Pacer(clock, max_in_flight=4, writes_per_second=2)
+    begun = []
+
+    async def write(_: int) -> None:
+        async with pacer.turn():
+            begun.append(clock.monotonic_seconds())
+            await clock.sleep(10)
+            pacer.succeeded(written=True)
+
+    await work_through(range(4), write, workers=pacer.max_in_flight)
+
+    assert [moment - begun[0] for moment in begun] == [0.0, 0.5, 1.0, 1.5]
+
+
+async def test_never_more_turns_than_allowed() -> None:
+    pacer = Pacer(FakeClock(), max_in_flight=3)
+    busy_now, most = 0, 0
+
+    async def act(_: int) -> None:
+        nonlocal busy_now, most
+        async with pacer.turn():
+            busy_now += 1
+            most = max(most, busy_now)
+            await asyncio.sleep(1)
+            busy_now -= 1
+
+    await work_through(range(20), act, workers=8)
+
+    assert most == 3
+
+
+async def test_retry_after_holds_all_turns_back() -> None:
+    clock = FakeClock()
+    pacer = Pacer(clock, max_in_flight=3)
+    pacer.struggled(busy(retry_after_seconds=9))
+
+    async with pacer.turn():
+        assert clock.monotonic_seconds() == 9
+
+
+async def test_one_error_ends_all_workers_and_is_raised_as_it_is() -> None:
     done = []
 
     async def act(number: int) -> None:
@@ -452,11 +423,11 @@ def test_one_error_ends_all_workers_and_is_raised_as_it_is() -> None:
         done.append(number)
 
     with pytest.raises(RejectedError):
-        play(work_through(range(10), act, workers=4))
+        await work_through(range(10), act, workers=4)
     assert done == []
 
 
-def test_a_companion_that_fails_ends_the_work() -> None:
+async def test_a_companion_that_fails_ends_the_work() -> None:
     cleaned = []
 
     async def work() -> None:
@@ -470,7 +441,7 @@ def test_a_companion_that_fails_ends_the_work() -> None:
         raise conflict()
 
     with pytest.raises(ClusterError):
-        play(run_with_watchers(work(), companion()))
+        await run_with_watchers(work(), companion())
     assert cleaned == ["work"]
 
 

@@ -20,7 +20,7 @@ from espalier.errors import (
     TransientError,
 )
 from espalier.paths import JSON
-from tests.fakes.clock import FakeClock, play
+from tests.fakes.clock import FakeClock
 from tests.fakes.cluster import (
     WIDGETS,
     FakeCluster,
@@ -78,35 +78,35 @@ def restricted(cluster: FakeCluster, namespaces: str) -> None:
     cluster.change(annotations={"espalier.dev/namespaces": namespaces})
 
 
-def test_a_first_page_without_objects_is_no_sample() -> None:
+async def test_a_first_page_without_objects_is_no_sample() -> None:
     cluster = a_cluster()
     restricted(cluster, "empty,default")
     cluster.admission = turn_green
-    assert play(run_on(cluster)).reason == Reason.ADMISSION_MUTATES
+    assert (await run_on(cluster)).reason == Reason.ADMISSION_MUTATES
     assert cluster.count("rewrite") == 0
 
 
-def test_a_first_page_of_objects_that_are_left_alone_is_no_sample() -> None:
+async def test_a_first_page_of_objects_that_are_left_alone_is_no_sample() -> None:
     cluster = a_cluster(0, widgets(labels={**widgets().labels, "espalier.dev/skip-owned": "true"}))
     for number in range(4):
         cluster.put(f"a{number}", {"spec": {"size": 1}}, owner="kustomize-controller")
     cluster.put("b", {"spec": {"size": 1}})
     cluster.admission = turn_green
-    assert play(run_on(cluster)).reason == Reason.ADMISSION_MUTATES
+    assert (await run_on(cluster)).reason == Reason.ADMISSION_MUTATES
     assert tried(cluster) == ["b"]
     assert cluster.count("rewrite") == 0
 
 
 @pytest.mark.parametrize("error", [busy(), conflict(), busy(retry_after_seconds=3)])
-def test_a_dry_run_that_fails_for_now_is_made_again(error: ClusterError) -> None:
+async def test_a_dry_run_that_fails_for_now_is_made_again(error: ClusterError) -> None:
     cluster = a_cluster()
     cluster.admission = turn_green
     cluster.fail("try_rewrite", error, times=3)
-    assert play(run_on(cluster)).reason == Reason.ADMISSION_MUTATES
+    assert (await run_on(cluster)).reason == Reason.ADMISSION_MUTATES
     assert cluster.count("rewrite") == 0
 
 
-def test_a_dry_run_that_meets_a_conflict_reads_again() -> None:
+async def test_a_dry_run_that_meets_a_conflict_reads_again() -> None:
     cluster = a_cluster(1)
 
     def touch(call: str, name: str) -> None:
@@ -114,22 +114,22 @@ def test_a_dry_run_that_meets_a_conflict_reads_again() -> None:
             cluster.touch(name)
 
     cluster.hooks.append(touch)
-    assert play(run_on(cluster)).is_proved
+    assert (await run_on(cluster)).is_proved
     assert len(tried(cluster)) >= 2
 
 
-def test_a_dry_run_by_which_the_conversion_webhook_is_away_stops_the_run() -> None:
+async def test_a_dry_run_by_which_the_conversion_webhook_is_away_stops_the_run() -> None:
     cluster = a_cluster()
     cluster.fail("try_rewrite", replace(AWAY), times=99)
-    assert play(run_on(cluster)).reason == Reason.WEBHOOK_UNAVAILABLE
+    assert (await run_on(cluster)).reason == Reason.WEBHOOK_UNAVAILABLE
     assert len(tried(cluster)) == 1
     assert cluster.count("rewrite") == 0
 
 
-def test_a_server_that_answers_no_dry_run_for_long_is_not_written_to() -> None:
+async def test_a_server_that_answers_no_dry_run_for_long_is_not_written_to() -> None:
     cluster = a_cluster()
     cluster.fail("try_rewrite", busy(), times=9999)
-    outcome = play(run_on(cluster))
+    outcome = await run_on(cluster)
     assert (outcome.reason, outcome.retries) == (Reason.FAILED, True)
     assert outcome.conditions[0].message == (
         "no dry run of a rewrite was answered: 3 objects: 429 TooManyRequests (default/w000,"
@@ -138,25 +138,25 @@ def test_a_server_that_answers_no_dry_run_for_long_is_not_written_to() -> None:
     assert cluster.count("rewrite") == 0
 
 
-def test_an_admission_webhook_that_cannot_be_reached_is_waited_for() -> None:
+async def test_an_admission_webhook_that_cannot_be_reached_is_waited_for() -> None:
     cluster = a_cluster()
     words = 'failed calling webhook "gone.example.com": connection refused'
     error = TransientError(
         verb="patch", resource=WIDGETS, status=500, reason="InternalError", detail=words
     )
     cluster.fail("try_rewrite", error, times=9999)
-    outcome = play(run_on(cluster))
+    outcome = await run_on(cluster)
     assert (outcome.reason, outcome.retries) == (Reason.WEBHOOK_UNAVAILABLE, True)
     assert "gone.example.com" in outcome.conditions[0].message
     assert cluster.count("rewrite") == 0
 
 
 @pytest.mark.parametrize("code", [400, 403, 422])
-def test_denied_dry_runs_are_told_and_others_are_tried(code: int) -> None:
+async def test_denied_dry_runs_are_told_and_others_are_tried(code: int) -> None:
     cluster = a_cluster()
     for name in ("w000", "w002", "w003"):
         cluster.fail("try_rewrite", denied(code), name=name, times=99)
-    outcome = play(run_on(cluster))
+    outcome = await run_on(cluster)
     assert outcome.is_proved
     message = outcome.conditions[0].message
     assert (
@@ -167,30 +167,30 @@ def test_denied_dry_runs_are_told_and_others_are_tried(code: int) -> None:
     assert "w001" in tried(cluster)
 
 
-def test_where_the_first_page_is_denied_the_next_one_is_sampled_too() -> None:
+async def test_where_the_first_page_is_denied_the_next_one_is_sampled_too() -> None:
     cluster = a_cluster()
     for number in range(4):
         cluster.fail("try_rewrite", denied(), name=f"w00{number}", times=99)
         cluster.fail("rewrite", denied(), name=f"w00{number}", times=99)
     cluster.admission = turn_green
-    assert play(run_on(cluster)).reason == Reason.ADMISSION_MUTATES
+    assert (await run_on(cluster)).reason == Reason.ADMISSION_MUTATES
     assert {f"w00{number}" for number in range(4, 8)} & set(tried(cluster))
     assert all(one.raw["spec"] != {"color": "green"} for one in cluster.etcd.values())
 
 
-def test_a_page_is_not_tried_without_end() -> None:
+async def test_a_page_is_not_tried_without_end() -> None:
     cluster = a_cluster(100)
     cluster.fail("try_rewrite", denied(), times=9999)
-    outcome = play(run_on(cluster, replace(SETTINGS, page_size=100)))
+    outcome = await run_on(cluster, replace(SETTINGS, page_size=100))
     assert outcome.is_proved
     # Two passes.
     assert len(tried(cluster)) == 2 * 9
 
 
-def test_admission_that_takes_no_dry_runs_is_unknown_and_said_so() -> None:
+async def test_admission_that_takes_no_dry_runs_is_unknown_and_said_so() -> None:
     cluster = a_cluster()
     cluster.fail("try_rewrite", NO_DRY_RUNS, times=9999)
-    outcome = play(run_on(cluster))
+    outcome = await run_on(cluster)
     assert outcome.is_proved
     assert outcome.conditions[0].message.endswith(
         "Admission could not be sampled, so what it changes is not known: admission webhook"
@@ -198,24 +198,24 @@ def test_admission_that_takes_no_dry_runs_is_unknown_and_said_so() -> None:
     )
 
 
-def test_what_takes_no_dry_runs_is_said_when_the_run_fails_too() -> None:
+async def test_what_takes_no_dry_runs_is_said_when_the_run_fails_too() -> None:
     cluster = a_cluster()
     cluster.fail("try_rewrite", NO_DRY_RUNS, times=9999)
     cluster.fail("rewrite", rejected("spec.size: Required value"), name="w003", times=99)
-    outcome = play(run_on(cluster))
+    outcome = await run_on(cluster)
     assert outcome.reason == Reason.FAILED
     assert "Admission could not be sampled" in outcome.conditions[0].message
 
 
-def test_one_object_that_takes_no_dry_run_hides_nothing() -> None:
+async def test_one_object_that_takes_no_dry_run_hides_nothing() -> None:
     cluster = a_cluster()
     cluster.fail("try_rewrite", NO_DRY_RUNS, name="w000", times=99)
     cluster.admission = turn_green
-    assert play(run_on(cluster)).reason == Reason.ADMISSION_MUTATES
+    assert (await run_on(cluster)).reason == Reason.ADMISSION_MUTATES
     assert cluster.count("rewrite") == 0
 
 
-def test_objects_that_are_gone_say_nothing() -> None:
+async def test_objects_that_are_gone_say_nothing() -> None:
     cluster = a_cluster(4)
 
     def take(call: str, name: str) -> None:
@@ -224,7 +224,7 @@ def test_objects_that_are_gone_say_nothing() -> None:
 
     cluster.hooks.append(take)
     cluster.admission = turn_green
-    outcome = play(run_on(cluster))
+    outcome = await run_on(cluster)
     assert outcome.reason == Reason.ADMISSION_MUTATES
     assert "default/w001" in outcome.conditions[0].message
 
@@ -234,7 +234,7 @@ def by_webhook() -> Definition:
 
 
 @pytest.mark.parametrize("broken", [False, True])
-def test_the_webhook_is_asked_by_another_object_where_the_first_cannot_be_read(
+async def test_the_webhook_is_asked_by_another_object_where_the_first_cannot_be_read(
     *, broken: bool
 ) -> None:
     cluster = a_cluster(4, by_webhook())
@@ -252,29 +252,27 @@ def test_the_webhook_is_asked_by_another_object_where_the_first_cannot_be_read(
                 raise replace(AWAY)
 
     cluster.hooks.append(look)
-    assert play(run_on(cluster)).reason == Reason.WEBHOOK_UNAVAILABLE
+    assert (await run_on(cluster)).reason == Reason.WEBHOOK_UNAVAILABLE
     assert cluster.count("rewrite") == 0
 
 
-def test_each_page_is_measured_by_one_read_at_the_most() -> None:
+async def test_each_page_is_measured_by_one_read_at_the_most() -> None:
     cluster = a_cluster(40)
-    play(run_on(cluster))
+    await run_on(cluster)
     # Of the first page three are tried as a dry run.
     for_one_pass = 3 + 9
     assert cluster.count("get_object") == 2 * for_one_pass
 
 
-def test_large_objects_behind_small_ones_are_charged_as_large() -> None:
-    async def story() -> float:
-        cluster = a_cluster(40)
-        for key, stored in cluster.etcd.items():
-            if key.name >= "w008":
-                stored.annotations["large"] = "x" * 1_000_000
-        settings = replace(SETTINGS, bytes_per_second=1_000_000.0)
-        await run_on(cluster, settings)
-        return cluster.clock.monotonic_seconds()
+async def test_large_objects_behind_small_ones_are_charged_as_large() -> None:
+    cluster = a_cluster(40)
+    for key, stored in cluster.etcd.items():
+        if key.name >= "w008":
+            stored.annotations["large"] = "x" * 1_000_000
+    settings = replace(SETTINGS, bytes_per_second=1_000_000.0)
+    await run_on(cluster, settings)
 
-    assert play(story()) >= 32
+    assert cluster.clock.monotonic_seconds() >= 32
 
 
 def test_sizes_are_forgotten_slowly() -> None:
@@ -297,53 +295,49 @@ LEGACY = pytest.param(legacy_widgets, id="legacy")
 
 
 @pytest.mark.parametrize("make", [pytest.param(widgets, id="pruned"), LEGACY])
-def test_what_failed_is_sampled_before_it_is_tried_again(make: Callable[[], Definition]) -> None:
-    async def story() -> RunOutcome:
-        cluster = a_cluster(6, make())
-        cluster.fail("rewrite", denied(), name="w003", times=99)
-        assert (await run_on(cluster)).reason == Reason.FAILED
-        cluster.faults.clear()
-        cluster.calls.clear()
-        cluster.admission = turn_green
-        outcome = await run_on(cluster, replace(SETTINGS, only_failed=True))
-        assert cluster.count("rewrite", "replace") == 0
-        return outcome
+async def test_what_failed_is_sampled_before_it_is_tried_again(
+    make: Callable[[], Definition],
+) -> None:
+    cluster = a_cluster(6, make())
+    cluster.fail("rewrite", denied(), name="w003", times=99)
+    assert (await run_on(cluster)).reason == Reason.FAILED
+    cluster.faults.clear()
+    cluster.calls.clear()
+    cluster.admission = turn_green
+    outcome = await run_on(cluster, replace(SETTINGS, only_failed=True))
+    assert cluster.count("rewrite", "replace") == 0
 
-    assert play(story()).reason == Reason.ADMISSION_MUTATES
+    assert outcome.reason == Reason.ADMISSION_MUTATES
 
 
-def test_the_webhook_is_asked_before_what_failed_is_tried_again() -> None:
-    async def story() -> RunOutcome:
-        cluster = a_cluster(6, by_webhook())
-        cluster.fail("rewrite", denied(), name="w003", times=99)
-        assert (await run_on(cluster)).reason == Reason.FAILED
-        cluster.faults.clear()
-        cluster.calls.clear()
-        cluster.fail("get_object", replace(AWAY), times=99)
-        outcome = await run_on(cluster, replace(SETTINGS, only_failed=True))
-        assert cluster.count("rewrite") == 0
-        return outcome
+async def test_the_webhook_is_asked_before_what_failed_is_tried_again() -> None:
+    cluster = a_cluster(6, by_webhook())
+    cluster.fail("rewrite", denied(), name="w003", times=99)
+    assert (await run_on(cluster)).reason == Reason.FAILED
+    cluster.faults.clear()
+    cluster.calls.clear()
+    cluster.fail("get_object", replace(AWAY), times=99)
+    outcome = await run_on(cluster, replace(SETTINGS, only_failed=True))
+    assert cluster.count("rewrite") == 0
 
-    assert play(story()).reason == Reason.WEBHOOK_UNAVAILABLE
+    assert outcome.reason == Reason.WEBHOOK_UNAVAILABLE
 
 
 @pytest.mark.parametrize("make", [pytest.param(widgets, id="pruned"), LEGACY])
-def test_what_failed_and_is_owned_by_now_is_left_alone(make: Callable[[], Definition]) -> None:
-    async def story() -> RunOutcome:
-        skips = {**make().labels, "espalier.dev/skip-owned": "true"}
-        cluster = a_cluster(6, replace(make(), labels=skips))
-        cluster.fail("rewrite", denied(), name="w003", times=99)
-        assert (await run_on(cluster)).reason == Reason.FAILED
-        cluster.faults.clear()
-        cluster.calls.clear()
-        cluster.etcd[ObjectKey("default", "w003")].managed_fields = [
-            {"manager": "argocd-controller", "apiVersion": "example.com/v1"}
-        ]
-        outcome = await run_on(cluster, replace(SETTINGS, only_failed=True))
-        assert cluster.count("rewrite", "replace") == 0
-        return outcome
-
-    outcome = play(story())
+async def test_what_failed_and_is_owned_by_now_is_left_alone(
+    make: Callable[[], Definition],
+) -> None:
+    skips = {**make().labels, "espalier.dev/skip-owned": "true"}
+    cluster = a_cluster(6, replace(make(), labels=skips))
+    cluster.fail("rewrite", denied(), name="w003", times=99)
+    assert (await run_on(cluster)).reason == Reason.FAILED
+    cluster.faults.clear()
+    cluster.calls.clear()
+    cluster.etcd[ObjectKey("default", "w003")].managed_fields = [
+        {"manager": "argocd-controller", "apiVersion": "example.com/v1"}
+    ]
+    outcome = await run_on(cluster, replace(SETTINGS, only_failed=True))
+    assert cluster.count("rewrite", "replace") == 0
     assert outcome.reason == Reason.PARTIAL
     assert "1 object that a GitOps controller manages left alone" in outcome.conditions[0].message
 
@@ -357,37 +351,31 @@ def test_what_failed_and_is_owned_by_now_is_left_alone(make: Callable[[], Defini
         (RejectedError(verb="get", resource=WIDGETS, reason="MalformedAnswer"), "MalformedAnswer"),
     ],
 )
-def test_one_object_that_cannot_be_read_keeps_no_other_from_another_try(
+async def test_one_object_that_cannot_be_read_keeps_no_other_from_another_try(
     make: Callable[[], Definition], error: ClusterError, cause: str
 ) -> None:
-    async def story() -> RunOutcome:
-        cluster = a_cluster(6, make())
-        for name in ("w001", "w003", "w005"):
-            cluster.fail("rewrite", denied(), name=name, times=99)
-        assert (await run_on(cluster)).reason == Reason.FAILED
-        cluster.faults.clear()
-        cluster.calls.clear()
-        cluster.fail("get_object", error, name="w001", times=999)
-        outcome = await run_on(cluster, replace(SETTINGS, only_failed=True))
-        assert {name for call, name in cluster.calls if call == "rewrite"} == {"w003", "w005"}
-        return outcome
-
-    outcome = play(story())
+    cluster = a_cluster(6, make())
+    for name in ("w001", "w003", "w005"):
+        cluster.fail("rewrite", denied(), name=name, times=99)
+    assert (await run_on(cluster)).reason == Reason.FAILED
+    cluster.faults.clear()
+    cluster.calls.clear()
+    cluster.fail("get_object", error, name="w001", times=999)
+    outcome = await run_on(cluster, replace(SETTINGS, only_failed=True))
+    assert {name for call, name in cluster.calls if call == "rewrite"} == {"w003", "w005"}
     assert outcome.reason == Reason.FAILED
     assert f"1 object of 3 could not be rewritten: 1 object: {cause}" in (
         outcome.conditions[0].message
     )
 
 
-def test_a_conflict_of_what_is_tried_again_is_no_failure() -> None:
+async def test_a_conflict_of_what_is_tried_again_is_no_failure() -> None:
     assert isinstance(conflict(), ConflictError)
 
-    async def story() -> RunOutcome:
-        cluster = a_cluster(6)
-        cluster.fail("rewrite", denied(), name="w003", times=99)
-        await run_on(cluster)
-        cluster.faults.clear()
-        cluster.fail("rewrite", conflict(), name="w003", times=2)
-        return await run_on(cluster, replace(SETTINGS, only_failed=True))
+    cluster = a_cluster(6)
+    cluster.fail("rewrite", denied(), name="w003", times=99)
+    await run_on(cluster)
+    cluster.faults.clear()
+    cluster.fail("rewrite", conflict(), name="w003", times=2)
 
-    assert play(story()).reason == Reason.PARTIAL
+    assert (await run_on(cluster, replace(SETTINGS, only_failed=True))).reason == Reason.PARTIAL

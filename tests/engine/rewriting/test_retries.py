@@ -12,7 +12,7 @@ from espalier.engine.flowcontrol import backoff as retrying
 from espalier.engine.flowcontrol.pacer import SLOW_SECONDS, Pacer
 from espalier.engine.ports import ObjectKey
 from espalier.paths import JSON
-from tests.fakes.clock import FakeClock, play
+from tests.fakes.clock import FakeClock
 from tests.fakes.cluster import FakeCluster, busy, legacy_widgets, rejected, widgets
 
 SETTINGS = RunSettings(settle_seconds=1, page_size=4, max_in_flight=2)
@@ -46,59 +46,50 @@ def failed_keys(cluster: FakeCluster) -> tuple[ObjectKey, ...]:
     return progress.failed
 
 
-def test_what_failed_is_kept_by_name_and_tried_with_the_next_run() -> None:
-    async def story() -> RunOutcome:
-        cluster = failing("w003", "w007")
-        first = await run_on(cluster)
-        assert first.reason == Reason.FAILED
-        assert (
-            '2 objects: 400 Invalid, denied by admission webhook "no.example.com": not on a Tuesday'
-            in first.conditions[0].message
-        )
-        assert failed_keys(cluster) == (
-            ObjectKey("default", "w003"),
-            ObjectKey("default", "w007"),
-        )
-        assert cluster.count("set_stored_versions") == 0
-        stop_failing(cluster)
-        outcome = await run_on(cluster)
-        assert failed_keys(cluster) == ()
-        return outcome
+async def test_what_failed_is_kept_by_name_and_tried_with_the_next_run() -> None:
+    cluster = failing("w003", "w007")
+    first = await run_on(cluster)
+    assert first.reason == Reason.FAILED
+    assert (
+        '2 objects: 400 Invalid, denied by admission webhook "no.example.com": not on a Tuesday'
+        in first.conditions[0].message
+    )
+    assert failed_keys(cluster) == (
+        ObjectKey("default", "w003"),
+        ObjectKey("default", "w007"),
+    )
+    assert cluster.count("set_stored_versions") == 0
+    stop_failing(cluster)
+    outcome = await run_on(cluster)
+    assert failed_keys(cluster) == ()
 
-    assert play(story()).is_proved
+    assert outcome.is_proved
 
 
 @pytest.mark.parametrize("make", [widgets, legacy_widgets])
-def test_only_what_failed_is_tried_again_if_asked_for(make: object) -> None:
-    async def story() -> tuple[RunOutcome, set[str]]:
-        cluster = failing("w003", "w007")
-        assert callable(make)
-        cluster.definition = make()
-        await run_on(cluster)
-        stop_failing(cluster)
-        cluster.delete("w007")
-        outcome = await run_on(cluster, ONLY_FAILED)
-        assert failed_keys(cluster) == ()
-        assert cluster.count("set_stored_versions") == 0
-        return outcome, {name for call, name in cluster.calls if call == "rewrite"}
-
-    outcome, rewritten = play(story())
+async def test_only_what_failed_is_tried_again_if_asked_for(make: object) -> None:
+    cluster = failing("w003", "w007")
+    assert callable(make)
+    cluster.definition = make()
+    await run_on(cluster)
+    stop_failing(cluster)
+    cluster.delete("w007")
+    outcome = await run_on(cluster, ONLY_FAILED)
+    assert failed_keys(cluster) == ()
+    assert cluster.count("set_stored_versions") == 0
+    rewritten = {name for call, name in cluster.calls if call == "rewrite"}
     assert outcome.reason == Reason.PARTIAL
     assert not outcome.is_proved
     assert rewritten == {"w003"}
     assert "only the objects that had failed; a whole run proves" in outcome.conditions[0].message
 
 
-def test_what_fails_again_is_told_again() -> None:
-    async def story() -> RunOutcome:
-        cluster = failing("w003", "w007")
-        await run_on(cluster)
-        cluster.faults = [fault for fault in cluster.faults if fault.name == "w003"]
-        outcome = await run_on(cluster, ONLY_FAILED)
-        assert failed_keys(cluster) == (ObjectKey("default", "w003"),)
-        return outcome
-
-    outcome = play(story())
+async def test_what_fails_again_is_told_again() -> None:
+    cluster = failing("w003", "w007")
+    await run_on(cluster)
+    cluster.faults = [fault for fault in cluster.faults if fault.name == "w003"]
+    outcome = await run_on(cluster, ONLY_FAILED)
+    assert failed_keys(cluster) == (ObjectKey("default", "w003"),)
     assert outcome.reason == Reason.FAILED
     assert "1 object of 2 could not be rewritten" in outcome.conditions[0].message
 
@@ -110,57 +101,52 @@ def test_pauses_differ_from_object_to_object_and_are_never_shorter() -> None:
     assert max(pauses) <= 3.0
 
 
-def test_a_server_that_answers_ever_more_slowly_gets_fewer_calls_at_a_time() -> None:
-    async def story() -> list[int]:
-        clock = FakeClock()
-        pacer = Pacer(clock, max_in_flight=16)
-        limits = []
-        for seconds in (0.1, 0.3, SLOW_SECONDS + 1.0, SLOW_SECONDS + 1.0, 0.1):
-            for _ in range(pacer.limit):
-                async with pacer.turn():
-                    await clock.sleep(seconds)
-                pacer.succeeded(written=False)
-            limits.append(pacer.limit)
-        return limits
-
-    assert play(story()) == [16, 16, 8, 4, 5]
-
-
-def test_a_server_that_has_always_been_slow_is_not_held_to_be_overloaded() -> None:
-    async def story() -> int:
-        clock = FakeClock()
-        pacer = Pacer(clock, max_in_flight=16)
-        for _ in range(3 * pacer.limit):
+async def test_a_server_that_answers_ever_more_slowly_gets_fewer_calls_at_a_time() -> None:
+    clock = FakeClock()
+    pacer = Pacer(clock, max_in_flight=16)
+    limits = []
+    for seconds in (0.1, 0.3, SLOW_SECONDS + 1.0, SLOW_SECONDS + 1.0, 0.1):
+        for _ in range(pacer.limit):
             async with pacer.turn():
-                await clock.sleep(SLOW_SECONDS * 0.9)
+                await clock.sleep(seconds)
             pacer.succeeded(written=False)
-        return pacer.limit
+        limits.append(pacer.limit)
 
-    assert play(story()) == 16
+    assert limits == [16, 16, 8, 4, 5]
 
 
-def test_the_most_writes_a_second_are_kept_to_by_a_whole_run() -> None:
-    async def story() -> float:
-        cluster = FakeCluster(widgets())
-        cluster.fill(20)
-        cluster.fail("rewrite", busy(retry_after_seconds=2))
-        await run_on(cluster, replace(SETTINGS, writes_per_second=2, settle_seconds=0))
-        return cluster.clock.monotonic_seconds()
+async def test_a_server_that_has_always_been_slow_is_not_held_to_be_overloaded() -> None:
+    clock = FakeClock()
+    pacer = Pacer(clock, max_in_flight=16)
+    for _ in range(3 * pacer.limit):
+        async with pacer.turn():
+            await clock.sleep(SLOW_SECONDS * 0.9)
+        pacer.succeeded(written=False)
 
+    assert pacer.limit == 16
+
+
+async def test_the_most_writes_a_second_are_kept_to_by_a_whole_run() -> None:
     # 20 objects in each of two passes at two a second, and the pause that the server asked for.
-    assert 20 <= play(story()) <= 26
+    cluster = FakeCluster(widgets())
+    cluster.fill(20)
+    cluster.fail("rewrite", busy(retry_after_seconds=2))
+    await run_on(cluster, replace(SETTINGS, writes_per_second=2, settle_seconds=0))
+
+    assert 20 <= cluster.clock.monotonic_seconds() <= 26
 
 
-def test_both_writes_of_an_object_count() -> None:
-    async def story(obj: dict[str, JSON]) -> float:
+async def test_both_writes_of_an_object_count() -> None:
+    async def seconds_for(obj: dict[str, JSON]) -> float:
         cluster = FakeCluster(legacy_widgets())
+        begun_seconds = cluster.clock.monotonic_seconds()
         for number in range(20):
             cluster.put(f"w{number:03d}", obj, version="v1")
         await run_on(cluster, replace(SETTINGS, writes_per_second=1, settle_seconds=0))
-        return cluster.clock.monotonic_seconds()
+        return cluster.clock.monotonic_seconds() - begun_seconds
 
-    one = play(story({"spec": {"size": 1, "junk": 1}}))
-    both = play(story({"spec": {"size": 1, "junk": 1}, "status": {"ready": True, "junk": 1}}))
+    one = await seconds_for({"spec": {"size": 1, "junk": 1}})
+    both = await seconds_for({"spec": {"size": 1, "junk": 1}, "status": {"ready": True, "junk": 1}})
     # Two passes of 20, of which the first takes twice as many writes; and three dry runs for each.
     assert abs(one - 46) <= 1
     assert abs(both - 66) <= 1

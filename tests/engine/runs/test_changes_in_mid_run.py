@@ -11,7 +11,6 @@ from espalier.crd import Definition
 from espalier.engine import Reason, RunOutcome, RunSettings, keep_pruned, run
 from espalier.engine.ports import ObjectKey
 from espalier.errors import ForbiddenError
-from tests.fakes.clock import play
 from tests.fakes.cluster import ENFORCE, FakeCluster, busy, legacy_widgets, widgets
 
 SETTINGS = RunSettings(settle_seconds=1, page_size=4, max_in_flight=1)
@@ -79,75 +78,63 @@ def stored_versions(cluster: FakeCluster) -> tuple[str, ...]:
     "labels", [{}, {"espalier.dev/mode": "observe"}], ids=["label off", "observe"]
 )
 @pytest.mark.parametrize("make", [widgets, legacy_widgets])
-def test_a_run_that_no_event_stops_stops_by_itself_within_a_second(
+async def test_a_run_that_no_event_stops_stops_by_itself_within_a_second(
     make: Callable[..., Definition], labels: Mapping[str, str]
 ) -> None:
-    async def story() -> None:
-        cluster = slow_cluster(make)
-        call = "rewrite" if make is widgets else "replace"
-        told: list[float] = []
+    cluster = slow_cluster(make)
+    call = "rewrite" if make is widgets else "replace"
+    told: list[float] = []
 
-        def unlabel() -> None:
-            told.append(cluster.clock.monotonic_seconds())
-            cluster.change(labels=labels)
+    def unlabel() -> None:
+        told.append(cluster.clock.monotonic_seconds())
+        cluster.change(labels=labels)
 
-        once(cluster, call, "w005", unlabel)
-        written = times_of(cluster, WRITES)
+    once(cluster, call, "w005", unlabel)
+    written = times_of(cluster, WRITES)
 
-        outcome = await run_on(cluster)
+    outcome = await run_on(cluster)
 
-        assert outcome.reason == (Reason.OBSERVED if labels else "")
-        assert written[-1] <= told[0] + 1.0
-        assert 5 <= sum("junk" not in str(kept.raw) for kept in cluster.etcd.values()) < 12
-        assert cluster.holder == ""
-
-    play(story())
+    assert outcome.reason == (Reason.OBSERVED if labels else "")
+    assert written[-1] <= told[0] + 1.0
+    assert 5 <= sum("junk" not in str(kept.raw) for kept in cluster.etcd.values()) < 12
+    assert cluster.holder == ""
 
 
-def test_to_look_costs_little_as_long_as_nothing_changes() -> None:
-    async def story() -> tuple[int, int, float]:
-        cluster = slow_cluster(objects=60)
-        whole = RunSettings(settle_seconds=60, page_size=500, max_in_flight=1)
-        assert (await run_on(cluster, whole)).is_proved
-        seconds = cluster.clock.monotonic_seconds()
-        return cluster.count("get_definition"), cluster.count("get_resource_version"), seconds
-
-    whole, small, seconds = play(story())
+async def test_to_look_costs_little_as_long_as_nothing_changes() -> None:
+    cluster = slow_cluster(objects=60)
+    settings = RunSettings(settle_seconds=60, page_size=500, max_in_flight=1)
+    assert (await run_on(cluster, settings)).is_proved
+    seconds = cluster.clock.monotonic_seconds()
     assert seconds >= 60
     # Twice a second; a whole definition is only read at the joints of a run.
-    assert small <= 2 * seconds
-    assert whole <= 12
+    assert cluster.count("get_resource_version") <= 2 * seconds
+    assert cluster.count("get_definition") <= 12
 
 
-def test_tending_that_is_idle_hardly_looks_and_stops_within_a_second_while_it_writes() -> None:
-    async def story() -> None:
-        cluster = slow_cluster(legacy_widgets, objects=0, labels=ENFORCE)
-        assert cluster.definition is not None
-        tending = asyncio.create_task(
-            keep_pruned(cluster.definition, cluster.ports, SETTINGS, cluster)
-        )
-        await cluster.clock.sleep(1800)
-        assert cluster.count("get_definition", "get_resource_version") <= 200
+async def test_idle_tending_hardly_reads_and_stops_within_a_second_while_it_writes() -> None:
+    cluster = slow_cluster(legacy_widgets, objects=0, labels=ENFORCE)
+    assert cluster.definition is not None
+    tending = asyncio.create_task(keep_pruned(cluster.definition, cluster.ports, SETTINGS, cluster))
+    await cluster.clock.sleep(1800)
+    assert cluster.count("get_definition", "get_resource_version") <= 200
 
-        told: list[float] = []
+    told: list[float] = []
 
-        def unlabel() -> None:
-            told.append(cluster.clock.monotonic_seconds())
-            cluster.change(labels={})
+    def unlabel() -> None:
+        told.append(cluster.clock.monotonic_seconds())
+        cluster.change(labels={})
 
-        once(cluster, "replace", "w003", unlabel)
-        written = times_of(cluster, WRITES)
-        for number in range(12):
-            name = f"w{number:03d}"
-            cluster.fail("replace", busy(retry_after_seconds=0.4), name=name)
-            cluster.put(name, {"spec": {"size": 1, "junk": 1}}, version="v1")
-        await tending
+    once(cluster, "replace", "w003", unlabel)
+    written = times_of(cluster, WRITES)
+    for number in range(12):
+        name = f"w{number:03d}"
+        cluster.fail("replace", busy(retry_after_seconds=0.4), name=name)
+        cluster.put(name, {"spec": {"size": 1, "junk": 1}}, version="v1")
+    await tending
 
-        assert 0 < sum("junk" not in str(kept.raw) for kept in cluster.etcd.values()) < 12
-        assert written[-1] <= told[0] + 1.0
-        assert cluster.holder == ""
-
-    play(story())
+    assert 0 < sum("junk" not in str(kept.raw) for kept in cluster.etcd.values()) < 12
+    assert written[-1] <= told[0] + 1.0
+    assert cluster.holder == ""
 
 
 def in_namespaces(text: str | None) -> Mapping[str, str]:
@@ -164,39 +151,33 @@ def spread_cluster(text: str | None) -> FakeCluster:
     return cluster
 
 
-def test_other_namespaces_asked_for_in_mid_run_are_worked_on_and_the_former_ones_left() -> None:
-    async def story() -> None:
-        cluster = spread_cluster("default")
-        once(cluster, "rewrite", "w004", lambda: cluster.change(annotations=in_namespaces("other")))
+async def test_namespaces_changed_in_mid_run_are_worked_on_and_the_former_ones_are_left() -> None:
+    cluster = spread_cluster("default")
+    once(cluster, "rewrite", "w004", lambda: cluster.change(annotations=in_namespaces("other")))
 
-        outcome = await run_on(cluster)
+    outcome = await run_on(cluster)
 
-        assert outcome.reason == Reason.PARTIAL
-        assert "only in the namespaces other," in outcome.conditions[0].message
-        others = {f"other/w{number:03d}" for number in range(1, 12, 2)}
-        assert others < current(cluster)
-        assert "default/w010" not in current(cluster)
-        assert stored_versions(cluster) == ("v1alpha1", "v1")
-
-    play(story())
+    assert outcome.reason == Reason.PARTIAL
+    assert "only in the namespaces other," in outcome.conditions[0].message
+    others = {f"other/w{number:03d}" for number in range(1, 12, 2)}
+    assert others < current(cluster)
+    assert "default/w010" not in current(cluster)
+    assert stored_versions(cluster) == ("v1alpha1", "v1")
 
 
 @pytest.mark.parametrize(("before", "after"), [("other", None), (None, "other")])
-def test_a_restriction_that_comes_or_goes_in_mid_run_decides_on_the_trim(
+async def test_a_restriction_that_comes_or_goes_in_mid_run_decides_on_the_trim(
     before: str | None, after: str | None
 ) -> None:
-    async def story() -> None:
-        cluster = spread_cluster(before)
-        once(cluster, "rewrite", "w003", lambda: cluster.change(annotations=in_namespaces(after)))
+    cluster = spread_cluster(before)
+    once(cluster, "rewrite", "w003", lambda: cluster.change(annotations=in_namespaces(after)))
 
-        outcome = await run_on(cluster)
+    outcome = await run_on(cluster)
 
-        assert outcome.is_proved is (after is None)
-        assert stored_versions(cluster) == (("v1",) if after is None else ("v1alpha1", "v1"))
-        if after is None:
-            assert len(current(cluster)) == 12
-
-    play(story())
+    assert outcome.is_proved is (after is None)
+    assert stored_versions(cluster) == (("v1",) if after is None else ("v1alpha1", "v1"))
+    if after is None:
+        assert len(current(cluster)) == 12
 
 
 def in_window(text: str | None) -> Mapping[str, str]:
@@ -204,50 +185,44 @@ def in_window(text: str | None) -> Mapping[str, str]:
 
 
 @pytest.mark.parametrize("before", [None, "00:00-06:00"])
-def test_a_window_that_is_closed_by_another_annotation_stops_a_run_within_a_second(
+async def test_a_window_that_is_closed_by_another_annotation_stops_a_run_within_a_second(
     before: str | None,
 ) -> None:
-    async def story() -> None:
-        cluster = slow_cluster(annotations=in_window(before))
-        told: list[float] = []
+    cluster = slow_cluster(annotations=in_window(before))
+    told: list[float] = []
 
-        def close() -> None:
-            told.append(cluster.clock.monotonic_seconds())
-            cluster.change(annotations=in_window("22:00-23:00"))
+    def close() -> None:
+        told.append(cluster.clock.monotonic_seconds())
+        cluster.change(annotations=in_window("22:00-23:00"))
 
-        once(cluster, "rewrite", "w005", close)
-        written = times_of(cluster, WRITES)
+    once(cluster, "rewrite", "w005", close)
+    written = times_of(cluster, WRITES)
 
-        outcome = await run_on(cluster)
+    outcome = await run_on(cluster)
 
-        assert outcome.reason == Reason.OUTSIDE_WINDOW
-        assert "22:00-23:00 UTC" in outcome.conditions[0].message
-        assert written[-1] <= told[0] + 1.0
-        assert len(current(cluster)) < 12
-        assert cluster.holder == ""
+    assert outcome.reason == Reason.OUTSIDE_WINDOW
+    assert "22:00-23:00 UTC" in outcome.conditions[0].message
+    assert written[-1] <= told[0] + 1.0
+    assert len(current(cluster)) < 12
+    assert cluster.holder == ""
 
-        # What was proved or done stays, and taking the annotation off has the rest done at once.
-        done = current(cluster)
-        cluster.change(annotations={})
-        assert (await run_on(cluster)).is_proved
-        assert done < current(cluster)
-
-    play(story())
+    # What was proved or done stays, and taking the annotation off has the rest done at once.
+    done = current(cluster)
+    cluster.change(annotations={})
+    assert (await run_on(cluster)).is_proved
+    assert done < current(cluster)
 
 
-def test_a_window_that_is_made_longer_in_mid_run_is_heeded() -> None:
-    async def story() -> None:
-        cluster = slow_cluster(annotations=in_window("00:00-00:01"), objects=200)
-        once(
-            cluster,
-            "rewrite",
-            "w005",
-            lambda: cluster.change(annotations=in_window("00:00-06:00")),
-        )
-        assert (await run_on(cluster)).is_proved
-        assert cluster.clock.monotonic_seconds() > 60
-
-    play(story())
+async def test_a_window_that_is_made_longer_in_mid_run_is_heeded() -> None:
+    cluster = slow_cluster(annotations=in_window("00:00-00:01"), objects=200)
+    once(
+        cluster,
+        "rewrite",
+        "w005",
+        lambda: cluster.change(annotations=in_window("00:00-06:00")),
+    )
+    assert (await run_on(cluster)).is_proved
+    assert cluster.clock.monotonic_seconds() > 60
 
 
 async def until_proved(cluster: FakeCluster) -> None:
@@ -284,56 +259,46 @@ async def beside(work: Awaitable[None], other: Awaitable[None]) -> None:
     ],
     ids=["left alone", "set forward into it", "set back", "set forward beyond it"],
 )
-def test_a_clock_that_is_set_while_a_window_is_waited_for_is_followed(
+async def test_a_clock_that_is_set_while_a_window_is_waited_for_is_followed(
     by_seconds: float, earliest: float, latest: float
 ) -> None:
-    async def story() -> float:
-        cluster = slow_cluster(annotations=in_window("06:00-07:00"), objects=3)
-        written = times_of(cluster, ("rewrite",))
-        await beside(
-            until_proved(cluster), setting(cluster, after_seconds=3600, by_seconds=by_seconds)
-        )
-        return written[0]
+    cluster = slow_cluster(annotations=in_window("06:00-07:00"), objects=3)
+    written = times_of(cluster, ("rewrite",))
+    await beside(until_proved(cluster), setting(cluster, after_seconds=3600, by_seconds=by_seconds))
 
-    assert earliest <= play(story()) <= latest
+    assert earliest <= written[0] <= latest
 
 
 @pytest.mark.parametrize("by_seconds", [8 * 3600.0, -2 * 3600.0], ids=["forward", "back"])
-def test_a_clock_that_is_set_out_of_the_window_stops_a_run_within_half_a_minute(
+async def test_a_clock_that_is_set_out_of_the_window_stops_a_run_within_half_a_minute(
     by_seconds: float,
 ) -> None:
-    async def story() -> None:
-        cluster = slow_cluster(annotations=in_window("00:00-01:00"), objects=300)
-        written = times_of(cluster, WRITES)
-        outcome, _ = await asyncio.gather(
-            run_on(cluster), setting(cluster, after_seconds=20, by_seconds=by_seconds)
-        )
-        assert outcome.reason == Reason.OUTSIDE_WINDOW
-        assert 20 <= written[-1] <= 50.5
-        assert outcome.again_seconds is not None
-
-    play(story())
+    cluster = slow_cluster(annotations=in_window("00:00-01:00"), objects=300)
+    written = times_of(cluster, WRITES)
+    outcome, _ = await asyncio.gather(
+        run_on(cluster), setting(cluster, after_seconds=20, by_seconds=by_seconds)
+    )
+    assert outcome.reason == Reason.OUTSIDE_WINDOW
+    assert 20 <= written[-1] <= 50.5
+    assert outcome.again_seconds is not None
 
 
-def test_a_clock_that_is_set_within_the_window_disturbs_nothing() -> None:
-    async def story() -> None:
-        cluster = slow_cluster(annotations=in_window("00:00-06:00"), objects=100)
-        outcome, _ = await asyncio.gather(
-            run_on(cluster), setting(cluster, after_seconds=20, by_seconds=3 * 3600)
-        )
-        assert outcome.is_proved
-        assert cluster.count("acquire") < 30
-
-    play(story())
+async def test_a_clock_that_is_set_within_the_window_disturbs_nothing() -> None:
+    cluster = slow_cluster(annotations=in_window("00:00-06:00"), objects=100)
+    outcome, _ = await asyncio.gather(
+        run_on(cluster), setting(cluster, after_seconds=20, by_seconds=3 * 3600)
+    )
+    assert outcome.is_proved
+    assert cluster.count("acquire") < 30
 
 
-def test_who_may_not_look_for_the_servers_migrations_says_so_and_goes_on() -> None:
+async def test_who_may_not_look_for_the_servers_migrations_says_so_and_goes_on() -> None:
     cluster = slow_cluster(objects=2)
     cluster.fail(
         "other_migrations",
         ForbiddenError(verb="list", resource="storageversionmigrations", status=403),
     )
-    outcome = play(run_on(cluster))
+    outcome = await run_on(cluster)
     assert outcome.is_proved
     assert outcome.conditions[0].message.endswith(
         ". Whether the server itself migrates these objects could not be looked for: the operator"

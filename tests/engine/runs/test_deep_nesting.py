@@ -17,6 +17,8 @@ from espalier.paths import JSON
 from tests.cluster.scripted import connected
 from tests.fakes.cluster import FakeCluster, widgets, written_by
 
+pytestmark = pytest.mark.real_time
+
 SETTINGS = RunSettings(settle_seconds=0, page_size=2)
 OPEN: dict[str, JSON] = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
 SCHEMA: dict[str, JSON] = {

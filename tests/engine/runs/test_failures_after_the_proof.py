@@ -6,7 +6,6 @@ import pytest
 
 from espalier.engine import Reason, RunOutcome, RunSettings, run
 from espalier.errors import ClusterError, ConversionError, ForbiddenError, TransientError
-from tests.fakes.clock import play
 from tests.fakes.cluster import WIDGETS, FakeCluster, rejected, widgets
 
 SETTINGS = RunSettings(settle_seconds=1, page_size=4, max_in_flight=2)
@@ -25,39 +24,37 @@ async def run_on(cluster: FakeCluster) -> RunOutcome:
         (ConversionError(verb="list", resource=WIDGETS, status=500), "conversion webhook"),
     ],
 )
-def test_what_was_proved_stays_so_when_validating_fails(error: ClusterError, words: str) -> None:
-    async def story() -> tuple[FakeCluster, RunOutcome]:
-        cluster = FakeCluster(widgets())
-        cluster.fill(3)
-        cluster.fail("list_objects", error, times=999)
-        outcome = await run_on(cluster)
-        assert (outcome.is_proved, outcome.retries) == (True, True)
-        assert (outcome.conditions[1].status, outcome.conditions[1].reason) == (
-            "Unknown",
-            "NotChecked",
-        )
-        assert words in outcome.conditions[1].message
-        cluster.reports.clear()
-        await run_on(cluster)
-        return cluster, outcome
-
-    cluster, outcome = play(story())
+async def test_what_was_proved_stays_so_when_validating_fails(
+    error: ClusterError, words: str
+) -> None:
+    cluster = FakeCluster(widgets())
+    cluster.fill(3)
+    cluster.fail("list_objects", error, times=999)
+    outcome = await run_on(cluster)
+    assert (outcome.is_proved, outcome.retries) == (True, True)
+    assert (outcome.conditions[1].status, outcome.conditions[1].reason) == (
+        "Unknown",
+        "NotChecked",
+    )
+    assert words in outcome.conditions[1].message
+    cluster.reports.clear()
+    await run_on(cluster)
     assert (outcome.conditions[0].status, outcome.reason) == ("True", Reason.CURRENT)
     assert {conditions[0].status for conditions in cluster.reports} == {"True"}
 
 
-def test_what_failed_is_told_though_validating_fails_too() -> None:
+async def test_what_failed_is_told_though_validating_fails_too() -> None:
     cluster = FakeCluster(widgets())
     cluster.fill(3)
     cluster.fail("rewrite", rejected("spec.size: Required value"), name="w001", times=99)
     cluster.fail("list_objects", TransientError(verb="list", resource=WIDGETS), times=999)
-    outcome = play(run_on(cluster))
+    outcome = await run_on(cluster)
     assert outcome.reason == Reason.FAILED
     assert "1 object of 3 could not be rewritten" in outcome.conditions[0].message
     assert outcome.conditions[1].reason == "NotChecked"
 
 
-def test_a_definition_that_changes_meanwhile_starts_the_run_over_all_the_same() -> None:
+async def test_a_definition_that_changes_meanwhile_starts_the_run_over_all_the_same() -> None:
     cluster = FakeCluster(widgets())
     cluster.fill(3)
 
@@ -66,5 +63,5 @@ def test_a_definition_that_changes_meanwhile_starts_the_run_over_all_the_same() 
             cluster.change(versions=cluster.definition.versions, deleting=True)
 
     cluster.hooks.append(change)
-    outcome = play(run_on(cluster))
+    outcome = await run_on(cluster)
     assert not outcome.is_proved or outcome.conditions[1].reason != "NotChecked"

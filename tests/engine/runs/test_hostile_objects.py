@@ -8,7 +8,6 @@ from espalier.crd import Version
 from espalier.engine import Reason, RunOutcome, RunSettings, Surveyor, run
 from espalier.engine.ports import ObjectKey
 from espalier.paths import JSON
-from tests.fakes.clock import play
 from tests.fakes.cluster import FakeCluster, legacy_widgets, widgets
 
 SETTINGS = RunSettings(settle_seconds=0, page_size=4)
@@ -36,13 +35,13 @@ async def run_on(cluster: FakeCluster) -> RunOutcome:
     return await run(cluster.definition, cluster.ports, SETTINGS, cluster)
 
 
-def test_a_deeply_nested_object_is_tried_as_any_other() -> None:
+async def test_a_deeply_nested_object_is_tried_as_any_other() -> None:
     cluster = FakeCluster(OPEN)
     cluster.put("deep", {"spec": {"x": deep()}}, version="v1", managed=("x",))
-    assert play(run_on(cluster)).is_proved
+    assert (await run_on(cluster)).is_proved
 
 
-def test_admission_is_seen_however_deep_it_changes_something() -> None:
+async def test_admission_is_seen_however_deep_it_changes_something() -> None:
     cluster = FakeCluster(OPEN)
     cluster.put("deep", {"spec": {"x": deep()}}, version="v1", managed=("x",))
 
@@ -56,32 +55,32 @@ def test_admission_is_seen_however_deep_it_changes_something() -> None:
         value["a"] = 2
 
     cluster.admission = change_the_core
-    assert play(run_on(cluster)).reason == Reason.ADMISSION_MUTATES
+    assert (await run_on(cluster)).reason == Reason.ADMISSION_MUTATES
 
 
 def without_uid(cluster: FakeCluster, name: str) -> None:
     cluster.etcd[ObjectKey("default", name)].uid = ""
 
 
-def test_an_object_without_a_uid_is_named_and_left_while_the_others_are_rewritten() -> None:
+async def test_an_object_without_a_uid_is_named_and_left_while_the_others_are_rewritten() -> None:
     cluster = FakeCluster(widgets())
     cluster.fill(3)
     without_uid(cluster, "w001")
 
-    outcome = play(run_on(cluster))
+    outcome = await run_on(cluster)
 
     assert outcome.reason == Reason.FAILED
     assert "default/w001" in outcome.conditions[0].message
     assert {name for call, name in cluster.calls if call == "rewrite"} == {"w000", "w002"}
 
 
-def test_a_legacy_object_without_a_uid_is_named_and_left_while_the_others_are_pruned() -> None:
+async def test_a_legacy_object_without_a_uid_is_named_and_the_others_are_pruned() -> None:
     cluster = FakeCluster(legacy_widgets())
     for name in ("a", "b", "c"):
         cluster.put(name, {"spec": {"size": 1, "junk": 1}}, version="v1")
     without_uid(cluster, "b")
 
-    outcome = play(run_on(cluster))
+    outcome = await run_on(cluster)
 
     assert outcome.reason == Reason.FAILED
     assert "default/b" in outcome.conditions[0].message

@@ -21,7 +21,6 @@ from espalier.errors import (
     UndecodableError,
 )
 from espalier.paths import JSON
-from tests.fakes.clock import play
 from tests.fakes.cluster import (
     V1_SCHEMA,
     V1ALPHA1_SCHEMA,
@@ -59,39 +58,34 @@ def managed_at(cluster: FakeCluster) -> set[str]:
     }
 
 
-def test_a_version_lives_from_t1_to_t4() -> None:
-    async def story() -> None:
-        # T1: there is v1alpha1 alone.
-        cluster = FakeCluster(widgets(versions=(OLD,), stored_versions=("v1alpha1",)))
-        cluster.fill(10)
-        for one in cluster.etcd.values():
-            for entry in one.managed_fields:
-                assert isinstance(entry, dict)
-                entry["apiVersion"] = "example.com/v1alpha1"
-        assert (await run_on(cluster)).is_proved
-        assert stored(cluster) == ({"v1alpha1"}, ("v1alpha1",))
+async def test_a_version_lives_from_t1_to_t4() -> None:
+    # T1: there is v1alpha1 alone.
+    cluster = FakeCluster(widgets(versions=(OLD,), stored_versions=("v1alpha1",)))
+    cluster.fill(10)
+    for one in cluster.etcd.values():
+        for entry in one.managed_fields:
+            assert isinstance(entry, dict)
+            entry["apiVersion"] = "example.com/v1alpha1"
+    assert (await run_on(cluster)).is_proved
+    assert stored(cluster) == ({"v1alpha1"}, ("v1alpha1",))
 
-        # T2: v1 comes and is what is stored from now on.
-        cluster.change(
-            versions=(replace(OLD, storage=False), NEW), stored_versions=("v1alpha1", "v1")
-        )
-        assert (await run_on(cluster)).is_proved
-        assert stored(cluster) == ({"v1"}, ("v1",))
-        assert managed_at(cluster) == {"example.com/v1alpha1"}
+    # T2: v1 comes and is what is stored from now on.
+    cluster.change(versions=(replace(OLD, storage=False), NEW), stored_versions=("v1alpha1", "v1"))
+    assert (await run_on(cluster)).is_proved
+    assert stored(cluster) == ({"v1"}, ("v1",))
+    assert managed_at(cluster) == {"example.com/v1alpha1"}
 
-        # T3: v1alpha1 is not served any more.
-        cluster.change(versions=(replace(OLD, storage=False, served=False), NEW))
-        assert (await run_on(cluster)).is_proved
-        assert managed_at(cluster) == set()
+    # T3: v1alpha1 is not served any more.
+    cluster.change(versions=(replace(OLD, storage=False, served=False), NEW))
+    assert (await run_on(cluster)).is_proved
+    assert managed_at(cluster) == set()
 
-        # T4: v1alpha1 is gone, and nothing is missed.
-        cluster.change(versions=(NEW,))
-        cluster.calls.clear()
-        assert (await run_on(cluster)).is_proved
-        assert stored(cluster) == ({"v1"}, ("v1",))
-        assert cluster.count("set_stored_versions", "annotate", "replace_managed_fields") == 0
-
-    play(story())
+    # T4: v1alpha1 is gone, and nothing is missed.
+    cluster.change(versions=(NEW,))
+    cluster.calls.clear()
+    assert (await run_on(cluster)).is_proved
+    assert stored(cluster) == ({"v1"}, ("v1",))
+    assert cluster.count("set_stored_versions", "annotate", "replace_managed_fields") == 0
 
 
 STEPS = (
@@ -141,32 +135,29 @@ def nothing_was_trimmed_too_early(cluster: FakeCluster) -> None:
 @pytest.mark.parametrize("step", STEPS)
 @pytest.mark.parametrize(("kind", "status"), KINDS)
 @pytest.mark.parametrize("times", [1, 3, 10_000])
-def test_no_error_at_any_step_trims_too_early_or_ends_the_trying(
+async def test_no_error_at_any_step_trims_too_early_or_ends_the_trying(
     step: str, kind: type[ClusterError], status: int, times: int
 ) -> None:
-    async def story() -> None:
-        cluster = a_cluster()
-        cluster.fail(step, error_of(kind, status), times=times)
-        outcome = RunOutcome(definition=cluster.definition, retries=True)
-        for _ in range(6):
-            try:
-                outcome = await run_on(cluster)
-            except EspalierError:
-                # The supervisor tries again whatever ends a run.
-                outcome = RunOutcome(definition=cluster.definition, retries=True)
-            nothing_was_trimmed_too_early(cluster)
-            assert cluster.holder == ""
-            if outcome.is_proved or outcome.definition is None:
-                break
-            assert outcome.retries
-            assert not cluster.reports or cluster.reports[-1][0].status == "False"
-            if times > len(STEPS):
-                cluster.faults.clear()
-        if outcome.definition is not None:
-            assert outcome.is_proved
-            assert stored(cluster) == ({"v1"}, ("v1",))
-
-    play(story())
+    cluster = a_cluster()
+    cluster.fail(step, error_of(kind, status), times=times)
+    outcome = RunOutcome(definition=cluster.definition, retries=True)
+    for _ in range(6):
+        try:
+            outcome = await run_on(cluster)
+        except EspalierError:
+            # The supervisor tries again whatever ends a run.
+            outcome = RunOutcome(definition=cluster.definition, retries=True)
+        nothing_was_trimmed_too_early(cluster)
+        assert cluster.holder == ""
+        if outcome.is_proved or outcome.definition is None:
+            break
+        assert outcome.retries
+        assert not cluster.reports or cluster.reports[-1][0].status == "False"
+        if times > len(STEPS):
+            cluster.faults.clear()
+    if outcome.definition is not None:
+        assert outcome.is_proved
+        assert stored(cluster) == ({"v1"}, ("v1",))
 
 
 JUNK: dict[str, JSON] = {
@@ -189,28 +180,25 @@ def nothing_went_without_an_archive(cluster: FakeCluster) -> None:
 @pytest.mark.parametrize(("kind", "status"), KINDS)
 @pytest.mark.parametrize("times", [1, 10_000])
 @pytest.mark.parametrize("after_effect", [False, True])
-def test_no_error_at_any_step_prunes_what_is_not_in_the_archive(
+async def test_no_error_at_any_step_prunes_what_is_not_in_the_archive(
     step: str, kind: type[ClusterError], status: int, times: int, *, after_effect: bool
 ) -> None:
-    async def story() -> None:
-        cluster = FakeCluster(legacy_widgets())
-        for number in range(5):
-            cluster.put(f"w{number}", JUNK, version="v1")
-        fail = cluster.fail_after if after_effect else cluster.fail
-        fail(step, error_of(kind, status), times=times)
-        outcome = RunOutcome(definition=cluster.definition, retries=True)
-        for _ in range(6):
-            try:
-                outcome = await run_on(cluster)
-            except EspalierError:
-                outcome = RunOutcome(definition=cluster.definition, retries=True)
-            nothing_went_without_an_archive(cluster)
-            if outcome.is_proved:
-                break
-            if times > len(STEPS):
-                cluster.faults.clear()
-        assert outcome.is_proved
-        assert {str(one.raw["spec"]) for one in cluster.etcd.values()} == {str({"size": 1})}
-        assert {str(one.raw["status"]) for one in cluster.etcd.values()} == {str({"ready": True})}
-
-    play(story())
+    cluster = FakeCluster(legacy_widgets())
+    for number in range(5):
+        cluster.put(f"w{number}", JUNK, version="v1")
+    fail = cluster.fail_after if after_effect else cluster.fail
+    fail(step, error_of(kind, status), times=times)
+    outcome = RunOutcome(definition=cluster.definition, retries=True)
+    for _ in range(6):
+        try:
+            outcome = await run_on(cluster)
+        except EspalierError:
+            outcome = RunOutcome(definition=cluster.definition, retries=True)
+        nothing_went_without_an_archive(cluster)
+        if outcome.is_proved:
+            break
+        if times > len(STEPS):
+            cluster.faults.clear()
+    assert outcome.is_proved
+    assert {str(one.raw["spec"]) for one in cluster.etcd.values()} == {str({"size": 1})}
+    assert {str(one.raw["status"]) for one in cluster.etcd.values()} == {str({"ready": True})}

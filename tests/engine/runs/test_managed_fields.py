@@ -13,7 +13,6 @@ from espalier.engine.ports import ObjectKey
 from espalier.engine.rewriting.retries import MAX_ATTEMPTS
 from espalier.errors import ClusterError, ConversionError, ForbiddenError
 from espalier.paths import JSON
-from tests.fakes.clock import play
 from tests.fakes.cluster import FakeCluster, busy, conflict, failed_test, widgets, written_by
 
 SETTINGS = RunSettings(settle_seconds=1, page_size=3, max_in_flight=2)
@@ -59,72 +58,70 @@ def managers(cluster: FakeCluster) -> list[str]:
     return found
 
 
-def test_entries_of_versions_that_are_not_served_go_after_the_trim() -> None:
+async def test_entries_of_versions_that_are_not_served_go_after_the_trim() -> None:
     cluster = a_cluster(unserved())
-    outcome = play(run_on(cluster))
+    outcome = await run_on(cluster)
     assert outcome.is_proved
     assert managers(cluster) == ["new", "other"]
     order = [call for call, _ in cluster.calls]
     assert order.index("set_stored_versions") < order.index("replace_managed_fields")
 
 
-def test_entries_of_served_versions_stay() -> None:
+async def test_entries_of_served_versions_stay() -> None:
     cluster = a_cluster(widgets())
-    play(run_on(cluster))
+    await run_on(cluster)
     assert managers(cluster) == ["old", "new", "other"]
 
 
-def test_a_label_keeps_them_all() -> None:
+async def test_a_label_keeps_them_all() -> None:
     cluster = a_cluster(unserved(managed_fields="keep"))
-    play(run_on(cluster))
+    await run_on(cluster)
     assert len(managers(cluster)) == 4
     assert cluster.count("replace_managed_fields") == 0
 
 
-def test_nothing_is_cleaned_before_a_proof() -> None:
+async def test_nothing_is_cleaned_before_a_proof() -> None:
     cluster = a_cluster(unserved(migrate="false"))
-    play(run_on(cluster))
+    await run_on(cluster)
     assert cluster.count("replace_managed_fields") == 0
 
 
 FORBIDDEN = ForbiddenError(verb="patch", resource="x", status=403, reason="Forbidden")
 
 
-def test_what_cannot_be_cleaned_stops_nothing_and_is_tried_with_the_next_run() -> None:
-    async def story() -> FakeCluster:
-        cluster = a_cluster(unserved())
-        cluster.fail("replace_managed_fields", FORBIDDEN, name="w000")
-        outcome = await run_on(cluster)
-        assert outcome.is_proved
-        assert outcome.conditions[0].message.endswith(
-            "Cleaned the managedFields of 1 object of versions that are not served any more;"
-            " could not clean 1 object: 403 Forbidden (default/w000)"
-        )
-        assert len(managers(cluster)) == 4
-        outcome = await run_on(cluster)
-        assert outcome.conditions[0].message.endswith(
-            "Cleaned the managedFields of 1 object of versions that are not served any more"
-        )
-        assert "managedFields" not in (await run_on(cluster)).conditions[0].message
-        return cluster
+async def test_what_cannot_be_cleaned_stops_nothing_and_is_tried_with_the_next_run() -> None:
+    cluster = a_cluster(unserved())
+    cluster.fail("replace_managed_fields", FORBIDDEN, name="w000")
+    outcome = await run_on(cluster)
+    assert outcome.is_proved
+    assert outcome.conditions[0].message.endswith(
+        "Cleaned the managedFields of 1 object of versions that are not served any more;"
+        " could not clean 1 object: 403 Forbidden (default/w000)"
+    )
+    assert len(managers(cluster)) == 4
+    outcome = await run_on(cluster)
+    assert outcome.conditions[0].message.endswith(
+        "Cleaned the managedFields of 1 object of versions that are not served any more"
+    )
+    assert "managedFields" not in (await run_on(cluster)).conditions[0].message
 
-    assert managers(play(story())) == ["new", "other"]
+    assert managers(cluster) == ["new", "other"]
 
 
 @pytest.mark.parametrize("error", [conflict(), failed_test(), busy(), busy(retry_after_seconds=3)])
-def test_what_cannot_be_cleaned_for_now_is_tried_again_at_once(error: ClusterError) -> None:
+async def test_what_cannot_be_cleaned_for_now_is_tried_again_at_once(error: ClusterError) -> None:
     cluster = a_cluster(unserved())
     cluster.fail("replace_managed_fields", error, name="w000", times=3)
-    outcome = play(run_on(cluster))
+    outcome = await run_on(cluster)
     assert outcome.is_proved
     assert "Cleaned the managedFields of 2 objects" in outcome.conditions[0].message
     assert managers(cluster) == ["new", "other"]
 
 
-def test_an_answer_that_never_came_is_found_done() -> None:
+async def test_an_answer_that_never_came_is_found_done() -> None:
     cluster = a_cluster(unserved())
     cluster.fail_after("replace_managed_fields", busy(), name="w000")
-    assert play(run_on(cluster)).is_proved
+    assert (await run_on(cluster)).is_proved
     assert managers(cluster) == ["new", "other"]
     assert cluster.count("replace_managed_fields") == 3
 
@@ -138,7 +135,7 @@ def on_first_cleaning(cluster: FakeCluster, act: Callable[[], None]) -> None:
     cluster.hooks.append(look)
 
 
-def test_what_is_written_meanwhile_is_kept() -> None:
+async def test_what_is_written_meanwhile_is_kept() -> None:
     cluster = a_cluster(unserved())
 
     def write() -> None:
@@ -146,11 +143,11 @@ def test_what_is_written_meanwhile_is_kept() -> None:
         cluster.etcd[KEY].managed_fields.append(written_by("newer", SIZE))
 
     on_first_cleaning(cluster, write)
-    play(run_on(cluster))
+    await run_on(cluster)
     assert managers(cluster) == ["new", "other", "newer"]
 
 
-def test_what_a_gitops_controller_takes_over_meanwhile_is_left_alone() -> None:
+async def test_what_a_gitops_controller_takes_over_meanwhile_is_left_alone() -> None:
     cluster = a_cluster(unserved(skip_owned="true"))
 
     def write() -> None:
@@ -158,27 +155,27 @@ def test_what_a_gitops_controller_takes_over_meanwhile_is_left_alone() -> None:
         cluster.etcd[KEY].managed_fields.append(written_by("argocd-controller", SIZE))
 
     on_first_cleaning(cluster, write)
-    play(run_on(cluster))
+    await run_on(cluster)
     assert len(managers(cluster)) == 5
 
 
-def test_an_object_that_is_written_all_the_time_is_given_up() -> None:
+async def test_an_object_that_is_written_all_the_time_is_given_up() -> None:
     cluster = a_cluster(unserved())
     cluster.fail("replace_managed_fields", failed_test(), name="w000", times=999)
-    outcome = play(run_on(cluster))
+    outcome = await run_on(cluster)
     assert outcome.is_proved
     assert "could not clean 1 object" in outcome.conditions[0].message
     assert cluster.count("replace_managed_fields") == 1 + MAX_ATTEMPTS
 
 
-def test_a_server_that_cleans_nothing_is_not_asked_for_ever() -> None:
+async def test_a_server_that_cleans_nothing_is_not_asked_for_ever() -> None:
     cluster = a_cluster(unserved())
     cluster.fill(40)
     for stored in cluster.etcd.values():
         stored.managed_fields = [written_by("ancient", SIZE, version="v0")]
     cluster.definition = unserved(loss="accept")
     cluster.fail("replace_managed_fields", busy(), times=9999)
-    outcome = play(run_on(cluster))
+    outcome = await run_on(cluster)
     assert outcome.is_proved
     assert "Could not clean 10 objects: 429 " in outcome.conditions[0].message
     assert outcome.conditions[0].message.endswith(
@@ -203,10 +200,10 @@ def cleans(cluster: FakeCluster, act: Callable[[], None]) -> None:
 
 
 @pytest.mark.parametrize("call", ["get_object", "replace_managed_fields"])
-def test_nothing_is_cleaned_while_the_conversion_webhook_is_away(call: str) -> None:
+async def test_nothing_is_cleaned_while_the_conversion_webhook_is_away(call: str) -> None:
     cluster = a_cluster(replace(unserved(), conversion="Webhook"))
     cleans(cluster, lambda: cluster.fail(call, AWAY, times=999))
-    outcome = play(run_on(cluster))
+    outcome = await run_on(cluster)
     assert len(managers(cluster)) == 4
     assert cluster.count("replace_managed_fields") <= 2
     assert (outcome.is_proved, outcome.retries) == (True, True)
@@ -215,7 +212,7 @@ def test_nothing_is_cleaned_while_the_conversion_webhook_is_away(call: str) -> N
     assert "conversion webhook did not answer" in outcome.conditions[1].message
 
 
-def test_nothing_is_cleaned_where_admission_changes_objects_by_now() -> None:
+async def test_nothing_is_cleaned_where_admission_changes_objects_by_now() -> None:
     cluster = a_cluster(unserved())
 
     def mutate(obj: dict[str, JSON]) -> None:
@@ -225,7 +222,7 @@ def test_nothing_is_cleaned_where_admission_changes_objects_by_now() -> None:
         cluster.admission = mutate
 
     cleans(cluster, begin)
-    outcome = play(run_on(cluster))
+    outcome = await run_on(cluster)
     assert cluster.count("replace_managed_fields") == 0
     assert outcome.conditions[0].status == "True"
     assert (

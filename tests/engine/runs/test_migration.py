@@ -54,10 +54,10 @@ def stored_versions(cluster: FakeCluster) -> tuple[str, ...]:
     return cluster.definition.stored_versions
 
 
-def test_a_run_rewrites_proves_trims_and_says_so() -> None:
+async def test_a_run_rewrites_proves_trims_and_says_so() -> None:
     cluster = a_cluster()
 
-    outcome = play(run_on(cluster))
+    outcome = await run_on(cluster)
 
     assert outcome.is_proved
     assert not outcome.watches_on
@@ -72,48 +72,42 @@ def test_a_run_rewrites_proves_trims_and_says_so() -> None:
     assert cluster.holder == ""
 
 
-def test_the_verify_pass_waits_for_the_settle_time_and_the_rewrite_does_not() -> None:
-    async def story() -> tuple[float, float]:
-        cluster = a_cluster(1)
-        rewrites: list[float] = []
+async def test_the_verify_pass_waits_for_the_settle_time_and_the_rewrite_does_not() -> None:
+    cluster = a_cluster(1)
+    rewrites: list[float] = []
 
-        def note(call: str, _: str) -> None:
-            if call == "rewrite":
-                rewrites.append(cluster.clock.monotonic_seconds())
+    def note(call: str, _: str) -> None:
+        if call == "rewrite":
+            rewrites.append(cluster.clock.monotonic_seconds())
 
-        cluster.hooks.append(note)
-        await run_on(cluster)
-        first, last = rewrites
-        return first, last
-
-    first, last = play(story())
+    cluster.hooks.append(note)
+    await run_on(cluster)
+    first, last = rewrites
     assert first == 0.0
     assert last >= 30.0
 
 
-def test_a_run_that_was_proved_is_not_run_again() -> None:
-    async def story() -> FakeCluster:
-        cluster = a_cluster()
-        await run_on(cluster)
-        cluster.calls.clear()
-        assert (await run_on(cluster)).is_proved
-        return cluster
+async def test_a_run_that_was_proved_is_not_run_again() -> None:
+    cluster = a_cluster()
+    await run_on(cluster)
+    cluster.calls.clear()
+    assert (await run_on(cluster)).is_proved
 
-    assert play(story()).count("rewrite", "annotate", "replace_managed_fields") == 0
+    assert cluster.count("rewrite", "annotate", "replace_managed_fields") == 0
 
 
-def test_no_objects_are_proved_too() -> None:
+async def test_no_objects_are_proved_too() -> None:
     cluster = a_cluster(0)
-    assert play(run_on(cluster)).is_proved
+    assert (await run_on(cluster)).is_proved
     assert stored_versions(cluster) == ("v1",)
 
 
-def test_one_bad_object_stops_the_trim_and_nothing_else() -> None:
+async def test_one_bad_object_stops_the_trim_and_nothing_else() -> None:
     cluster = a_cluster()
     text = "spec.size: Invalid value: must be odd"
     cluster.fail("rewrite", rejected(text, text), name="w003", times=99)
 
-    outcome = play(run_on(cluster))
+    outcome = await run_on(cluster)
 
     assert outcome.reason == Reason.FAILED
     assert outcome.retries
@@ -125,7 +119,7 @@ def test_one_bad_object_stops_the_trim_and_nothing_else() -> None:
     assert "1 object: 422 Invalid, spec.size: Invalid value: must be odd (default/w003)" in message
 
 
-def test_conflicts_end_with_the_uid_alone() -> None:
+async def test_conflicts_end_with_the_uid_alone() -> None:
     cluster = a_cluster(3)
     # Whoever writes it right before each of our patches makes all of them stale.
     writes = iter(range(6))
@@ -135,11 +129,11 @@ def test_conflicts_end_with_the_uid_alone() -> None:
             cluster.touch("w001")
 
     cluster.hooks.append(write_it)
-    assert play(run_on(cluster)).is_proved
+    assert (await run_on(cluster)).is_proved
     assert all_are_current(cluster)
 
 
-def test_a_deleted_object_is_never_created_again() -> None:
+async def test_a_deleted_object_is_never_created_again() -> None:
     cluster = a_cluster(5)
 
     def delete(call: str, name: str) -> None:
@@ -148,11 +142,11 @@ def test_a_deleted_object_is_never_created_again() -> None:
             cluster.hooks.clear()
 
     cluster.hooks.append(delete)
-    assert play(run_on(cluster)).is_proved
+    assert (await run_on(cluster)).is_proved
     assert len(cluster.etcd) == 4
 
 
-def test_an_object_of_the_same_name_is_read_anew() -> None:
+async def test_an_object_of_the_same_name_is_read_anew() -> None:
     cluster = a_cluster(2)
 
     def swap(call: str, name: str) -> None:
@@ -162,29 +156,27 @@ def test_an_object_of_the_same_name_is_read_anew() -> None:
             cluster.hooks.clear()
 
     cluster.hooks.append(swap)
-    assert play(run_on(cluster)).is_proved
+    assert (await run_on(cluster)).is_proved
     assert all_are_current(cluster)
 
 
 @pytest.mark.parametrize("fresh", ["default/w003", None])
-def test_an_expired_token_ends_nothing(fresh: str | None) -> None:
-    async def story() -> FakeCluster:
-        cluster = a_cluster()
-        lists = iter(range(100))
+async def test_an_expired_token_ends_nothing(fresh: str | None) -> None:
+    cluster = a_cluster()
+    lists = iter(range(100))
 
-        def expire(call: str, _: str) -> None:
-            # The third page of each pass.
-            if call == "list_metadata" and next(lists) % 4 == 2:
-                raise expired(fresh)
+    def expire(call: str, _: str) -> None:
+        # The third page of each pass.
+        if call == "list_metadata" and next(lists) % 4 == 2:
+            raise expired(fresh)
 
-        cluster.hooks.append(expire)
-        assert (await run_on(cluster)).is_proved
-        return cluster
+    cluster.hooks.append(expire)
+    assert (await run_on(cluster)).is_proved
 
-    assert all_are_current(play(story()))
+    assert all_are_current(cluster)
 
 
-def test_a_patch_that_nobody_answered_counts_as_a_rewrite() -> None:
+async def test_a_patch_that_nobody_answered_counts_as_a_rewrite() -> None:
     cluster = a_cluster(1)
     verifies = {"pass": 0}
 
@@ -197,7 +189,7 @@ def test_a_patch_that_nobody_answered_counts_as_a_rewrite() -> None:
                 cluster.fail_after("rewrite", busy())
 
     cluster.hooks.append(fail_once)
-    assert play(run_on(cluster)).is_proved
+    assert (await run_on(cluster)).is_proved
     # survey, rewrite, a verify pass that does not count, one that does; then managedFields
     assert verifies["pass"] == 5
 
@@ -207,7 +199,7 @@ def test_a_patch_that_nobody_answered_counts_as_a_rewrite() -> None:
     [(call, n) for call in ("list_metadata", "rewrite", "get_definition") for n in (1, 2, 3)]
     + [("rewrite", 5), ("rewrite", 8), ("set_stored_versions", 1), ("save", 1), ("save", 3)],
 )
-def test_a_schema_changed_at_any_time_is_the_one_that_is_proved(call: str, page: int) -> None:
+async def test_a_schema_changed_at_any_time_is_the_one_that_is_proved(call: str, page: int) -> None:
     cluster = a_cluster(4)
     alpha, v1 = widgets().versions
     blue: dict[str, JSON] = {
@@ -231,12 +223,12 @@ def test_a_schema_changed_at_any_time_is_the_one_that_is_proved(call: str, page:
             cluster.change(versions=(alpha, replace(v1, schema=blue)))
 
     cluster.hooks.append(change)
-    assert play(run_on(cluster)).is_proved
+    assert (await run_on(cluster)).is_proved
     shapes = [stored.raw["spec"] for stored in cluster.etcd.values()]
     assert all(isinstance(spec, dict) and spec["shape"] == "round" for spec in shapes)
 
 
-def test_a_storage_version_flipped_back_before_the_trim_is_not_trimmed_away() -> None:
+async def test_a_storage_version_flipped_back_before_the_trim_is_not_trimmed_away() -> None:
     cluster = a_cluster(2)
     alpha, v1 = widgets().versions
 
@@ -249,12 +241,12 @@ def test_a_storage_version_flipped_back_before_the_trim_is_not_trimmed_away() ->
             cluster.hooks.clear()
 
     cluster.hooks.append(flip)
-    assert play(run_on(cluster)).is_proved
+    assert (await run_on(cluster)).is_proved
     assert stored_versions(cluster) == ("v1alpha1",)
     assert {s.raw["apiVersion"] for s in cluster.etcd.values()} == {"example.com/v1alpha1"}
 
 
-def test_stored_versions_that_change_during_the_verify_pass_start_it_over() -> None:
+async def test_stored_versions_that_change_during_the_verify_pass_start_it_over() -> None:
     cluster = a_cluster(2)
 
     def add_name(call: str, _: str) -> None:
@@ -263,26 +255,26 @@ def test_stored_versions_that_change_during_the_verify_pass_start_it_over() -> N
             cluster.hooks.clear()
 
     cluster.hooks.append(add_name)
-    outcome = play(run_on(cluster))
+    outcome = await run_on(cluster)
     assert not outcome.is_proved
     assert stored_versions(cluster) == ("v1alpha1", "v1beta1", "v1")
 
 
-def test_a_condition_written_meanwhile_only_delays_the_trim() -> None:
+async def test_a_condition_written_meanwhile_only_delays_the_trim() -> None:
     cluster = a_cluster(1)
     cluster.fail("set_stored_versions", conflict())
-    assert play(run_on(cluster)).is_proved
+    assert (await run_on(cluster)).is_proved
     assert cluster.count("set_stored_versions") == 2
 
 
-def test_a_trim_that_nobody_answered_is_found_done() -> None:
+async def test_a_trim_that_nobody_answered_is_found_done() -> None:
     cluster = a_cluster(1)
     cluster.fail_after("set_stored_versions", busy())
-    assert play(run_on(cluster)).is_proved
+    assert (await run_on(cluster)).is_proved
     assert cluster.count("set_stored_versions") == 1
 
 
-def test_the_label_taken_off_in_the_middle_ends_the_run() -> None:
+async def test_the_label_taken_off_in_the_middle_ends_the_run() -> None:
     cluster = a_cluster()
 
     def off(call: str, name: str) -> None:
@@ -290,13 +282,13 @@ def test_the_label_taken_off_in_the_middle_ends_the_run() -> None:
             cluster.change(labels={})
 
     cluster.hooks.append(off)
-    outcome = play(run_on(cluster))
+    outcome = await run_on(cluster)
     assert outcome.conditions == ()
     assert not outcome.is_proved
     assert stored_versions(cluster) == ("v1alpha1", "v1")
 
 
-def test_a_definition_that_is_gone_ends_the_run() -> None:
+async def test_a_definition_that_is_gone_ends_the_run() -> None:
     cluster = a_cluster()
 
     def remove(call: str, name: str) -> None:
@@ -304,7 +296,7 @@ def test_a_definition_that_is_gone_ends_the_run() -> None:
             cluster.definition = None
 
     cluster.hooks.append(remove)
-    assert play(run_on(cluster)) == RunOutcome(definition=None)
+    assert await run_on(cluster) == RunOutcome(definition=None)
 
 
 def changed_in_mid_run(**changes: object) -> FakeCluster:
@@ -322,34 +314,34 @@ def changed_in_mid_run(**changes: object) -> FakeCluster:
     return cluster
 
 
-def test_a_definition_that_is_being_deleted_in_mid_run_is_left_alone() -> None:
+async def test_a_definition_that_is_being_deleted_in_mid_run_is_left_alone() -> None:
     cluster = changed_in_mid_run(deleting=True)
-    outcome = play(run_on(cluster))
+    outcome = await run_on(cluster)
     assert (outcome.reason, outcome.retries) == (Reason.PENDING, True)
     assert "is being deleted" in outcome.conditions[0].message
     assert cluster.count("rewrite") <= 8
     assert stored_versions(cluster) == ("v1alpha1", "v1")
 
 
-def test_a_definition_deleted_and_created_anew_in_mid_run_is_another_one() -> None:
+async def test_a_definition_deleted_and_created_anew_in_mid_run_is_another_one() -> None:
     cluster = changed_in_mid_run(uid="crd-2")
-    assert play(run_on(cluster)) == RunOutcome(definition=None)
+    assert await run_on(cluster) == RunOutcome(definition=None)
     assert cluster.count("set_stored_versions") == 0
 
 
-def test_a_definition_that_is_not_structural_any_more_in_mid_run_stops_it() -> None:
+async def test_a_definition_that_is_not_structural_any_more_in_mid_run_stops_it() -> None:
     alpha, v1 = widgets().versions
     # A property without a type.
     loose: dict[str, JSON] = {"type": "object", "properties": {"spec": {"type": "object"}, "x": {}}}
     cluster = changed_in_mid_run(versions=(alpha, replace(v1, schema=loose)))
-    outcome = play(run_on(cluster))
+    outcome = await run_on(cluster)
     assert outcome.reason == Reason.NON_STRUCTURAL
     assert not outcome.is_proved
     assert cluster.count("rewrite") <= 8
     assert stored_versions(cluster) == ("v1alpha1", "v1")
 
 
-def test_a_lost_lease_stops_the_run_before_the_next_page() -> None:
+async def test_a_lost_lease_stops_the_run_before_the_next_page() -> None:
     cluster = a_cluster()
     cluster.hooks.append(_slow(cluster))
     calls = iter(range(100))
@@ -359,31 +351,29 @@ def test_a_lost_lease_stops_the_run_before_the_next_page() -> None:
             raise LeaseLostError(WIDGETS, "somebody-else")
 
     cluster.hooks.append(lose)
-    outcome = play(run_on(cluster))
+    outcome = await run_on(cluster)
     assert outcome.reason == Reason.PENDING
     assert "somebody-else" in outcome.conditions[0].message
     assert stored_versions(cluster) == ("v1alpha1", "v1")
 
 
-def test_a_lease_that_cannot_be_renewed_stops_the_run_before_it_runs_out() -> None:
-    async def story() -> float:
-        cluster = a_cluster()
-        acquires = iter(range(100))
+async def test_a_lease_that_cannot_be_renewed_stops_the_run_before_it_runs_out() -> None:
+    cluster = a_cluster()
+    acquires = iter(range(100))
 
-        def refuse(call: str, _: str) -> None:
-            if call == "acquire" and next(acquires) > 0:
-                raise busy()
+    def refuse(call: str, _: str) -> None:
+        if call == "acquire" and next(acquires) > 0:
+            raise busy()
 
-        cluster.hooks.append(refuse)
-        outcome = await run_on(cluster)
-        assert outcome.reason == Reason.PENDING
-        assert stored_versions(cluster) == ("v1alpha1", "v1")
-        return cluster.clock.monotonic_seconds()
+    cluster.hooks.append(refuse)
+    outcome = await run_on(cluster)
+    assert outcome.reason == Reason.PENDING
+    assert stored_versions(cluster) == ("v1alpha1", "v1")
 
-    assert play(story()) < 15.0
+    assert cluster.clock.monotonic_seconds() < 15.0
 
 
-def test_one_renewal_that_is_refused_costs_no_lease() -> None:
+async def test_one_renewal_that_is_refused_costs_no_lease() -> None:
     cluster = a_cluster()
     cluster.hooks.append(_slow(cluster))
     acquires = iter(range(100))
@@ -393,7 +383,7 @@ def test_one_renewal_that_is_refused_costs_no_lease() -> None:
             raise busy()
 
     cluster.hooks.append(refuse)
-    assert play(run_on(cluster)).is_proved
+    assert (await run_on(cluster)).is_proved
 
 
 def _slow(cluster: FakeCluster) -> Callable[[str, str], None]:
@@ -405,11 +395,11 @@ def _slow(cluster: FakeCluster) -> Callable[[str, str], None]:
     return slow
 
 
-def test_missing_rights_stop_a_run_before_it_writes() -> None:
+async def test_missing_rights_stop_a_run_before_it_writes() -> None:
     cluster = a_cluster()
     cluster.missing = ("patch widgets",)
 
-    outcome = play(run_on(cluster))
+    outcome = await run_on(cluster)
 
     assert outcome.reason == Reason.FORBIDDEN
     assert outcome.retries
@@ -424,14 +414,14 @@ def test_missing_rights_stop_a_run_before_it_writes() -> None:
     assert cluster.count("rewrite", "try_rewrite", "list_metadata") == 0
 
 
-def test_the_right_to_trim_is_asked_for_before_anything_is_written() -> None:
+async def test_the_right_to_trim_is_asked_for_before_anything_is_written() -> None:
     cluster = a_cluster()
     cluster.missing = ("patch/status customresourcedefinitions",)
-    assert play(run_on(cluster)).reason == Reason.FORBIDDEN
+    assert (await run_on(cluster)).reason == Reason.FORBIDDEN
     assert cluster.count("rewrite") == 0
 
 
-def test_a_right_taken_away_meanwhile_stops_after_the_page() -> None:
+async def test_a_right_taken_away_meanwhile_stops_after_the_page() -> None:
     cluster = a_cluster()
 
     def revoke(call: str, _: str) -> None:
@@ -440,11 +430,11 @@ def test_a_right_taken_away_meanwhile_stops_after_the_page() -> None:
             raise ForbiddenError(verb="patch", resource=WIDGETS, status=403, reason="Forbidden")
 
     cluster.hooks.append(revoke)
-    assert play(run_on(cluster)).reason == Reason.FORBIDDEN
+    assert (await run_on(cluster)).reason == Reason.FORBIDDEN
     assert cluster.count("rewrite") == 4
 
 
-def test_admission_that_changes_objects_stops_before_the_first_write() -> None:
+async def test_admission_that_changes_objects_stops_before_the_first_write() -> None:
     cluster = a_cluster()
 
     def mutate(obj: object) -> None:
@@ -452,14 +442,14 @@ def test_admission_that_changes_objects_stops_before_the_first_write() -> None:
         obj["spec"]["color"] = "green"
 
     cluster.admission = mutate
-    outcome = play(run_on(cluster))
+    outcome = await run_on(cluster)
     assert outcome.reason == Reason.ADMISSION_MUTATES
     assert "spec.color" in outcome.conditions[0].message
     assert "green" not in outcome.conditions[0].message
     assert cluster.count("rewrite") == 0
 
 
-def test_undecodable_objects_stop_and_are_named() -> None:
+async def test_undecodable_objects_stop_and_are_named() -> None:
     cluster = a_cluster()
     keys = ("/example.com/widgets/default/w001",)
     cluster.fail(
@@ -467,21 +457,21 @@ def test_undecodable_objects_stop_and_are_named() -> None:
         UndecodableError(verb="list", resource=WIDGETS, status=500, keys=keys),
         times=99,
     )
-    outcome = play(run_on(cluster))
+    outcome = await run_on(cluster)
     assert outcome.reason == Reason.UNDECODABLE
     assert "default/w001" in outcome.conditions[0].message
 
 
-def test_a_server_that_stays_away_fails_the_run_which_is_tried_again() -> None:
+async def test_a_server_that_stays_away_fails_the_run_which_is_tried_again() -> None:
     cluster = a_cluster()
     cluster.fail("list_metadata", busy(), times=99)
-    outcome = play(run_on(cluster))
+    outcome = await run_on(cluster)
     assert (outcome.reason, outcome.retries) == (Reason.FAILED, True)
 
 
-def test_read_only_writes_nothing() -> None:
+async def test_read_only_writes_nothing() -> None:
     cluster = a_cluster()
-    outcome = play(run_on(cluster, replace(SETTINGS, is_read_only=True)))
+    outcome = await run_on(cluster, replace(SETTINGS, is_read_only=True))
     assert outcome.reason == Reason.OBSERVED
     assert outcome.again_seconds == 3600
     assert outcome.conditions[0].message == (
@@ -553,33 +543,28 @@ def test_a_run_cancelled_at_any_call_gives_the_lease_back_and_finishes_later() -
     assert cancelled > 20
 
 
-def test_a_killed_run_goes_on_where_it_was() -> None:
+async def test_a_killed_run_goes_on_where_it_was() -> None:
     slow = replace(SETTINGS, writes_per_second=2)
 
-    async def story() -> list[str]:
-        cluster = a_cluster(40)
+    cluster = a_cluster(40)
 
-        def stop(call: str, _: str) -> None:
-            if call == "list_metadata" and cluster.count("rewrite") >= 20:
-                raise Killed
+    def stop(call: str, _: str) -> None:
+        if call == "list_metadata" and cluster.count("rewrite") >= 20:
+            raise Killed
 
-        cluster.hooks.append(stop)
-        with pytest.raises(Killed):
-            await run_on(cluster, slow)
-        cluster.hooks.clear()
-        cluster.calls.clear()
-        await until_done(cluster)
-        return [name for call, name in cluster.calls if call == "rewrite"]
-
-    again = play(story())
+    cluster.hooks.append(stop)
+    with pytest.raises(Killed):
+        await run_on(cluster, slow)
+    cluster.hooks.clear()
+    cluster.calls.clear()
+    await until_done(cluster)
+    again = [name for call, name in cluster.calls if call == "rewrite"]
     # What is left of the rewrite pass, from the page that was saved last; then a verify pass.
     assert again[0] >= "w008"
     assert len(again) <= 32 + 40
 
 
-def test_a_storage_version_that_moved_and_moved_back_during_the_verify_pass_is_not_trimmed() -> (
-    None
-):
+async def test_a_storage_version_moved_there_and_back_in_the_verify_pass_is_not_trimmed() -> None:
     cluster = a_cluster(8)
     assert cluster.definition is not None
     versions = cluster.definition.versions
@@ -593,30 +578,28 @@ def test_a_storage_version_that_moved_and_moved_back_during_the_verify_pass_is_n
             cluster.change(versions=versions)
 
     cluster.hooks.append(flip_flop)
-    outcome = play(run_on(cluster))
+    outcome = await run_on(cluster)
 
     assert outcome.is_proved
     assert all_are_current(cluster)
 
 
-def test_a_new_generation_during_the_verify_pass_is_settled_anew() -> None:
-    async def story() -> float:
-        cluster = a_cluster(1)
+async def test_a_new_generation_during_the_verify_pass_is_settled_anew() -> None:
+    cluster = a_cluster(1)
 
-        def rotate(call: str, _: str) -> None:
-            if call == "rewrite" and cluster.clock.monotonic_seconds() >= 30:
-                cluster.hooks.clear()
-                assert cluster.definition is not None
-                cluster.change(generation=cluster.definition.generation + 1)
+    def rotate(call: str, _: str) -> None:
+        if call == "rewrite" and cluster.clock.monotonic_seconds() >= 30:
+            cluster.hooks.clear()
+            assert cluster.definition is not None
+            cluster.change(generation=cluster.definition.generation + 1)
 
-        cluster.hooks.append(rotate)
-        assert (await run_on(cluster)).is_proved
-        return cluster.clock.monotonic_seconds()
+    cluster.hooks.append(rotate)
+    assert (await run_on(cluster)).is_proved
 
-    assert play(story()) >= 60.0
+    assert cluster.clock.monotonic_seconds() >= 60.0
 
 
-def test_a_generation_that_came_in_mid_run_with_the_same_purpose_is_the_one_told() -> None:
+async def test_a_generation_that_came_in_mid_run_with_the_same_purpose_is_the_one_told() -> None:
     cluster = a_cluster()
     rotations = iter([1])
 
@@ -626,7 +609,7 @@ def test_a_generation_that_came_in_mid_run_with_the_same_purpose_is_the_one_told
             cluster.change(generation=cluster.definition.generation + 1)
 
     cluster.hooks.append(rotate)
-    outcome = play(run_on(cluster))
+    outcome = await run_on(cluster)
     assert outcome.is_proved
     assert "for generation 2; storedVersions: v1" in outcome.conditions[0].message
     assert cluster.count("acquire") <= 20

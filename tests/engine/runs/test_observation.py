@@ -8,7 +8,6 @@ from espalier.crd import Definition, Version
 from espalier.engine import Reason, RunOutcome, RunSettings, run
 from espalier.errors import ForbiddenError
 from espalier.paths import JSON
-from tests.fakes.clock import play
 from tests.fakes.cluster import FakeCluster, busy, legacy_widgets, rejected, widgets
 
 OBSERVE = {"espalier.dev/mode": "observe"}
@@ -33,11 +32,11 @@ def spoken(outcome: RunOutcome) -> tuple[str, str]:
     return current.message, valid.message
 
 
-def test_observing_reads_and_says_what_enforcing_would_do() -> None:
+async def test_observing_reads_and_says_what_enforcing_would_do() -> None:
     cluster = FakeCluster(widgets(labels=OBSERVE))
     cluster.fill(7)
 
-    outcome = play(run_on(cluster))
+    outcome = await run_on(cluster)
 
     assert outcome.reason == Reason.OBSERVED
     assert not outcome.retries
@@ -51,12 +50,12 @@ def test_observing_reads_and_says_what_enforcing_would_do() -> None:
     assert {words[0].reason for words in cluster.reports} == {"Observed"}
 
 
-def test_objects_that_violate_the_schema_are_counted_and_named_without_values() -> None:
+async def test_objects_that_violate_the_schema_are_counted_and_named_without_values() -> None:
     cluster = FakeCluster(legacy_widgets(labels=OBSERVE))
     cluster.put("good", {"spec": {"size": 1}}, version="v1")
     cluster.put("bad", {"spec": {"size": "hunter2", "typo": "hunter3"}}, version="v1")
 
-    outcome = play(run_on(cluster))
+    outcome = await run_on(cluster)
 
     current, valid = outcome.conditions
     assert (valid.status, valid.reason) == ("False", "Invalid")
@@ -69,42 +68,42 @@ def test_objects_that_violate_the_schema_are_counted_and_named_without_values() 
     assert cluster.raw("bad")["spec"] == {"size": "hunter2", "typo": "hunter3"}
 
 
-def test_what_enforcing_would_stop_at_is_told() -> None:
+async def test_what_enforcing_would_stop_at_is_told() -> None:
     bare = (Version(name="v1", served=True, storage=True, schema=None),)
     cluster = FakeCluster(legacy_widgets(labels=OBSERVE, versions=bare, stored_versions=("v1",)))
     cluster.put("w", {"spec": {"size": 1}}, version="v1")
-    current, valid = spoken(play(run_on(cluster)))
+    current, valid = spoken(await run_on(cluster))
     assert "Enforcing would stop with NoSchema: version v1 has no schema" in current
     assert "With preserveUnknownFields: false the server would prune 1 object: spec" in current
     assert valid.startswith("none of 1 stored object violates")
 
 
-def test_what_would_be_lost_is_told() -> None:
+async def test_what_would_be_lost_is_told() -> None:
     cluster = FakeCluster(widgets(labels=OBSERVE))
     cluster.put("w", {"spec": {"size": 1}}, managed=("size", "gone"))
-    current, _ = spoken(play(run_on(cluster)))
+    current, _ = spoken(await run_on(cluster))
     assert "Enforcing would stop with WouldLoseData: rewriting would remove 1 path" in current
 
 
-def test_a_label_leaves_validation_out() -> None:
+async def test_a_label_leaves_validation_out() -> None:
     cluster = FakeCluster(widgets(labels={**OBSERVE, "espalier.dev/validate": "false"}))
-    _, valid = play(run_on(cluster)).conditions
+    _, valid = (await run_on(cluster)).conditions
     assert (valid.status, valid.reason) == ("Unknown", "NotAsked")
 
 
-def test_only_the_annotated_namespaces_are_looked_at() -> None:
+async def test_only_the_annotated_namespaces_are_looked_at() -> None:
     annotations = {"espalier.dev/namespaces": "other"}
     cluster = FakeCluster(widgets(labels=OBSERVE, annotations=annotations))
     cluster.fill(3)
-    current, valid = spoken(play(run_on(cluster)))
+    current, valid = spoken(await run_on(cluster))
     assert "in the namespaces other. 0 stored objects" in current
     assert "none of 0 stored objects in the namespaces other violates" in valid
 
 
-def test_a_missing_right_is_told_with_the_command_that_grants_it() -> None:
+async def test_a_missing_right_is_told_with_the_command_that_grants_it() -> None:
     cluster = FakeCluster(widgets(labels=OBSERVE))
     cluster.missing = ("list widgets",)
-    outcome = play(run_on(cluster))
+    outcome = await run_on(cluster)
     assert (outcome.reason, outcome.retries) == (Reason.FORBIDDEN, True)
     assert "kubectl create clusterrole" in outcome.conditions[0].message
 
@@ -119,14 +118,14 @@ def test_a_missing_right_is_told_with_the_command_that_grants_it() -> None:
         ),
     ],
 )
-def test_errors_end_a_survey_and_it_is_tried_again(error: Exception, reason: Reason) -> None:
+async def test_errors_end_a_survey_and_it_is_tried_again(error: Exception, reason: Reason) -> None:
     cluster = FakeCluster(widgets(labels=OBSERVE))
     cluster.fail("list_objects", error, times=99)
-    outcome = play(run_on(cluster))
+    outcome = await run_on(cluster)
     assert (outcome.reason, outcome.retries) == (reason, True)
 
 
-def test_a_definition_that_changes_under_a_survey_is_surveyed_anew() -> None:
+async def test_a_definition_that_changes_under_a_survey_is_surveyed_anew() -> None:
     cluster = FakeCluster(widgets(labels=OBSERVE))
     cluster.fill(2)
     lists = iter([1])
@@ -139,13 +138,11 @@ def test_a_definition_that_changes_under_a_survey_is_surveyed_anew() -> None:
             # Nobody looks at a definition more often than twice a second.
             cluster.fail("list_objects", rejected(status=400))
 
-    async def story() -> RunOutcome:
-        cluster.hooks.append(change)
-        first = await run_on(cluster)
-        assert first.reason == Reason.FAILED
-        return await run_on(cluster)
+    cluster.hooks.append(change)
+    first = await run_on(cluster)
+    assert first.reason == Reason.FAILED
 
-    assert "generation 2" in spoken(play(story()))[1]
+    assert "generation 2" in spoken(await run_on(cluster))[1]
 
 
 def a_mistaken_definition() -> Definition:
@@ -160,32 +157,30 @@ def a_mistaken_definition() -> Definition:
         (widgets(labels=OBSERVE, established=False), Reason.PENDING),
     ],
 )
-def test_what_is_not_even_looked_at(definition: Definition, reason: Reason) -> None:
+async def test_what_is_not_even_looked_at(definition: Definition, reason: Reason) -> None:
     cluster = FakeCluster(definition)
-    assert play(run_on(cluster)).reason == reason
+    assert (await run_on(cluster)).reason == reason
     assert cluster.count("list_objects") == 0
 
 
-def test_a_run_that_was_paused_by_observing_goes_on_where_it_was() -> None:
-    async def story() -> list[str]:
-        cluster = FakeCluster(widgets())
-        cluster.fill(9)
+async def test_a_run_that_was_paused_by_observing_goes_on_where_it_was() -> None:
+    cluster = FakeCluster(widgets())
+    cluster.fill(9)
 
-        def pause(call: str, name: str) -> None:
-            if (call, name) == ("rewrite", "w004"):
-                cluster.change(labels=OBSERVE)
+    def pause(call: str, name: str) -> None:
+        if (call, name) == ("rewrite", "w004"):
+            cluster.change(labels=OBSERVE)
 
-        cluster.hooks.append(pause)
-        # So that a checkpoint is due behind the first page.
-        cluster.fail("rewrite", busy(retry_after_seconds=4), name="w001")
-        paused = await run_on(cluster)
-        assert paused.reason == Reason.OBSERVED
-        cluster.hooks.clear()
-        cluster.calls.clear()
-        cluster.change(labels={"espalier.dev/mode": "enforce"})
-        assert (await run_on(cluster)).is_proved
-        rewritten = [name for call, name in cluster.calls if call == "rewrite"]
-        # What comes after the last checkpoint, and then the verify pass.
-        return rewritten[:-9]
+    cluster.hooks.append(pause)
+    # So that a checkpoint is due behind the first page.
+    cluster.fail("rewrite", busy(retry_after_seconds=4), name="w001")
+    paused = await run_on(cluster)
+    assert paused.reason == Reason.OBSERVED
+    cluster.hooks.clear()
+    cluster.calls.clear()
+    cluster.change(labels={"espalier.dev/mode": "enforce"})
+    assert (await run_on(cluster)).is_proved
+    rewritten = [name for call, name in cluster.calls if call == "rewrite"]
+    # What comes after the last checkpoint, and then the verify pass.
 
-    assert play(story())[0] >= "w003"
+    assert rewritten[:-9][0] >= "w003"

@@ -5,7 +5,6 @@ Stories of what a run counts.
 from espalier.engine import RunOutcome, RunSettings, run
 from espalier.engine.ports import ObjectKey
 from espalier.engine.status.tally import MAX_FAILED, Tally, Totals, total
-from tests.fakes.clock import play
 from tests.fakes.cluster import FakeCluster, busy, conflict, rejected, widgets, written_by
 
 SETTINGS = RunSettings(settle_seconds=1, page_size=4, max_in_flight=4)
@@ -24,14 +23,14 @@ def a_cluster(objects: int = 10) -> FakeCluster:
     return cluster
 
 
-def test_what_is_rewritten_once_counts_once() -> None:
+async def test_what_is_rewritten_once_counts_once() -> None:
     cluster = a_cluster()
     cluster.put("w900", {"spec": {"size": 900, "color": "red"}}, version="v1")
-    outcome = play(run_on(cluster))
+    outcome = await run_on(cluster)
     assert outcome.totals == Totals(rewritten=10, unchanged=1)
 
 
-def test_each_outcome_of_an_object_is_told() -> None:
+async def test_each_outcome_of_an_object_is_told() -> None:
     cluster = a_cluster()
     cluster.change(labels=SKIPS)
     fields = written_by("argocd-controller", {"f:spec": {"f:size": {}}}, version="v1alpha1")
@@ -46,7 +45,7 @@ def test_each_outcome_of_an_object_is_told() -> None:
             cluster.hooks.clear()
 
     cluster.hooks.append(delete)
-    outcome = play(run_on(cluster))
+    outcome = await run_on(cluster)
 
     assert outcome.totals is not None
     causes = {key.name: cause for key, cause in outcome.totals.failed}
@@ -67,10 +66,10 @@ def test_each_outcome_of_an_object_is_told() -> None:
     )
 
 
-def test_a_run_that_comes_to_no_object_counts_none() -> None:
+async def test_a_run_that_comes_to_no_object_counts_none() -> None:
     cluster = a_cluster()
     cluster.migrations = ("another",)
-    assert play(run_on(cluster)).totals is None
+    assert (await run_on(cluster)).totals is None
 
 
 def test_failed_objects_are_named_up_to_a_bound() -> None:
@@ -84,21 +83,18 @@ def test_failed_objects_are_named_up_to_a_bound() -> None:
     assert len(totals.failed) == MAX_FAILED
 
 
-def test_a_conflict_is_tried_again_after_a_pause_from_the_second_one_on() -> None:
-    async def story() -> list[float]:
-        cluster = a_cluster(1)
-        times: list[float] = []
+async def test_a_conflict_is_tried_again_after_a_pause_from_the_second_one_on() -> None:
+    cluster = a_cluster(1)
+    times: list[float] = []
 
-        def note(call: str, _: str) -> None:
-            if call == "rewrite" and len(times) < 4:
-                times.append(cluster.clock.monotonic_seconds())
-                raise conflict()
+    def note(call: str, _: str) -> None:
+        if call == "rewrite" and len(times) < 4:
+            times.append(cluster.clock.monotonic_seconds())
+            raise conflict()
 
-        cluster.hooks.append(note)
-        assert (await run_on(cluster)).is_proved
-        return times
-
-    first, second, third, fourth = play(story())
+    cluster.hooks.append(note)
+    assert (await run_on(cluster)).is_proved
+    first, second, third, fourth = times
     assert second == first
     assert 0.5 <= third - second <= 0.75
     assert 1.0 <= fourth - third <= 1.5

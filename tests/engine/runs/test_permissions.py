@@ -17,7 +17,6 @@ from espalier.engine.runs.permissions import (
     Need,
     needs_of,
 )
-from tests.fakes.clock import play
 from tests.fakes.cluster import FakeCluster, legacy_widgets, widgets
 from tests.manifests.test_manifests import find, granted
 
@@ -138,18 +137,18 @@ async def run_on(cluster: FakeCluster, settings: RunSettings = SETTINGS) -> RunO
     return await run(cluster.definition, cluster.ports, settings, cluster)
 
 
-def told(definition: Definition, *missing: str) -> str:
+async def told(definition: Definition, *missing: str) -> str:
     cluster = FakeCluster(definition)
     cluster.fill(2)
     cluster.missing = missing
-    outcome = play(run_on(cluster))
+    outcome = await run_on(cluster)
     assert outcome.reason == Reason.FORBIDDEN
     assert cluster.count("acquire", "rewrite", "try_rewrite", "archive") == 0
     return outcome.conditions[0].message
 
 
-def test_in_namespaces_a_role_is_enough_and_each_that_lacks_it_is_named() -> None:
-    message = told(
+async def test_in_namespaces_a_role_is_enough_and_each_that_lacks_it_is_named() -> None:
+    message = await told(
         within(widgets(), "a,b,c"), "patch widgets in b", "list widgets in c", "patch widgets in c"
     )
     assert message == (
@@ -161,7 +160,7 @@ def test_in_namespaces_a_role_is_enough_and_each_that_lacks_it_is_named() -> Non
     )
 
 
-def test_a_role_is_enough_for_a_run_in_namespaces() -> None:
+async def test_a_role_is_enough_for_a_run_in_namespaces() -> None:
     cluster = FakeCluster(within(widgets(), "default"))
     cluster.fill(2)
     cluster.missing = (
@@ -170,15 +169,15 @@ def test_a_role_is_enough_for_a_run_in_namespaces() -> None:
         "patch widgets",
         "patch/status customresourcedefinitions",
     )
-    assert play(run_on(cluster)).reason == Reason.PARTIAL
+    assert (await run_on(cluster)).reason == Reason.PARTIAL
     assert "v1alpha1" not in str(cluster.raw("w000"))
 
 
-def test_a_survey_of_namespaces_asks_for_these_alone() -> None:
+async def test_a_survey_of_namespaces_asks_for_these_alone() -> None:
     definition = within(widgets(labels={"espalier.dev/mode": "observe"}))
     cluster = FakeCluster(definition)
     cluster.missing = ("list widgets",)
-    assert play(run_on(cluster)).reason == Reason.OBSERVED
+    assert (await run_on(cluster)).reason == Reason.OBSERVED
     assert cluster.rights == [
         "get widgets in a",
         "list widgets in a",
@@ -188,8 +187,10 @@ def test_a_survey_of_namespaces_asks_for_these_alone() -> None:
     ]
 
 
-def test_the_watch_of_a_legacy_definition_is_asked_for_in_all_namespaces() -> None:
-    message = told(within(legacy_widgets(), "a"), "watch widgets", "update/status widgets in a")
+async def test_the_watch_of_a_legacy_definition_is_asked_for_in_all_namespaces() -> None:
+    message = await told(
+        within(legacy_widgets(), "a"), "watch widgets", "update/status widgets in a"
+    )
     assert message.startswith("the operator may not watch widgets.example.com. Grant it: kubectl")
     assert "may not update/status widgets.example.com in 1 namespace: a." in message
     assert (
@@ -216,22 +217,22 @@ def test_the_watch_of_a_legacy_definition_is_asked_for_in_all_namespaces() -> No
         ),
     ],
 )
-def test_what_the_manifests_grant_is_asked_for_too(missing: str, named: str) -> None:
-    assert told(legacy_widgets(), missing) == (
+async def test_what_the_manifests_grant_is_asked_for_too(missing: str, named: str) -> None:
+    assert await told(legacy_widgets(), missing) == (
         f"the operator may not {named}. Apply Espalier's manifests again:"
         " kubectl apply -k manifests"
     )
 
 
-def test_an_archive_in_a_folder_needs_no_secrets() -> None:
+async def test_an_archive_in_a_folder_needs_no_secrets() -> None:
     cluster = FakeCluster(legacy_widgets())
     cluster.archives_in_secrets = False
-    assert play(run_on(cluster)).is_proved
+    assert (await run_on(cluster)).is_proved
     assert not [right for right in cluster.rights if "secrets" in right]
 
 
-def test_all_that_is_missing_is_told_at_once() -> None:
-    message = told(
+async def test_all_that_is_missing_is_told_at_once() -> None:
+    message = await told(
         widgets(),
         "patch widgets",
         "get leases in espalier-system",
@@ -244,8 +245,10 @@ def test_all_that_is_missing_is_told_at_once() -> None:
     ) in message
 
 
-def test_of_many_namespaces_the_message_has_a_bound() -> None:
+async def test_of_many_namespaces_the_message_has_a_bound() -> None:
     names = [f"n{number:04d}" for number in range(400)]
-    message = told(within(widgets(), ",".join(names)), *(f"get widgets in {n}" for n in names))
+    message = await told(
+        within(widgets(), ",".join(names)), *(f"get widgets in {n}" for n in names)
+    )
     assert "in 400 namespaces: n0000, n0001, n0002, n0003, n0004 and 395 more. Grant" in message
     assert message.endswith("; done")

@@ -7,7 +7,6 @@ from dataclasses import replace
 from espalier.engine import RunSettings, run
 from espalier.engine.ports.progress import PassProgress
 from espalier.engine.status.conditions import Reason
-from tests.fakes.clock import play
 from tests.fakes.cluster import FakeCluster, Killed, widgets
 
 SETTINGS = RunSettings(settle_seconds=0, page_size=4, max_in_flight=1, writes_per_second=2)
@@ -18,10 +17,10 @@ async def run_on(cluster: FakeCluster) -> None:
     await run(cluster.definition, cluster.ports, SETTINGS, cluster)
 
 
-def test_each_pass_tells_what_is_done_of_how_many_and_how_fast() -> None:
+async def test_each_pass_tells_what_is_done_of_how_many_and_how_fast() -> None:
     cluster = FakeCluster(widgets())
     cluster.fill(10)
-    play(run_on(cluster))
+    await run_on(cluster)
 
     without_pace = [replace(one, objects_per_second=None) for one in cluster.progress]
     assert without_pace == [
@@ -35,10 +34,10 @@ def test_each_pass_tells_what_is_done_of_how_many_and_how_fast() -> None:
     assert all(pace is not None and 1 < pace < 4 for pace in others)
 
 
-def test_the_numbers_are_those_of_the_condition() -> None:
+async def test_the_numbers_are_those_of_the_condition() -> None:
     cluster = FakeCluster(widgets())
     cluster.fill(6)
-    play(run_on(cluster))
+    await run_on(cluster)
 
     told = [one[0].message for one in cluster.reports if one[0].reason == Reason.REWRITING]
     assert told == [
@@ -48,25 +47,22 @@ def test_the_numbers_are_those_of_the_condition() -> None:
     ]
 
 
-def test_a_run_that_goes_on_counts_what_was_done_before_but_not_as_its_own_pace() -> None:
-    async def story() -> FakeCluster:
-        cluster = FakeCluster(widgets())
-        cluster.fill(40)
+async def test_a_run_that_goes_on_counts_what_was_done_before_but_not_as_its_own_pace() -> None:
+    cluster = FakeCluster(widgets())
+    cluster.fill(40)
 
-        def kill(call: str, _: str) -> None:
-            if call == "rewrite" and cluster.count("rewrite") > 30:
-                raise Killed
+    def kill(call: str, _: str) -> None:
+        if call == "rewrite" and cluster.count("rewrite") > 30:
+            raise Killed
 
-        cluster.hooks.append(kill)
-        try:
-            await run_on(cluster)
-        except Killed:
-            cluster.hooks.clear()
-        cluster.progress.clear()
+    cluster.hooks.append(kill)
+    try:
         await run_on(cluster)
-        return cluster
-
-    begin, first, *_ = play(story()).progress
+    except Killed:
+        cluster.hooks.clear()
+    cluster.progress.clear()
+    await run_on(cluster)
+    begin, first, *_ = cluster.progress
     assert begin.done >= 20
     assert first.done == begin.done + 4
     assert first.objects_per_second is not None

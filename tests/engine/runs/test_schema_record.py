@@ -9,7 +9,6 @@ import pytest
 from espalier.crd import Definition, Version
 from espalier.engine import Reason, RunOutcome, RunSettings, run
 from espalier.paths import JSON
-from tests.fakes.clock import play
 from tests.fakes.cluster import FakeCluster, conflict, legacy_widgets, widgets
 
 OBSERVE = {"espalier.dev/mode": "observe"}
@@ -85,90 +84,81 @@ def nothing(cluster: FakeCluster, *, is_open: bool) -> None:
     ],
     ids=["window", "rights", "observe", "read-only"],
 )
-def test_a_field_that_came_and_went_while_nothing_was_written_is_known(
+async def test_a_field_that_came_and_went_while_nothing_was_written_is_known(
     hinder: Callable[..., None], reason: Reason, *, is_read_only: bool, is_proved_before: bool
 ) -> None:
     hindered = RunSettings(settle_seconds=0, is_read_only=is_read_only)
 
-    async def story() -> None:
-        cluster = FakeCluster(one_version())
-        if is_proved_before or reason is Reason.OBSERVED:
-            # Of a definition that was never to be enforced nothing is kept.
-            assert (await run_on(cluster)).is_proved
-        hinder(cluster, is_open=False)
-        await come_and_go(cluster, reason, hindered)
-        hinder(cluster, is_open=True)
+    cluster = FakeCluster(one_version())
+    if is_proved_before or reason is Reason.OBSERVED:
+        # Of a definition that was never to be enforced nothing is kept.
+        assert (await run_on(cluster)).is_proved
+    hinder(cluster, is_open=False)
+    await come_and_go(cluster, reason, hindered)
+    hinder(cluster, is_open=True)
 
-        assert (await run_on(cluster)).reason == Reason.WOULD_LOSE_DATA
-        assert cluster.raw("a")["spec"] == {"kept": "x", "brief": "y"}
-
-    play(story())
+    assert (await run_on(cluster)).reason == Reason.WOULD_LOSE_DATA
+    assert cluster.raw("a")["spec"] == {"kept": "x", "brief": "y"}
 
 
 @pytest.mark.parametrize("make", [legacy_widgets, widgets])
-def test_observing_takes_no_lease_whatever_is_known_before(
+async def test_observing_takes_no_lease_whatever_is_known_before(
     make: Callable[..., Definition],
 ) -> None:
-    async def story() -> None:
-        cluster = FakeCluster(make())
-        assert (await run_on(cluster)).is_proved
-        for schema in (versions("other"), versions("another")):
-            cluster.change(labels=OBSERVE, versions=schema, stored_versions=("v1",))
-            cluster.calls.clear()
-            assert (await run_on(cluster)).reason == Reason.OBSERVED
-            assert cluster.count(*WRITES) == 0
-            assert cluster.count("save") == 1
-        assert {".spec.other", ".spec.another"} <= specified(cluster)
+    cluster = FakeCluster(make())
+    assert (await run_on(cluster)).is_proved
+    for schema in (versions("other"), versions("another")):
+        cluster.change(labels=OBSERVE, versions=schema, stored_versions=("v1",))
         cluster.calls.clear()
-        await run_on(cluster)
-        assert cluster.count("save") == 0
+        assert (await run_on(cluster)).reason == Reason.OBSERVED
+        assert cluster.count(*WRITES) == 0
+        assert cluster.count("save") == 1
+    assert {".spec.other", ".spec.another"} <= specified(cluster)
+    cluster.calls.clear()
+    await run_on(cluster)
+    assert cluster.count("save") == 0
 
-    play(story())
 
-
-def test_a_legacy_definition_that_is_only_observed_gets_a_record_and_no_lease() -> None:
+async def test_a_legacy_definition_that_is_only_observed_gets_a_record_and_no_lease() -> None:
     cluster = FakeCluster(legacy_widgets(labels=OBSERVE))
-    assert play(run_on(cluster)).reason == Reason.OBSERVED
+    assert (await run_on(cluster)).reason == Reason.OBSERVED
     assert cluster.count(*WRITES) == 0
     assert ".**" in specified(cluster)
 
 
-def test_of_a_definition_that_is_only_observed_no_record_is_begun() -> None:
+async def test_of_a_definition_that_is_only_observed_no_record_is_begun() -> None:
     cluster = FakeCluster(widgets(labels=OBSERVE))
-    assert play(run_on(cluster)).reason == Reason.OBSERVED
+    assert (await run_on(cluster)).reason == Reason.OBSERVED
     assert cluster.documents == {}
 
 
-def test_whoever_writes_at_that_moment_keeps_all_it_has_saved() -> None:
-    async def story() -> None:
-        cluster = FakeCluster(one_version(labels=ENFORCE))
-        assert (await run_on(cluster)).is_proved
-        cluster.change(labels=OBSERVE, versions=versions("kept", "new"))
-        theirs: dict[str, JSON] = {"phase": "rewrite", "token": "default/w", "key": "theirs"}
+async def test_whoever_writes_at_that_moment_keeps_all_it_has_saved() -> None:
+    cluster = FakeCluster(one_version(labels=ENFORCE))
+    assert (await run_on(cluster)).is_proved
+    cluster.change(labels=OBSERVE, versions=versions("kept", "new"))
+    theirs: dict[str, JSON] = {"phase": "rewrite", "token": "default/w", "key": "theirs"}
 
-        def overtake(call: str, _: str) -> None:
-            if call == "save" and cluster.count("save") == 1:
-                cluster.documents["crd-1"] = {**cluster.documents["crd-1"], **theirs}
+    def overtake(call: str, _: str) -> None:
+        if call == "save" and cluster.count("save") == 1:
+            cluster.documents["crd-1"] = {**cluster.documents["crd-1"], **theirs}
 
-        cluster.calls.clear()
-        cluster.hooks.append(overtake)
-        cluster.fail("save", conflict())
+    cluster.calls.clear()
+    cluster.hooks.append(overtake)
+    cluster.fail("save", conflict())
 
-        assert (await run_on(cluster)).reason == Reason.OBSERVED
+    assert (await run_on(cluster)).reason == Reason.OBSERVED
 
-        assert cluster.count("save") == 2
-        assert cluster.documents["crd-1"].items() >= theirs.items()
-        assert ".spec.new" in specified(cluster)
-
-    play(story())
+    assert cluster.count("save") == 2
+    assert cluster.documents["crd-1"].items() >= theirs.items()
+    assert ".spec.new" in specified(cluster)
 
 
-def test_a_record_that_cannot_be_saved_hinders_no_survey(
+async def test_a_record_that_cannot_be_saved_hinders_no_survey(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     caplog.set_level("INFO")
     cluster = FakeCluster(legacy_widgets(labels=OBSERVE))
     cluster.fail("save", conflict(), times=99)
-    assert play(run_on(cluster)).reason == Reason.OBSERVED
+    assert (await run_on(cluster)).reason == Reason.OBSERVED
     assert cluster.count("save") < 10
     assert "Could not take note of a schema." in caplog.messages

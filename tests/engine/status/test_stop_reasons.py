@@ -17,7 +17,6 @@ from espalier.errors import (
     RejectedError,
     TransientError,
 )
-from tests.fakes.clock import play
 from tests.fakes.cluster import WIDGETS, FakeCluster, widgets
 
 SETTINGS = RunSettings(settle_seconds=30, page_size=4, max_in_flight=4)
@@ -115,10 +114,10 @@ def a_cluster() -> FakeCluster:
 
 
 @pytest.mark.parametrize("call", ["acquire", "save"])
-def test_without_its_namespace_a_run_does_not_begin_and_says_what_to_do(call: str) -> None:
+async def test_without_its_namespace_a_run_does_not_begin_and_says_what_to_do(call: str) -> None:
     cluster = a_cluster()
     cluster.fail(call, gone(), times=99)
-    outcome = play(run_on(cluster))
+    outcome = await run_on(cluster)
     assert outcome.reason == Reason.FAILED
     assert "namespace tools" in outcome.conditions[0].message
     assert outcome.retries
@@ -126,7 +125,9 @@ def test_without_its_namespace_a_run_does_not_begin_and_says_what_to_do(call: st
 
 
 @pytest.mark.parametrize("call", ["acquire", "save"])
-def test_a_namespace_deleted_in_the_middle_stops_the_run_and_nothing_is_trimmed(call: str) -> None:
+async def test_a_namespace_deleted_in_the_middle_stops_the_run_and_nothing_is_trimmed(
+    call: str,
+) -> None:
     cluster = a_cluster()
 
     def delete(name: str, _: str) -> None:
@@ -135,13 +136,13 @@ def test_a_namespace_deleted_in_the_middle_stops_the_run_and_nothing_is_trimmed(
             cluster.hooks.clear()
 
     cluster.hooks.append(delete)
-    outcome = play(run_on(cluster))
+    outcome = await run_on(cluster)
     assert outcome.reason == Reason.FAILED
     assert "namespace tools" in outcome.conditions[0].message
     assert cluster.count("set_stored_versions") == 0
 
 
-def test_a_lease_that_cannot_be_renewed_is_told_with_the_cause(
+async def test_a_lease_that_cannot_be_renewed_is_told_with_the_cause(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     cluster = a_cluster()
@@ -156,7 +157,7 @@ def test_a_lease_that_cannot_be_renewed_is_told_with_the_cause(
 
     cluster.hooks.append(fill_up)
     with caplog.at_level(logging.INFO):
-        outcome = play(run_on(cluster))
+        outcome = await run_on(cluster)
     message = outcome.conditions[0].message
     assert "could not be renewed in time" in message
     assert "database space exceeded" in message
@@ -164,7 +165,7 @@ def test_a_lease_that_cannot_be_renewed_is_told_with_the_cause(
     assert cluster.count("set_stored_versions") == 0
 
 
-def test_who_took_the_lease_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+async def test_who_took_the_lease_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     cluster = a_cluster()
 
     def take(name: str, _: str) -> None:
@@ -174,6 +175,6 @@ def test_who_took_the_lease_is_logged(caplog: pytest.LogCaptureFixture) -> None:
 
     cluster.hooks.append(take)
     with caplog.at_level(logging.INFO):
-        assert play(run_on(cluster)).reason == Reason.PENDING
+        assert (await run_on(cluster)).reason == Reason.PENDING
     (logged,) = [one for one in caplog.records if one.message == "The run ended with its lease."]
     assert vars(logged)["holder"] == "somebody"

@@ -23,7 +23,7 @@ from espalier.errors import ClusterError, ConversionError, RejectedError
 from espalier.findings import ErrorType, FieldError
 from espalier.names import SCHEMA_VIOLATIONS
 from espalier.paths import JSON
-from tests.fakes.clock import FakeClock, play
+from tests.fakes.clock import FakeClock
 from tests.fakes.cluster import (
     FakeCluster,
     busy,
@@ -56,16 +56,12 @@ def annotation(cluster: FakeCluster) -> str | None:
     return None if text is None else str(text)
 
 
-def test_an_invalid_object_is_annotated_once_and_the_condition_is_false() -> None:
-    async def story() -> FakeCluster:
-        cluster = a_cluster()
-        outcome = await run_on(cluster)
-        assert outcome.is_proved
-        assert (outcome.conditions[1].status, outcome.conditions[1].reason) == ("False", "Invalid")
-        await run_on(cluster)
-        return cluster
-
-    cluster = play(story())
+async def test_an_invalid_object_is_annotated_once_and_the_condition_is_false() -> None:
+    cluster = a_cluster()
+    outcome = await run_on(cluster)
+    assert outcome.is_proved
+    assert (outcome.conditions[1].status, outcome.conditions[1].reason) == ("False", "Invalid")
+    await run_on(cluster)
     assert [name for call, name in cluster.calls if call == "annotate"] == ["bad"]
     text = annotation(cluster)
     assert text is not None
@@ -74,24 +70,20 @@ def test_an_invalid_object_is_annotated_once_and_the_condition_is_false() -> Non
     assert "hunter2" not in text
 
 
-def test_a_mended_object_loses_its_annotation() -> None:
-    async def story() -> FakeCluster:
-        cluster = a_cluster()
-        await run_on(cluster)
-        cluster.touch("bad", {"spec": {"size": 2}})
-        outcome = await run_on(cluster)
-        assert outcome.conditions[1].status == "True"
-        return cluster
-
-    cluster = play(story())
+async def test_a_mended_object_loses_its_annotation() -> None:
+    cluster = a_cluster()
+    await run_on(cluster)
+    cluster.touch("bad", {"spec": {"size": 2}})
+    outcome = await run_on(cluster)
+    assert outcome.conditions[1].status == "True"
     assert annotation(cluster) is None
     assert cluster.count("annotate") == 2
 
 
 @pytest.mark.parametrize("label", [{"annotate": "false"}, {"validate": "false"}])
-def test_a_label_leaves_annotations_out(label: dict[str, str]) -> None:
+async def test_a_label_leaves_annotations_out(label: dict[str, str]) -> None:
     cluster = a_cluster(**label)
-    play(run_on(cluster))
+    await run_on(cluster)
     assert cluster.count("annotate") == 0
 
 
@@ -121,23 +113,23 @@ def pruned_by_the_server(**labels: str) -> FakeCluster:
 
 
 @pytest.mark.parametrize("labels", [{}, {"migrate": "false"}])
-def test_no_annotation_is_written_where_a_write_might_lose_something(
+async def test_no_annotation_is_written_where_a_write_might_lose_something(
     labels: dict[str, str],
 ) -> None:
     cluster = pruned_by_the_server(**labels)
-    play(run_on(cluster))
+    await run_on(cluster)
     assert cluster.count("annotate", "rewrite", "replace_managed_fields") == 0
     assert cluster.raw("bad")["spec"] == {"size": 9, "gone": 1}
 
 
-def test_an_annotation_is_written_once_the_loss_is_accepted() -> None:
+async def test_an_annotation_is_written_once_the_loss_is_accepted() -> None:
     cluster = pruned_by_the_server(loss="accept")
-    outcome = play(run_on(cluster))
+    outcome = await run_on(cluster)
     assert outcome.is_proved
     assert annotation(cluster) is not None
 
 
-def test_no_annotation_is_written_by_a_schema_that_came_meanwhile() -> None:
+async def test_no_annotation_is_written_by_a_schema_that_came_meanwhile() -> None:
     cluster = a_cluster()
 
     def change(call: str, _: str) -> None:
@@ -146,30 +138,30 @@ def test_no_annotation_is_written_by_a_schema_that_came_meanwhile() -> None:
             cluster.change(versions=cluster.definition.versions, deleting=True)
 
     cluster.hooks.append(change)
-    play(run_on(cluster))
+    await run_on(cluster)
     assert cluster.count("annotate") == 0
 
 
-def test_a_failed_run_tells_what_is_invalid_all_the_same() -> None:
+async def test_a_failed_run_tells_what_is_invalid_all_the_same() -> None:
     cluster = a_cluster()
     cluster.fail("rewrite", rejected("spec.size: Invalid value: no"), name="bad", times=99)
-    outcome = play(run_on(cluster))
+    outcome = await run_on(cluster)
     assert (outcome.reason, outcome.retries) == (Reason.FAILED, True)
     assert (outcome.conditions[1].status, outcome.conditions[1].reason) == ("False", "Invalid")
 
 
-def test_an_object_that_is_being_deleted_is_left_alone() -> None:
+async def test_an_object_that_is_being_deleted_is_left_alone() -> None:
     cluster = a_cluster()
     cluster.etcd[BAD].is_terminating = True
-    outcome = play(run_on(cluster))
+    outcome = await run_on(cluster)
     assert cluster.count("annotate") == 0
     assert outcome.conditions[1].status == "False"
 
 
-def test_a_refused_annotation_is_told_and_stops_nothing() -> None:
+async def test_a_refused_annotation_is_told_and_stops_nothing() -> None:
     cluster = a_cluster()
     cluster.fail("annotate", rejected("spec.size: Invalid value: no"), times=9)
-    outcome = play(run_on(cluster))
+    outcome = await run_on(cluster)
     assert outcome.is_proved
     assert outcome.conditions[1].message.endswith(
         "Annotations could not be written: 1 object: 422 Invalid, spec.size: Invalid value: no"
@@ -178,20 +170,22 @@ def test_a_refused_annotation_is_told_and_stops_nothing() -> None:
 
 
 @pytest.mark.parametrize("error", [conflict(), busy(), busy(retry_after_seconds=3)])
-def test_an_annotation_that_cannot_be_written_for_now_is_tried_again(error: ClusterError) -> None:
+async def test_an_annotation_that_cannot_be_written_for_now_is_tried_again(
+    error: ClusterError,
+) -> None:
     cluster = a_cluster()
     cluster.fail("annotate", error, times=3)
-    outcome = play(run_on(cluster))
+    outcome = await run_on(cluster)
     assert "could not be written" not in outcome.conditions[1].message
     assert annotation(cluster) is not None
 
 
-def test_a_server_that_takes_no_annotation_is_not_asked_for_ever() -> None:
+async def test_a_server_that_takes_no_annotation_is_not_asked_for_ever() -> None:
     cluster = a_cluster()
     for number in range(40):
         cluster.put(f"bad{number:02d}", {"spec": {"size": "x"}}, version="v1")
     cluster.fail("annotate", busy(), times=9999)
-    outcome = play(run_on(cluster))
+    outcome = await run_on(cluster)
     assert (outcome.reason, outcome.retries) == (Reason.CURRENT, False)
     assert "Annotations could not be written: 10 objects: 429 " in outcome.conditions[1].message
     assert outcome.conditions[1].message.endswith(
@@ -199,7 +193,7 @@ def test_a_server_that_takes_no_annotation_is_not_asked_for_ever() -> None:
     )
 
 
-def test_an_object_written_meanwhile_is_judged_anew() -> None:
+async def test_an_object_written_meanwhile_is_judged_anew() -> None:
     cluster = a_cluster()
 
     def mend(call: str, name: str) -> None:
@@ -207,14 +201,14 @@ def test_an_object_written_meanwhile_is_judged_anew() -> None:
             cluster.touch(name, {"spec": {"size": 2}})
 
     cluster.hooks.append(mend)
-    outcome = play(run_on(cluster))
+    outcome = await run_on(cluster)
     assert annotation(cluster) is None
     assert cluster.count("annotate") == 1
     # Of the survey, which it was part of as it was then.
     assert "1 object of 2 violate" in outcome.conditions[1].message
 
 
-def test_an_object_taken_over_by_a_gitops_controller_meanwhile_is_left_alone() -> None:
+async def test_an_object_taken_over_by_a_gitops_controller_meanwhile_is_left_alone() -> None:
     cluster = a_cluster(**{"skip-owned": "true"})
 
     def take(call: str, name: str) -> None:
@@ -223,7 +217,7 @@ def test_an_object_taken_over_by_a_gitops_controller_meanwhile_is_left_alone() -
             cluster.touch(name)
 
     cluster.hooks.append(take)
-    play(run_on(cluster))
+    await run_on(cluster)
     assert annotation(cluster) is None
     assert cluster.count("annotate") == 1
 
@@ -257,35 +251,29 @@ async def resurveyed(cluster: FakeCluster, prepare: Callable[[], None]) -> RunOu
 
 
 @pytest.mark.parametrize("call", ["get_object", "try_rewrite", "annotate"])
-def test_a_later_survey_writes_nothing_while_the_conversion_webhook_is_away(call: str) -> None:
-    async def story() -> RunOutcome:
-        cluster = proved_then_invalid()
-        outcome = await resurveyed(cluster, lambda: cluster.fail(call, AWAY, times=999))
-        assert annotation(cluster) is None
-        assert cluster.count("annotate") == (call == "annotate")
-        return outcome
-
-    outcome = play(story())
+async def test_a_later_survey_writes_nothing_while_the_conversion_webhook_is_away(
+    call: str,
+) -> None:
+    cluster = proved_then_invalid()
+    outcome = await resurveyed(cluster, lambda: cluster.fail(call, AWAY, times=999))
+    assert annotation(cluster) is None
+    assert cluster.count("annotate") == (call == "annotate")
     assert (outcome.is_proved, outcome.retries) == (True, True)
     assert (outcome.conditions[0].status, outcome.reason) == ("True", Reason.CURRENT)
     assert (outcome.conditions[1].status, outcome.conditions[1].reason) == ("Unknown", "NotChecked")
 
 
-def test_a_later_survey_writes_nothing_through_admission_that_came_meanwhile() -> None:
+async def test_a_later_survey_writes_nothing_through_admission_that_came_meanwhile() -> None:
     def mutate(obj: dict[str, JSON]) -> None:
         obj["spec"] = {"size": 0}
 
-    async def story() -> RunOutcome:
-        cluster = proved_then_invalid()
+    cluster = proved_then_invalid()
 
-        def begin() -> None:
-            cluster.admission = mutate
+    def begin() -> None:
+        cluster.admission = mutate
 
-        outcome = await resurveyed(cluster, begin)
-        assert cluster.count("annotate") == 0
-        return outcome
-
-    outcome = play(story())
+    outcome = await resurveyed(cluster, begin)
+    assert cluster.count("annotate") == 0
     assert (outcome.reason, outcome.retries) == (Reason.CURRENT, False)
     assert (outcome.conditions[1].status, outcome.conditions[1].reason) == ("False", "Invalid")
     assert outcome.conditions[1].message.endswith(
@@ -294,7 +282,7 @@ def test_a_later_survey_writes_nothing_through_admission_that_came_meanwhile() -
     )
 
 
-def test_a_later_survey_says_what_admission_did_not_tell() -> None:
+async def test_a_later_survey_says_what_admission_did_not_tell() -> None:
     refusal = RejectedError(
         verb="patch",
         resource="x",
@@ -302,13 +290,11 @@ def test_a_later_survey_says_what_admission_did_not_tell() -> None:
         detail='admission webhook "once.example.com" does not support dry run',
     )
 
-    async def story() -> RunOutcome:
-        cluster = proved_then_invalid()
-        outcome = await resurveyed(cluster, lambda: cluster.fail("try_rewrite", refusal, times=9))
-        assert annotation(cluster) is not None
-        return outcome
+    cluster = proved_then_invalid()
+    outcome = await resurveyed(cluster, lambda: cluster.fail("try_rewrite", refusal, times=9))
+    assert annotation(cluster) is not None
 
-    assert "Admission could not be sampled" in play(story()).conditions[1].message
+    assert "Admission could not be sampled" in outcome.conditions[1].message
 
 
 RULE: dict[str, JSON] = {
@@ -342,9 +328,7 @@ def test_an_annotation_stays_where_something_could_not_be_checked() -> None:
     assert noted.text is not None
 
 
-def test_objects_whose_rules_are_not_evaluated_or_whose_metadata_is_malformed_are_incomplete() -> (
-    None
-):
+def test_objects_with_unevaluated_rules_or_malformed_metadata_are_incomplete() -> None:
     version = Version(name="v1", served=True, storage=True, schema=RULE)
     definition = widgets(versions=(version,), stored_versions=("v1",))
     out_of_time = Surveyor(definition, clock=SlowClock())

@@ -13,7 +13,6 @@ from espalier.engine.ports import ObjectKey
 from espalier.engine.status.path_counts import MAX_PATH_CHARACTERS, MAX_PATHS, Counter, general
 from espalier.errors import NothingServedError
 from espalier.paths import JSON
-from tests.fakes.clock import play
 from tests.fakes.cluster import (
     V1_SCHEMA,
     V1ALPHA1_SCHEMA,
@@ -58,14 +57,14 @@ def narrowed() -> Definition:
     )
 
 
-def test_unknown_fields_of_a_legacy_definition_are_counted_by_path() -> None:
+async def test_unknown_fields_of_a_legacy_definition_are_counted_by_path() -> None:
     cluster = FakeCluster(legacy_widgets())
     for number in range(7):
         ports: list[JSON] = [{"port": 1, "odd": "x"}, {"port": 2, "odd": "y"}]
         cluster.put(f"w{number}", {"spec": {"size": 1, "ports": ports}}, version="v1")
     cluster.put("w9", {"spec": {"size": 1, "typo": "secret"}}, version="v1")
 
-    found = play(surveyed(cluster))
+    found = await surveyed(cluster)
 
     assert found.is_legacy
     assert found.objects == 8
@@ -82,12 +81,12 @@ def test_unknown_fields_of_a_legacy_definition_are_counted_by_path() -> None:
     assert text(removed).endswith("spec.typo (1 object: default/w9)")
 
 
-def test_own_pruning_and_the_servers_are_told_apart() -> None:
+async def test_own_pruning_and_the_servers_are_told_apart() -> None:
     cluster = FakeCluster(legacy_widgets())
     cluster.put("mistyped", {"spec": {"size": {"was": "an object"}}}, version="v1")
     cluster.put("emptied", {"spec": {"typo": 1}}, version="v1")
 
-    normalising = play(surveyed(cluster)).normalising
+    normalising = (await surveyed(cluster)).normalising
 
     assert [path.path for path in normalising.removed.paths] == ["spec.size.was", "spec.typo"]
     assert [path.path for path in normalising.pruned.paths] == ["spec.typo"]
@@ -95,10 +94,10 @@ def test_own_pruning_and_the_servers_are_told_apart() -> None:
     assert [path.path for path in normalising.emptied.paths] == ["spec"]
 
 
-def test_defaults_that_a_rewrite_would_fill_in_are_counted() -> None:
+async def test_defaults_that_a_rewrite_would_fill_in_are_counted() -> None:
     cluster = FakeCluster(widgets())
     cluster.fill(4)
-    found = play(surveyed(cluster))
+    found = await surveyed(cluster)
     assert [(p.path, p.objects) for p in found.normalising.filled.paths] == [("spec.color", 4)]
     assert found.normalising.removed.objects == 0
 
@@ -110,12 +109,12 @@ def test_nulls_that_would_be_dropped_are_counted() -> None:
     assert [p.path for p in surveyor.survey().normalising.dropped.paths] == ["spec.size"]
 
 
-def test_violations_are_counted_by_path_and_kind_without_values() -> None:
+async def test_violations_are_counted_by_path_and_kind_without_values() -> None:
     cluster = FakeCluster(legacy_widgets())
     cluster.put("good", {"spec": {"size": 1}}, version="v1")
     cluster.put("bad", {"spec": {"size": "hunter2"}}, version="v1")
 
-    found = play(surveyed(cluster)).violations
+    found = (await surveyed(cluster)).violations
 
     assert found.objects == 1
     assert found.first == (ObjectKey("default", "bad"),)
@@ -123,13 +122,13 @@ def test_violations_are_counted_by_path_and_kind_without_values() -> None:
     assert "hunter2" not in repr(found)
 
 
-def test_what_a_conversion_loses_is_found_in_pairs_of_reads() -> None:
+async def test_what_a_conversion_loses_is_found_in_pairs_of_reads() -> None:
     cluster = FakeCluster(narrowed())
     for number in range(7):
         cluster.put(f"w{number}", {"spec": {"size": number, "shade": "dark"}})
     cluster.put("w9", {"spec": {"size": 1}})
 
-    (loss,) = play(surveyed(cluster)).conversions
+    (loss,) = (await surveyed(cluster)).conversions
 
     assert loss.version == "v1alpha1"
     assert loss.compared == 8
@@ -137,7 +136,7 @@ def test_what_a_conversion_loses_is_found_in_pairs_of_reads() -> None:
     assert loss.unsettled.objects == 0
 
 
-def test_an_object_written_between_both_reads_is_read_again() -> None:
+async def test_an_object_written_between_both_reads_is_read_again() -> None:
     cluster = FakeCluster(narrowed())
     cluster.put("w0", {"spec": {"size": 0, "shade": "dark"}})
     cluster.put("w1", {"spec": {"size": 1}})
@@ -148,14 +147,14 @@ def test_an_object_written_between_both_reads_is_read_again() -> None:
             cluster.touch("w0")
 
     cluster.hooks.append(touch)
-    (loss,) = play(surveyed(cluster)).conversions
+    (loss,) = (await surveyed(cluster)).conversions
 
     assert loss.compared == 2
     assert [(p.path, p.objects) for p in loss.lost.paths] == [("spec.shade", 1)]
     assert cluster.count("get_object") == 2
 
 
-def test_an_object_that_never_keeps_still_is_named_and_not_guessed_at() -> None:
+async def test_an_object_that_never_keeps_still_is_named_and_not_guessed_at() -> None:
     cluster = FakeCluster(narrowed())
     cluster.put("w0", {"spec": {"size": 0, "shade": "dark"}})
 
@@ -164,13 +163,13 @@ def test_an_object_that_never_keeps_still_is_named_and_not_guessed_at() -> None:
             cluster.touch("w0")
 
     cluster.hooks.append(touch)
-    (loss,) = play(surveyed(cluster)).conversions
+    (loss,) = (await surveyed(cluster)).conversions
 
     assert loss.compared == 0
     assert loss.unsettled.first == (ObjectKey("default", "w0"),)
 
 
-def test_objects_that_come_and_go_between_both_reads_disturb_no_other_pair() -> None:
+async def test_objects_that_come_and_go_between_both_reads_disturb_no_other_pair() -> None:
     cluster = FakeCluster(narrowed())
     for name in ("b", "c", "d"):
         cluster.put(name, {"spec": {"shade": "dark"}})
@@ -181,42 +180,42 @@ def test_objects_that_come_and_go_between_both_reads_disturb_no_other_pair() -> 
             cluster.delete("c")
 
     cluster.hooks.append(change)
-    (loss,) = play(surveyed(cluster, Scope(page_size=10))).conversions
+    (loss,) = (await surveyed(cluster, Scope(page_size=10))).conversions
 
     assert loss.compared == 2
     assert cluster.count("get_object") == 1
 
 
-def test_stored_versions_that_nobody_can_read_through_are_named() -> None:
+async def test_stored_versions_that_nobody_can_read_through_are_named() -> None:
     unserved = (
         Version(name="v1alpha1", served=False, storage=False, schema=V1ALPHA1_SCHEMA),
         Version(name="v1", served=True, storage=True, schema=V1_SCHEMA),
     )
     cluster = FakeCluster(widgets(versions=unserved, stored_versions=("v0", "v1alpha1", "v1")))
-    found = play(surveyed(cluster))
+    found = await surveyed(cluster)
     assert found.conversions == ()
     assert found.unread_versions == ("v0", "v1alpha1")
 
 
-def test_an_unserved_storage_version_is_surveyed_through_another_one() -> None:
+async def test_an_unserved_storage_version_is_surveyed_through_another_one() -> None:
     versions = (
         Version(name="v1alpha1", served=True, storage=False, schema=V1ALPHA1_SCHEMA),
         Version(name="v1", served=False, storage=True, schema=V1_SCHEMA),
     )
     cluster = FakeCluster(widgets(versions=versions))
     cluster.fill(2)
-    found = play(surveyed(cluster))
+    found = await surveyed(cluster)
     assert (found.version, found.candidate_version, found.objects) == ("v1alpha1", "v1", 2)
     assert found.conversions == ()
 
 
-def test_a_definition_that_serves_nothing_says_so() -> None:
+async def test_a_definition_that_serves_nothing_says_so() -> None:
     versions = tuple(replace(version, served=False) for version in widgets().versions)
     with pytest.raises(NothingServedError, match="neither v1 nor another"):
-        play(surveyed(FakeCluster(widgets(versions=versions))))
+        await surveyed(FakeCluster(widgets(versions=versions)))
 
 
-def test_a_candidate_tells_what_its_schema_would_do() -> None:
+async def test_a_candidate_tells_what_its_schema_would_do() -> None:
     cluster = FakeCluster(widgets(stored_versions=("v1",)))
     cluster.put("w0", {"spec": {"size": 5, "color": "red"}}, version="v1")
     stricter: dict[str, JSON] = {
@@ -228,7 +227,7 @@ def test_a_candidate_tells_what_its_schema_would_do() -> None:
     version = Version(name="v2", served=True, storage=True, schema=stricter)
     candidate = widgets(versions=(version,), stored_versions=())
 
-    found = play(surveyed(cluster, Scope(candidate=candidate)))
+    found = await surveyed(cluster, Scope(candidate=candidate))
 
     assert (found.version, found.candidate_version) == ("v1", "v2")
     assert [p.path for p in found.normalising.removed.paths] == ["spec.color"]
@@ -238,25 +237,25 @@ def test_a_candidate_tells_what_its_schema_would_do() -> None:
     assert len(found.history.unprovable) == 1
 
 
-def test_what_only_the_history_names_is_told() -> None:
+async def test_what_only_the_history_names_is_told() -> None:
     cluster = FakeCluster(widgets(stored_versions=("v1",)))
     cluster.put("w0", {"spec": {"size": 1}}, version="v1", managed=("size", "gone"))
-    history = play(surveyed(cluster)).history
+    history = (await surveyed(cluster)).history
     assert history is not None
     assert history.paths == {".spec.gone": "named by managedFields of 1 object"}
 
 
-def test_only_the_namespaces_asked_for_are_surveyed() -> None:
+async def test_only_the_namespaces_asked_for_are_surveyed() -> None:
     cluster = FakeCluster(widgets())
     cluster.fill(3)
     other = ObjectKey("other", "w0")
     cluster.etcd[other] = cluster.etcd[ObjectKey("default", "w000")]
-    found = play(surveyed(cluster, Scope(namespaces=("other", "other", "none"), page_size=1)))
+    found = await surveyed(cluster, Scope(namespaces=("other", "other", "none"), page_size=1))
     assert found.objects == 1
     assert found.normalising.filled.first == (other,)
 
 
-def test_an_expired_token_is_gone_on_from() -> None:
+async def test_an_expired_token_is_gone_on_from() -> None:
     cluster = FakeCluster(narrowed())
     cluster.fill(6)
     pages = iter([1])
@@ -266,10 +265,10 @@ def test_an_expired_token_is_gone_on_from() -> None:
             cluster.fail("list_objects", expired("default/w002"))
 
     cluster.hooks.append(expire)
-    assert play(surveyed(cluster)).objects == 6
+    assert (await surveyed(cluster)).objects == 6
 
 
-def test_a_handful_of_a_page_s_objects_are_in_memory_at_a_time() -> None:
+async def test_a_handful_of_a_page_s_objects_are_in_memory_at_a_time() -> None:
     class Watched(dict[str, JSON]):
         alive = 0
         most = 0
@@ -293,7 +292,7 @@ def test_a_handful_of_a_page_s_objects_are_in_memory_at_a_time() -> None:
 
     cluster = Lazy(narrowed())
     cluster.fill(20)
-    found = play(surveyed(cluster, Scope(page_size=20)))
+    found = await surveyed(cluster, Scope(page_size=20))
     assert found.objects == 20
     # The one at hand and the next one; in a comparison the same of the other version.
     assert Watched.most <= 6
@@ -339,18 +338,18 @@ def with_a_rule(rule: str) -> Definition:
     return widgets(versions=(version,), stored_versions=("v1",))
 
 
-def test_rules_of_the_schema_are_evaluated() -> None:
+async def test_rules_of_the_schema_are_evaluated() -> None:
     cluster = FakeCluster(with_a_rule("self.size < 5"))
     cluster.put("small", {"spec": {"size": 1}}, version="v1")
     cluster.put("large", {"spec": {"size": 9}}, version="v1")
-    found = play(surveyed(cluster))
+    found = await surveyed(cluster)
     assert found.violations.first == (ObjectKey("default", "large"),)
     assert found.unchecked.objects == 0
     # What was wrong before is forgiven by an update.
     assert found.unwritable.objects == 0
 
 
-def test_objects_that_cannot_be_updated_any_more_are_told_from_those_that_can() -> None:
+async def test_objects_that_cannot_be_updated_any_more_are_told_from_those_that_can() -> None:
     root: dict[str, JSON] = {
         "type": "object",
         "required": ["spec"],
@@ -362,27 +361,25 @@ def test_objects_that_cannot_be_updated_any_more_are_told_from_those_that_can() 
     cluster = FakeCluster(widgets(versions=(version,), stored_versions=("v1",)))
     cluster.put("large", {"spec": {"size": 9}}, version="v1")
     cluster.put("bare", {}, version="v1", managed=())
-    found = play(surveyed(cluster))
+    found = await surveyed(cluster)
     assert found.violations.objects == 2
     assert found.unwritable.first == (ObjectKey("default", "bare"),)
     assert [path.path for path in found.unwritable.paths] == ["spec: Required value"]
 
 
-def test_others_get_their_turn_between_two_objects_of_a_page() -> None:
-    async def story() -> int:
-        cluster = FakeCluster(widgets())
-        cluster.fill(50)
-        turns = 0
+async def test_others_get_their_turn_between_two_objects_of_a_page() -> None:
+    cluster = FakeCluster(widgets())
+    cluster.fill(50)
+    turns = 0
 
-        async def other() -> None:
-            nonlocal turns
-            while True:
-                turns += 1
-                await asyncio.sleep(0)
+    async def other() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
 
-        task = asyncio.create_task(other())
-        await surveyed(cluster, Scope(page_size=50))
-        task.cancel()
-        return turns
+    task = asyncio.create_task(other())
+    await surveyed(cluster, Scope(page_size=50))
+    task.cancel()
 
-    assert play(story()) >= 50
+    assert turns >= 50
