@@ -50,7 +50,7 @@ class TestWhatGoesWrong:
         result = run("breaking", "bug")
 
         assert result.stderr == (
-            "espalier: a bug: ZeroDivisionError: x\\x1b[2J; -vv shows where, please report it\n"
+            "espalier: internal error: ZeroDivisionError: x\\x1b[2J; please report it with -vv\n"
         )
         assert result.exit_code == Exit.INCOMPLETE
 

@@ -1,5 +1,7 @@
 """
-The command line: reads, calls, renders; nothing is decided here.
+The command line: parse arguments, call the layers below, print the result.
+
+Rules about schemas, objects and migrations live in those layers, not here.
 """
 
 import importlib
@@ -20,7 +22,7 @@ from espalier.errors import EspalierError
 
 _WITH_TRACEBACK = 2
 
-# In the order in which somebody new meets them: module and command.
+# Command to module, in the order in which --help lists them.
 _COMMANDS: Mapping[str, str] = MappingProxyType(
     {
         "demo": "espalier.cli.demo.command",
@@ -45,21 +47,21 @@ _COMMANDS: Mapping[str, str] = MappingProxyType(
 
 class _Commands(click.Group):
     """
-    Commands that are loaded when they are asked for, and whose errors are one line each.
+    Load each command only when it is run, and print its error as one line.
 
     Kopf and the Kubernetes client take longer to load than ``check`` takes for most files.
     """
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """
-        Name all commands.
+        Return the names of all commands.
         """
         del ctx
         return list(_COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """
-        Load a command.
+        Load a command; return None if there is none of this name.
         """
         del ctx
         if cmd_name not in _COMMANDS:
@@ -69,29 +71,29 @@ class _Commands(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         """
-        Run a command; an error of Espalier's own is told, and ends with its exit code.
+        Run a command; print its error, and exit with the code that belongs to the error.
         """
         try:
             return super().invoke(ctx)
         except EspalierError as error:
-            _tell(ctx, str(error), error)
+            _print_error(ctx, str(error), error)
             ctx.exit(exit_of(error))
         except (KeyboardInterrupt, click.Abort):
             click.echo("espalier: interrupted", err=True)
             ctx.exit(Exit.INCOMPLETE)
         except BrokenPipeError:
-            # Whoever read the output has seen enough; Python would complain when it ends.
+            # The reader of the pipe has closed it. Without this, Python prints an error.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             ctx.exit(Exit.INCOMPLETE)
         except (click.ClickException, Exited):
             raise
         except Exception as error:  # noqa: BLE001 - the top of the command line, and nowhere else
-            text = f"a bug: {type(error).__name__}: {error}; -vv shows where, please report it"
-            _tell(ctx, text, error)
+            text = f"internal error: {type(error).__name__}: {error}; please report it with -vv"
+            _print_error(ctx, text, error)
             ctx.exit(Exit.INCOMPLETE)
 
 
-def _tell(ctx: click.Context, text: str, error: Exception) -> None:
+def _print_error(ctx: click.Context, text: str, error: Exception) -> None:
     if ctx.meta.get(VERBOSITY, 0) >= _WITH_TRACEBACK:
         traceback.print_exception(error)
     click.echo(f"espalier: {printable(text)}", err=True)
@@ -101,16 +103,19 @@ def _tell(ctx: click.Context, text: str, error: Exception) -> None:
 @click.version_option(package_name="espalier", message="espalier %(version)s")
 def main() -> None:
     """
-    Espalier holds stored custom resources to the schema of their CustomResourceDefinition.
+    Hold stored custom resources to the schema of their CustomResourceDefinition.
 
     \b
-    Begin here:
-      espalier demo             see it work, without a cluster
-      espalier check crd.yaml   is this definition structural?
+    Start here:
+      espalier demo              show Espalier at work; needs no cluster
+      espalier check crd.yaml    check a definition in a file
+      espalier survey            report what is wrong with the objects of a cluster
 
     \b
     Exit codes of all commands:
-      0  clean          1  findings
-      2  usage          3  the cluster or a file could not be read
-      4  incomplete
+      0  success, and there are no findings
+      1  success, and there are findings
+      2  the command line, a setting or the kubeconfig is not valid
+      3  the cluster or a file could not be read
+      4  the command stopped before it was done
     """

@@ -1,5 +1,5 @@
 """
-The event loop of the commands that write much: uvloop's, and asyncio's own where there is none.
+The event loop of the commands that write many objects: uvloop, or asyncio's own on Windows.
 """
 
 import asyncio
@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 def run(main: Coroutine[Any, Any, T]) -> T:
     """
-    Do the same as ``asyncio.run``.
+    Run a coroutine to its end, as ``asyncio.run`` does, on the faster event loop.
     """
     with asyncio.Runner(loop_factory=_LOOP) as runner:
         return runner.run(main)

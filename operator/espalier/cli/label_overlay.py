@@ -1,5 +1,7 @@
 """
-Definitions as they would be if somebody had labelled them; nothing is written for that.
+Read definitions as if they had certain labels, without writing the labels.
+
+``espalier migrate`` uses it to treat a definition as one that is labelled ``mode=enforce``.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,38 +15,38 @@ ENFORCE = "enforce"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Marks:
+class LabelOverlay:
     """
-    What the definitions are treated as if they had it.
+    The labels and annotations that are added to each definition when it is read.
     """
 
     labels: Mapping[str, str]
     annotations: Mapping[str, str] = field(default_factory=dict)
 
 
-class Relabelled:
+class OverlaidDefinitions:
     """
-    Implements ``espalier.engine.ports.definitions.Definitions``.
+    Implement the port ``espalier.engine.ports.definitions.Definitions`` with added labels.
 
-    The label ``espalier.dev/mode`` counts all the same where it is taken off, or set to something
-    else than ``enforce``, after it was first read: that is how whoever watches a cluster stops
-    all writing, whoever began it. Such a definition asks for nothing any more.
+    A person can still stop a run: when the real label ``espalier.dev/mode`` is removed or changed
+    to something other than ``enforce`` after it was first read, the definition is returned without
+    the label, and the run stops.
     """
 
-    def __init__(self, definitions: Definitions, marks: Marks) -> None:
+    def __init__(self, definitions: Definitions, overlay: LabelOverlay) -> None:
         self._definitions = definitions
-        self._marks = marks
+        self._overlay = overlay
         self._modes: dict[str, str | None] = {}
 
     async def get_definition(self, name: str) -> Definition:
         """
-        Read one, and relabel it.
+        Read a definition, and add the labels.
         """
-        return self._relabelled(await self._definitions.get_definition(name))
+        return self._overlaid(await self._definitions.get_definition(name))
 
     async def get_resource_version(self, name: str) -> str:
         """
-        Read the resource version of one.
+        Read the resource version of a definition.
         """
         return await self._definitions.get_resource_version(name)
 
@@ -52,15 +54,15 @@ class Relabelled:
         self, definition: Definition, versions: Sequence[str]
     ) -> Definition:
         """
-        Write the stored versions, and relabel what is there then.
+        Write ``status.storedVersions``; return the definition as it is then, with the labels.
         """
-        return self._relabelled(await self._definitions.set_stored_versions(definition, versions))
+        return self._overlaid(await self._definitions.set_stored_versions(definition, versions))
 
     async def apply_conditions(
         self, definition: Definition, conditions: Sequence[Condition], *, field_manager: str
     ) -> None:
         """
-        Write conditions.
+        Write conditions; no label is added for this.
         """
         await self._definitions.apply_conditions(
             definition, conditions, field_manager=field_manager
@@ -68,12 +70,12 @@ class Relabelled:
 
     async def other_migrations(self, definition: Definition) -> tuple[str, ...]:
         """
-        Name the server's own migrations.
+        Return the names of the server's own StorageVersionMigrations of a definition.
         """
         return await self._definitions.other_migrations(definition)
 
-    def _relabelled(self, definition: Definition) -> Definition:
-        labels = {**definition.labels, **self._marks.labels}
+    def _overlaid(self, definition: Definition) -> Definition:
+        labels = {**definition.labels, **self._overlay.labels}
         mode = definition.labels.get(MODE)
         if mode == ENFORCE:
             self._modes[definition.uid] = mode
@@ -82,5 +84,5 @@ class Relabelled:
         return replace(
             definition,
             labels=labels,
-            annotations={**definition.annotations, **self._marks.annotations},
+            annotations={**definition.annotations, **self._overlay.annotations},
         )

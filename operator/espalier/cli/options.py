@@ -1,5 +1,7 @@
 """
 The options that several commands share, as decorators.
+
+Each decorator adds options and passes one value made from them to the command.
 """
 
 import functools
@@ -17,7 +19,7 @@ from espalier.handlers.settings import PREFIX, Settings
 from espalier.schema import Profile
 
 VERBOSITY = "espalier.verbosity"
-"""Where in the context's ``meta`` the top of the command line finds it."""
+"""The key in the context's ``meta`` under which the count of ``-v`` is kept."""
 
 Command: TypeAlias = Callable[..., None]
 Decorator: TypeAlias = Callable[[Command], Command]
@@ -26,7 +28,7 @@ Decorator: TypeAlias = Callable[[Command], Command]
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
     """
-    Which cluster is meant, and where in it Espalier keeps what is its own.
+    The cluster that a command works on, and the namespace in which Espalier keeps its data.
     """
 
     kubeconfig: str | None
@@ -43,11 +45,11 @@ def operator_homes(_definition: Definition) -> tuple[str, ...]:
 
 def reporting(*, formats: Sequence[str] = ALL, fails: bool = True) -> Decorator:
     """
-    Add ``-o``, ``--fail-on``, ``--quiet``, ``--no-color`` and ``-v``; hand on a ``terminal``.
+    Add ``-o``, ``--fail-on``, ``--quiet``, ``--no-color`` and ``-v``; pass on a ``terminal``.
 
     Args:
-        formats: Those that the command offers; the first is the default.
-        fails: Whether there are findings to fail on.
+        formats: The output formats of the command; the first is the default.
+        fails: Whether the command has findings, so that ``--fail-on`` makes sense.
     """
 
     def decorate(command: Command) -> Command:
@@ -80,13 +82,17 @@ def _reporting_options(formats: Sequence[str], *, fails: bool) -> list[Decorator
             show_default=True,
             help="The format of the result.",
         ),
-        click.option("-q", "--quiet", is_flag=True, help="No summary, no hints, no progress."),
-        click.option("--no-color", is_flag=True, help="No colours; so does NO_COLOR."),
-        click.option("-v", "--verbose", count=True, help="Log what is done; -vv with tracebacks."),
+        click.option(
+            "-q", "--quiet", is_flag=True, help="Print no summary, no hints, no progress."
+        ),
+        click.option(
+            "--no-color", is_flag=True, help="Print no colours; NO_COLOR=1 does the same."
+        ),
+        click.option("-v", "--verbose", count=True, help="Log each step; -vv adds tracebacks."),
     ]
     if fails:
         levels = click.Choice([Level.ERROR.value, Level.WARNING.value])
-        text = "The least finding that makes the exit code 1."
+        text = "The lowest level of finding that sets the exit code to 1."
         least = Level.ERROR.value
         options.insert(
             1,
@@ -97,11 +103,11 @@ def _reporting_options(formats: Sequence[str], *, fails: bool) -> list[Decorator
 
 def targeting(*, keeps: bool = True, also: str = "") -> Decorator:
     """
-    Add ``--kubeconfig``, ``--context`` and ``--operator-namespace``; hand on a ``target``.
+    Add ``--kubeconfig``, ``--context`` and ``--operator-namespace``; pass on a ``target``.
 
     Args:
-        keeps: Whether what Espalier keeps in a namespace of its own matters to the command.
-        also: A further name of ``--operator-namespace``.
+        keeps: Whether the command uses the data in the operator's namespace.
+        also: A second name for ``--operator-namespace``.
     """
 
     def decorate(command: Command) -> Command:
@@ -116,9 +122,11 @@ def targeting(*, keeps: bool = True, also: str = "") -> Decorator:
             command(target=target, **given)
 
         added = [
-            click.option("--kubeconfig", metavar="FILE", help="Which cluster, as for kubectl."),
             click.option(
-                "--context", metavar="NAME", help="Of the kubeconfig.  [default: its current one]"
+                "--kubeconfig", metavar="FILE", help="The kubeconfig file, as for kubectl."
+            ),
+            click.option(
+                "--context", metavar="NAME", help="The context to use.  [default: the current one]"
             ),
         ]
         if keeps:
@@ -131,7 +139,7 @@ def targeting(*, keeps: bool = True, also: str = "") -> Decorator:
                     default=Settings().namespace,
                     show_default=True,
                     envvar=f"{PREFIX}NAMESPACE",
-                    help="Where checkpoints, archives and leases are kept.",
+                    help="The namespace of checkpoints, archives and leases.",
                 )
             )
         return _with_options(wrapped, added)
@@ -141,7 +149,7 @@ def targeting(*, keeps: bool = True, also: str = "") -> Decorator:
 
 def profiled(*, default: Profile = Profile.KEP) -> Decorator:
     """
-    Add ``--profile``; hand on a ``profile``.
+    Add ``--profile``; pass on a ``profile``.
     """
 
     def decorate(command: Command) -> Command:
@@ -155,7 +163,7 @@ def profiled(*, default: Profile = Profile.KEP) -> Decorator:
             type=click.Choice([profile.value for profile in Profile]),
             default=default.value,
             show_default=True,
-            help="Whose rules: the enhancement proposals', or those that API servers follow.",
+            help="Follow the enhancement proposals (kep), or API servers (apiserver).",
         )
         return _with_options(wrapped, [option])
 

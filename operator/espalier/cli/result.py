@@ -1,7 +1,7 @@
 """
-What a command has to say, as one record that every output format renders.
+The result of a command, as one record that every output format renders.
 
-Nothing here knows of a format, of the terminal or of a cluster.
+Nothing here depends on a format, on the terminal or on a cluster.
 """
 
 import enum
@@ -11,12 +11,11 @@ from dataclasses import dataclass, field
 from espalier.names import OUTPUT_API_VERSION
 from espalier.paths import JSON
 
-"""The version of the shape that programs get; another shape gets another version."""
 
 
 class Level(enum.Enum):
     """
-    How much a finding matters.
+    The severity of a finding.
     """
 
     ERROR = "error"
@@ -27,12 +26,13 @@ class Level(enum.Enum):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subject:
     """
-    One thing that was looked at: a definition, or an object.
+    One definition or object that a command examined.
 
     Attributes:
-        source: The file as the user named it, ``-`` for standard input; empty in a cluster.
-        document: One-based, among the documents of the source; 0 in a cluster.
-        line: One-based, if known; so is the column.
+        source: The file as the user named it; ``-`` for standard input, empty for a cluster.
+        document: The number of the document in the source, from 1; 0 for a cluster.
+        line: The line in the source, from 1; None if it is not known.
+        column: The column in the line, from 1; None if it is not known.
     """
 
     name: str
@@ -44,7 +44,7 @@ class Subject:
     @property
     def where(self) -> str:
         """
-        The place, as compilers write it: ``crd.yaml:12:5``; empty in a cluster.
+        The position as compilers write it, ``crd.yaml:12:5``; empty for a cluster.
         """
         if not self.source:
             return ""
@@ -56,15 +56,15 @@ class Subject:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
     """
-    Something that somebody should know.
+    One thing that a command reports about a subject.
 
     Attributes:
-        rule: Its name, for machines: ``structural/type``.
-        subject: What it is about, and where in it.
-        message: Path and message, for people.
-        path: As the API server writes paths; empty for the subject as a whole.
-        version: Of the definition; empty where it is about no single one.
-        hint: What to do about it, in a few words; may be empty.
+        rule: A stable name for programs, such as ``structural/type``.
+        subject: The definition or object, and the position in its source.
+        message: The text for people; it begins with the path, if there is one.
+        path: The field path as the API server writes it; empty for the subject as a whole.
+        version: The version of the definition; empty if no single version is concerned.
+        hint: How to fix it, in one short sentence; may be empty.
     """
 
     level: Level
@@ -79,11 +79,11 @@ class Finding:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
     """
-    Something that could not be read.
+    A file, or a part of the cluster, that could not be read.
 
     Attributes:
-        source: A file, or what was asked of the cluster.
-        line: One-based, if known.
+        source: The file, or the name of the definition in the cluster.
+        line: The line in the file, from 1; None if it is not known.
     """
 
     source: str
@@ -98,7 +98,7 @@ class Problem:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Skipped:
     """
-    Something that was passed over, and why.
+    A document that was not examined, and the reason.
     """
 
     source: str
@@ -111,7 +111,7 @@ class Column:
     One column of a table.
 
     Attributes:
-        is_wide: Shown by ``-o wide`` only.
+        is_wide: Whether only ``-o wide`` shows it.
     """
 
     title: str
@@ -121,10 +121,10 @@ class Column:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
     """
-    Rows of texts under columns.
+    A table of texts: columns and rows.
 
     Attributes:
-        is_wide: Shown by ``-o wide`` only.
+        is_wide: Whether only ``-o wide`` shows it.
     """
 
     columns: Sequence[Column]
@@ -136,15 +136,15 @@ class Table:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
     """
-    What one command came to.
+    The result of one command.
 
     Attributes:
-        kind: Of the JSON document: ``CheckResult``.
-        summary: One sentence.
-        subjects: All that was looked at, whether there is a finding on it or not.
-        items: Records of the command's own, for programs.
-        counts: Numbers to go by, for programs.
-        is_incomplete: Not everything that was asked for was done.
+        kind: The ``kind`` of the JSON document, such as ``CheckResult``.
+        summary: One sentence for people.
+        subjects: Everything that was examined, with or without findings.
+        items: One record for each subject, for programs; its fields depend on the command.
+        counts: Totals, for programs.
+        is_incomplete: Whether part of the work was left undone.
     """
 
     kind: str
@@ -160,14 +160,14 @@ class Result:
 
     def number(self, level: Level) -> int:
         """
-        Count the findings of a level.
+        Return the number of findings of a level.
         """
         return sum(finding.level is level for finding in self.findings)
 
 
 def document_of(result: Result) -> dict[str, JSON]:
     """
-    Make the document that programs get; see ``result.schema.json``.
+    Return the document of the JSON and YAML output; ``result.schema.json`` describes it.
     """
     levels = {f"{level.value}s": result.number(level) for level in Level}
     return {

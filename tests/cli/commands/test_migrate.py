@@ -140,7 +140,7 @@ async def test_nothing_is_begun_without_a_yes() -> None:
 
     assert result.stderr == (
         f"All stored objects will be rewritten of: {NAME}\n"
-        "espalier: nobody is there to confirm; say --yes\n"
+        "espalier: cannot ask for confirmation without a terminal; use --yes\n"
     )
     assert result.exit_code == Exit.INCOMPLETE
     assert methods == {"GET"}
@@ -278,7 +278,7 @@ async def test_whoever_takes_the_label_off_or_down_stops_a_run_that_was_begun_by
 
     assert (process.returncode == Exit.INCOMPLETE) is is_stopped
     assert (left.stored_versions == ("v1alpha1", "v1")) is is_stopped
-    assert ("was taken off or changed while this went on" in stdout.decode()) is is_stopped
+    assert ("was removed or changed during the run" in stdout.decode()) is is_stopped
 
 
 @pytest.mark.parametrize("mode", ["observe", None])

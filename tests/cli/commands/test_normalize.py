@@ -78,7 +78,9 @@ def test_nothing_is_written_without_a_yes(folder: Path) -> None:
 
     assert (folder / "objects.yaml").read_text() == OBJECTS
     assert "1 file to write: objects.yaml\ncomments and the layout" in result.stderr
-    assert result.stderr.endswith("espalier: nobody is there to confirm; say --yes\n")
+    assert result.stderr.endswith(
+        "espalier: cannot ask for confirmation without a terminal; use --yes\n"
+    )
     assert result.exit_code == Exit.INCOMPLETE
 
 

@@ -15,7 +15,7 @@ from espalier.cli import main
 from espalier.cli.demo.player import Player
 from espalier.cli.demo.screen import Screen
 from espalier.cli.demo.stage import Stage
-from espalier.cli.demo.steps import Chapter, Plant
+from espalier.cli.demo.steps import Chapter, CreateObjects
 from espalier.cli.demo.story import STORY
 from espalier.cli.output.exit_codes import Exit
 from espalier.cluster import Cluster, FolderArchive
@@ -85,8 +85,8 @@ class Site:
 
 @asynccontextmanager
 async def site() -> AsyncIterator[Site]:
-    plant = Plant(version="v1alpha1", count=1, spec={"species": "pear"})
-    told = Chapter(title="", plural="trees", kind="Tree", outcome="", steps=(DEFINE, plant))
+    creation = CreateObjects(version="v1alpha1", count=1, spec={"species": "pear"})
+    told = Chapter(title="", plural="trees", kind="Tree", outcome="", steps=(DEFINE, creation))
     async with sandbox_and_kubeconfig() as (sandbox, file), cluster.connect(file) as connected:
         stage = Stage(connected.client, SandboxStore(sandbox), connected.archive("default"))
         await Player(told, stage, Screen.on_stdout(), patience_seconds=10).play()

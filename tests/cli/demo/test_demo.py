@@ -11,9 +11,9 @@ from espalier.cli.demo.steps import (
     Await,
     Chapter,
     Compare,
+    CreateObjects,
     Define,
     PatchDefinition,
-    Plant,
     Remember,
     Versions,
 )
@@ -56,7 +56,7 @@ async def test_a_condition_that_does_not_come_is_told() -> None:
 
 
 async def test_an_object_that_is_not_stored_as_promised_is_told() -> None:
-    plant = Plant(version="v1alpha1", count=1, spec={"species": "pear"})
+    plant = CreateObjects(version="v1alpha1", count=1, spec={"species": "pear"})
     async with empty_stage() as stage:
         with pytest.raises(IncompleteError, match='is not stored as promised: see "pear"'):
             await play(stage, DEFINITION, plant, Remember(), Compare(gone=('"pear"',)))

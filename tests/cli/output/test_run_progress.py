@@ -2,7 +2,7 @@
 What is shown of a run while it goes on: the numbers that the engine gives, not those of its words.
 """
 
-from espalier.cli.output.run_progress import OnScreen
+from espalier.cli.output.run_progress import RunProgress
 from espalier.cli.output.terminal import Terminal
 from espalier.engine.ports.progress import PassProgress
 from espalier.engine.status import conditions
@@ -24,7 +24,7 @@ class Bar:
 
 async def test_the_bar_moves_by_numbers_whatever_the_words_say() -> None:
     bar = Bar()
-    screen = OnScreen(bar, Terminal())
+    screen = RunProgress(bar, Terminal())
     words = conditions.not_current(Reason.REWRITING, "1 of 2 objects, or so")
 
     await screen.report(
@@ -42,7 +42,7 @@ async def test_the_bar_moves_by_numbers_whatever_the_words_say() -> None:
 
 async def test_a_pass_that_has_just_begun_has_no_pace_and_long_words_are_cut() -> None:
     bar = Bar()
-    screen = OnScreen(bar, Terminal())
+    screen = RunProgress(bar, Terminal())
 
     await screen.report(widgets(), conditions.not_current(Reason.PENDING, "word " * 40))
     await screen.report(

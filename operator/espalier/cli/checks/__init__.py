@@ -1,3 +1,3 @@
 """
-What the file commands do with one definition or object, and with many in parallel.
+Check one definition or object of a file, or many definitions in parallel.
 """

@@ -1,7 +1,8 @@
 """
-Verdicts on the definitions of many files, in several processes where that is faster.
+Check the definitions of many files, in several processes where that is faster.
 
-A worker gets names and gives findings: no file's content is ever held for longer than its turn.
+A worker process receives file names and returns findings, so that only the file at hand is in
+memory.
 """
 
 import gc
@@ -21,7 +22,7 @@ from espalier.paths import JSON
 from espalier.plurals import counted
 from espalier.schema import Profile
 
-# A process takes half a second to start, in which one alone reads about this much.
+# A process takes half a second to start; a single process reads about this much in that time.
 _LEAST_BYTES = 2_000_000
 _MOST_PROCESSES = 8
 _OBJECTS_PER_COLLECTION = 50_000
@@ -30,10 +31,10 @@ _OBJECTS_PER_COLLECTION = 50_000
 @dataclass(frozen=True, slots=True)
 class Task:
     """
-    One source to be judged.
+    One source to check.
 
     Attributes:
-        is_named: Whether the user named it, rather than a folder that it is in.
+        is_named: Whether the user named the file itself, and not a folder or a pattern.
     """
 
     source: str
@@ -41,18 +42,18 @@ class Task:
 
 
 @dataclass(slots=True)
-class Judged:
+class BatchResult:
     """
-    What one source came to, or all.
+    The verdicts on the definitions of one source, or of all of them.
     """
 
     verdicts: list[DefinitionVerdict] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
     skipped: list[Skipped] = field(default_factory=list)
 
-    def add(self, other: "Judged") -> None:
+    def add(self, other: "BatchResult") -> None:
         """
-        Take over what another one holds.
+        Add the contents of another result.
         """
         self.verdicts += other.verdicts
         self.problems += other.problems
@@ -62,35 +63,38 @@ class Judged:
 @dataclass(frozen=True, slots=True)
 class BatchJudge:
     """
-    What every source is judged by.
+    Check sources by one profile.
 
     Attributes:
-        olds: The definitions that those in the files replace, by name; None judges them as new.
-        skips_others: Whether a file that is named need not hold a definition.
+        olds: The definitions that those in the files replace, by name; None checks all as new ones.
+        skips_others: Whether a named file without a definition is skipped instead of a problem.
     """
 
     profile: Profile
     olds: Mapping[str, JSON] | None = None
     skips_others: bool = field(default=False, kw_only=True)
 
-    def judge(self, task: Task) -> Judged:
+    def judge(self, task: Task) -> BatchResult:
         """
-        Judge the definitions of a source; never raises on what it holds.
+        Check the definitions of a source. Bad content becomes a problem, and never an exception.
         """
-        judged = Judged()
+        judged = BatchResult()
         try:
             documents = list(read_documents(task.source))
         except SourceError as error:
             judged.problems.append(problem_of(error))
             return judged
         definitions = [document for document in documents if is_definition(document)]
-        # A folder may hold other manifests as well; a file that somebody names is meant.
+        # A folder may contain other manifests; a file that the user names should be a definition.
         if not definitions and task.is_named and not self.skips_others:
-            text = _nothing_in(len(documents))
+            text = _no_definition_message(len(documents))
             judged.problems.append(Problem(source=task.source, message=text))
             return judged
         judged.skipped += [
-            Skipped(source=document.where(), reason=f"{kind_of(document)} is no definition")
+            Skipped(
+                source=document.where(),
+                reason=f"{kind_of(document)} is not a CustomResourceDefinition",
+            )
             for document in documents
             if not is_definition(document)
         ]
@@ -106,18 +110,18 @@ class BatchJudge:
         return None if self.olds is None else self.olds.get(name_of(document.value))
 
 
-def judge_sources(sources: Sequence[str], judge: BatchJudge, advance: Advance) -> Judged:
+def judge_sources(sources: Sequence[str], judge: BatchJudge, advance: Advance) -> BatchResult:
     """
-    Judge all definitions in files, folders, patterns and standard input, in their order.
+    Check all definitions in files, folders, patterns and standard input; the order is kept.
     """
-    judged, tasks = Judged(), []
+    judged, tasks = BatchResult(), []
     for named in sources:
         try:
             tasks += [Task(source, source == named) for source in expand([named])]
         except SourceError as error:
             judged.problems.append(problem_of(error))
     advance(0, total=len(tasks))
-    for done, part in enumerate(_parts(tasks, judge), 1):
+    for done, part in enumerate(_run_tasks(tasks, judge), 1):
         judged.add(part)
         advance(done)
     return judged
@@ -125,14 +129,14 @@ def judge_sources(sources: Sequence[str], judge: BatchJudge, advance: Advance) -
 
 def problem_of(error: SourceError) -> Problem:
     """
-    Turn the error of a source into what a result tells of it.
+    Return the problem that a result reports for an unreadable source.
     """
     return Problem(source=error.source, message=error.detail, line=error.line)
 
 
 def kind_of(document: Document) -> str:
     """
-    Name what a document says that it is: ``apps/v1 Deployment``.
+    Return the kind of a document, such as ``apps/v1 Deployment``.
     """
     match document.value:
         case {"kind": str(kind), "apiVersion": str(api_version)}:
@@ -140,12 +144,12 @@ def kind_of(document: Document) -> str:
         case {"kind": str(kind)}:
             return kind
         case _:
-            return "what has no kind"
+            return "a document without a kind"
 
 
 def name_of(manifest: JSON) -> str:
     """
-    Read the name of an object; empty if it has none.
+    Return the name of an object; empty if it has none.
     """
     match manifest:
         case {"metadata": {"name": str(name)}}:
@@ -154,31 +158,31 @@ def name_of(manifest: JSON) -> str:
             return ""
 
 
-_judge_here: BatchJudge | None = None
+_worker_judge: BatchJudge | None = None
 
 
-def _begin(judge: BatchJudge) -> None:
-    # Each process is told once; a task is a name then, though the old definitions are large.
-    global _judge_here  # noqa: PLW0603 - there is no other way into a worker process
-    _judge_here = judge
-    # Schemas are large and have no cycles; looking for some as often as Python does by itself
+def _start_worker(judge: BatchJudge) -> None:
+    # Each process gets the judge once, since the old definitions are large; a task is only a name.
+    global _worker_judge  # noqa: PLW0603 - a worker process has no other way to keep it
+    _worker_judge = judge
+    # Schemas are large and have no cycles; with Python's default threshold, the search for cycles
     # takes a tenth of the time.
     gc.set_threshold(_OBJECTS_PER_COLLECTION)
 
 
-def _judge_one(task: Task) -> Judged:
-    assert _judge_here is not None  # noqa: S101 - the pool begins every process with it
-    return _judge_here.judge(task)
+def _judge_one(task: Task) -> BatchResult:
+    assert _worker_judge is not None  # noqa: S101 - the pool starts every process with it
+    return _worker_judge.judge(task)
 
 
-def _parts(tasks: Sequence[Task], judge: BatchJudge) -> Iterator[Judged]:
+def _run_tasks(tasks: Sequence[Task], judge: BatchJudge) -> Iterator[BatchResult]:
     processes = _processes(tasks)
     if processes == 1:
         yield from map(judge.judge, tasks)
         return
-    # Not forked: a process that already has threads must not be.
+    # A process that already has threads must not be forked.
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(processes, context, _begin, (judge,)) as pool:
+    with ProcessPoolExecutor(processes, context, _start_worker, (judge,)) as pool:
         yield from pool.map(_judge_one, tasks)
 
 
@@ -194,12 +198,12 @@ def _size_bytes(source: str) -> int:
     try:
         return Path(source).stat().st_size
     except (OSError, ValueError):
-        # Whoever reads it says what is wrong with it.
+        # The reader reports what is wrong with the file.
         return 0
 
 
-def _nothing_in(documents: int) -> str:
-    wanted = "no CustomResourceDefinition of apiextensions.k8s.io"
+def _no_definition_message(documents: int) -> str:
+    missing = "no CustomResourceDefinition of apiextensions.k8s.io"
     if not documents:
-        return f"{wanted} in it: it is empty"
-    return f"{wanted} among its {counted(documents, 'document')}"
+        return f"{missing} in it: it is empty"
+    return f"{missing} among its {counted(documents, 'document')}"

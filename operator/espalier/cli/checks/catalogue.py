@@ -1,5 +1,5 @@
 """
-Which schema holds for an object: definitions by the kinds that they define.
+Find the schema for an object: definitions, by the kinds that they define.
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,7 +19,7 @@ from espalier.schema import Profile, Structural
 @dataclass(frozen=True, slots=True)
 class Defined:
     """
-    What defines an object: a definition, and the version that the object names.
+    The definition of an object, and the version that the object names.
     """
 
     definition: Definition
@@ -30,10 +30,10 @@ class Defined:
 
     def structural(self, profile: Profile) -> Structural | None:
         """
-        Read the schema, once; None if the version has none.
+        Return the schema, which is read only once; None if the version has none.
 
         Raises:
-            SchemaParseError: It cannot be read, or is not structural.
+            SchemaParseError: The schema cannot be read, or is not structural.
         """
         if profile not in self._known:
             self._known[profile] = self._read(profile)
@@ -53,10 +53,10 @@ class Defined:
 @dataclass(slots=True)
 class DefinitionCatalogue:
     """
-    All definitions that a command was given.
+    The definitions that a command was given.
 
     Attributes:
-        problems: What could not be read of them.
+        problems: The definitions that could not be read.
     """
 
     problems: list[Problem] = field(default_factory=list)
@@ -65,7 +65,7 @@ class DefinitionCatalogue:
 
     def add_sources(self, sources: Sequence[str]) -> None:
         """
-        Take the definitions in files, folders and patterns; other documents are passed over.
+        Add the definitions in files, folders and patterns; other documents are ignored.
         """
         for named in sources:
             try:
@@ -81,10 +81,10 @@ class DefinitionCatalogue:
 
     def add(self, manifest: JSON, *, where: str) -> None:
         """
-        Take a definition.
+        Add a definition.
 
         Args:
-            where: It was found; for messages.
+            where: The source of the definition, for messages.
         """
         try:
             definition = crd.read_definition(manifest)
@@ -94,15 +94,15 @@ class DefinitionCatalogue:
         for version in definition.versions:
             key = (definition.group, version.name, definition.kind)
             if key in self._defined:
-                text = f"{definition.name} is defined in {self._sources[key]} already"
+                text = f"{definition.name} is already defined in {self._sources[key]}"
                 self.problems.append(Problem(source=where, message=text))
                 return
             self._defined[key] = Defined(definition, version)
             self._sources[key] = where
 
-    def defined(self, obj: JSON) -> Defined | None:
+    def find(self, obj: JSON) -> Defined | None:
         """
-        Find what defines an object; None if nothing does.
+        Return the definition and version of an object; None if there is none.
         """
         match obj:
             case {"apiVersion": str(api_version), "kind": str(kind)}:
@@ -111,22 +111,22 @@ class DefinitionCatalogue:
             case _:
                 return None
 
-    def near(self, obj: JSON) -> str:
+    def other_versions(self, obj: JSON) -> str:
         """
-        Say which versions of an object's kind there are, if not the one that it names.
+        Return the end of a message that lists the versions of an object's kind; may be empty.
         """
         match obj:
             case {"apiVersion": str(api_version), "kind": str(kind)}:
                 group = api_version.rpartition("/")[0]
                 known = [key[1] for key in self._defined if (key[0], key[2]) == (group, kind)]
-                return f"; there are only {', '.join(known)}" if known else ""
+                return f"; its kind has only {', '.join(known)}" if known else ""
             case _:
                 return ""
 
 
-def named(obj: JSON) -> str:
+def display_name(obj: JSON) -> str:
     """
-    Name an object for people: ``Widget default/blue``.
+    Return the name of an object for people, such as ``Widget default/blue``.
     """
     match obj:
         case {"metadata": {"name": str(name), **metadata}}:

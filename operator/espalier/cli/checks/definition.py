@@ -1,5 +1,5 @@
 """
-What there is to say about one CustomResourceDefinition: structure, acceptance, warnings.
+Check one CustomResourceDefinition: its structure, what an API server refuses, and warnings.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -28,15 +28,15 @@ _GROUP = "apiextensions.k8s.io/"
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DefinitionVerdict:
     """
-    What was found on one definition; small enough to be sent between processes.
+    The findings on one definition; small enough to be sent between processes.
 
     Attributes:
-        structural: How many structural findings there are, under each profile.
-        refusals: For how many reasons an API server would refuse it.
-        is_update: Whether it was judged as a change of another one.
-        findings: By place in the file.
-        unchecked: The versions without a schema.
-        condition: ``NonStructuralSchema``, as a server would write it.
+        structural: The number of structural findings under each profile.
+        refusals: The number of reasons for which an API server would refuse it.
+        is_update: Whether it was checked as an update of an older definition.
+        findings: All findings, in the order of their positions in the file.
+        unchecked: The names of the versions without a schema.
+        condition: ``NonStructuralSchema`` as a server would write it; None if it is structural.
     """
 
     subject: Subject
@@ -50,20 +50,20 @@ class DefinitionVerdict:
     @property
     def profiles_differ(self) -> bool:
         """
-        Whether the profiles disagree on its being structural.
+        Whether the definition is structural under one profile only.
         """
         return len({bool(number) for number in self.structural.values()}) > 1
 
     def is_structural(self, profile: Profile) -> bool:
         """
-        Whether the definition is structural under a profile.
+        Report whether the definition is structural under a profile.
         """
         return not self.structural[profile]
 
 
 def is_definition(document: Document) -> bool:
     """
-    Whether a document says that it is a CustomResourceDefinition, of whatever version.
+    Report whether a document is a CustomResourceDefinition, of any version.
     """
     match document.value:
         case {"kind": "CustomResourceDefinition", "apiVersion": str(api_version)}:
@@ -74,25 +74,25 @@ def is_definition(document: Document) -> bool:
 
 def judge(document: Document, *, profile: Profile, old: JSON = None) -> DefinitionVerdict:
     """
-    Find all there is to say about a definition.
+    Check a definition.
 
     Args:
-        profile: Whose structural findings count.
-        old: The definition that it replaces; None judges it as a new one.
+        profile: The profile whose structural findings are reported.
+        old: The definition that it replaces; None checks it as a new one.
 
     Raises:
-        SourceError: It is malformed; says where.
+        SourceError: The definition is malformed; the error has the line.
     """
     try:
         definition = crd.read_definition(document.value)
-        judged = _Judge(document, definition, old)
+        judged = _DefinitionJudge(document, definition, old)
         structural = {known: tuple(judged.structural(known)) for known in Profile}
         refusals = tuple(judged.refusals())
         others = [*judged.warnings(), *judged.lints(), *judged.notes(profile, structural)]
     except MalformedDefinitionError as error:
         raise _malformed(document, error) from error
-    told = {(finding.path, finding.rule.partition("/")[2]) for finding in structural[profile]}
-    fresh = [one for one in refusals if (one.path, one.rule.partition("/")[2]) not in told]
+    reported = {(finding.path, finding.rule.partition("/")[2]) for finding in structural[profile]}
+    fresh = [one for one in refusals if (one.path, one.rule.partition("/")[2]) not in reported]
     return DefinitionVerdict(
         subject=judged.subject,
         structural={known: len(found) for known, found in structural.items()},
@@ -100,7 +100,7 @@ def judge(document: Document, *, profile: Profile, old: JSON = None) -> Definiti
         is_update=old is not None,
         findings=_in_order((*structural[profile], *fresh, *others)),
         unchecked=tuple(v.name for v in definition.versions if v.schema is None),
-        # What is structural to servers carries none, and that is known by now.
+        # A server writes the condition only on a definition that is not structural.
         condition=crd.nonstructural_condition(definition)
         if structural[Profile.APISERVER]
         else None,
@@ -118,9 +118,9 @@ def _in_order(findings: Sequence[Finding]) -> tuple[Finding, ...]:
 
 
 @dataclass(frozen=True)
-class _Judge:
+class _DefinitionJudge:
     """
-    Looks at one definition from each side; reads it once for all of them.
+    Run all checks on one definition, which is parsed only once.
     """
 
     document: Document
@@ -141,7 +141,7 @@ class _Judge:
         return self.document.subject(self.definition.name)
 
     def structural(self, profile: Profile) -> Iterator[Finding]:
-        # Only API servers hold preserveUnknownFields against the structure of a definition.
+        # Only the API server's rules count preserveUnknownFields as not structural.
         if self.definition.preserve_unknown_fields and profile is Profile.APISERVER:
             path: Path = ("spec", "preserveUnknownFields")
             text = f"{render_path(path)}: Invalid value: true: must be false"
@@ -194,10 +194,10 @@ class _Judge:
                 yield self._note("no-schema", path, text, version)
         other = next(known for known in Profile if known is not profile)
         if bool(structural[profile]) != bool(structural[other]):
-            said = {known: _said(len(structural[known])) for known in Profile}
+            results = {known: _structural_text(len(structural[known])) for known in Profile}
             text = (
-                f"the profiles differ: {profile.value} says {said[profile]},"
-                f" {other.value} says {said[other]}; see --profile {other.value}"
+                f"the profiles differ: {results[profile]} under {profile.value},"
+                f" {results[other]} under {other.value}; see --profile {other.value}"
             )
             yield self._finding("note/profiles-differ", (), text, level=Level.NOTE)
 
@@ -231,5 +231,5 @@ class _Judge:
                 return ""
 
 
-def _said(findings: int) -> str:
+def _structural_text(findings: int) -> str:
     return f"not structural ({counted(findings, 'finding')})" if findings else "structural"

@@ -1,12 +1,12 @@
 """
-Definitions of a cluster, whole, for those commands that else read them from files.
+Read whole definitions from a cluster, for commands that otherwise read them from files.
 """
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 
 from espalier import cluster
-from espalier.cli.checks.batch import Judged, problem_of
+from espalier.cli.checks.batch import BatchResult, problem_of
 from espalier.cli.checks.catalogue import DefinitionCatalogue
 from espalier.cli.checks.definition import judge
 from espalier.cli.input.files import Document
@@ -29,27 +29,27 @@ _TYPE: dict[str, JSON] = {
 
 def judge_cluster(
     target: Target, names: Sequence[str], profile: Profile, advance: Advance
-) -> Judged:
+) -> BatchResult:
     """
-    Judge the definitions of a cluster, each as an update of itself: it is there already.
+    Check definitions of a cluster, each as an update of itself, since it exists already.
 
     Args:
-        names: Of the definitions; all if there are none.
+        names: The names of the definitions; all definitions if this is empty.
 
     Raises:
         ConfigurationError: There is no usable kubeconfig.
-        ClusterError: They could not be read.
+        ClusterError: The definitions could not be read.
     """
     return asyncio.run(_judge(target, names, profile, advance))
 
 
 async def add_definitions(target: Target, catalogue: DefinitionCatalogue) -> None:
     """
-    Take all definitions of a cluster into a catalogue.
+    Add all definitions of a cluster to a catalogue.
 
     Raises:
         ConfigurationError: There is no usable kubeconfig.
-        ClusterError: They could not be read.
+        ClusterError: The definitions could not be read.
     """
     async with cluster.connect(target.kubeconfig, context=target.context) as connected:
         async for manifest in manifests_of(connected, ()):
@@ -58,13 +58,13 @@ async def add_definitions(target: Target, catalogue: DefinitionCatalogue) -> Non
 
 async def manifests_of(connected: Cluster, names: Sequence[str]) -> AsyncIterator[JSON]:
     """
-    Read definitions one by one, as the API server shows them.
+    Yield definitions one by one, as the API server returns them.
 
     Args:
-        names: All if there are none.
+        names: The names of the definitions; all definitions if this is empty.
 
     Raises:
-        ClusterError: One could not be read.
+        ClusterError: A definition could not be read, or a named one does not exist.
     """
     for name in names or await connected.definitions.definition_names():
         call = ApiRequest(
@@ -79,15 +79,15 @@ async def manifests_of(connected: Cluster, names: Sequence[str]) -> AsyncIterato
         except NotFoundError:
             if names:
                 raise
-            # It went after its name was listed.
+            # The definition was deleted after the names were listed.
             continue
         yield {**_TYPE, **manifest} if isinstance(manifest, dict) else manifest
 
 
 async def _judge(
     target: Target, names: Sequence[str], profile: Profile, advance: Advance
-) -> Judged:
-    judged = Judged()
+) -> BatchResult:
+    judged = BatchResult()
     async with cluster.connect(target.kubeconfig, context=target.context) as connected:
         total = len(names or await connected.definitions.definition_names())
         advance(0, total=total)

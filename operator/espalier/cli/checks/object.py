@@ -1,7 +1,7 @@
 """
-Would an API server take an object? One object, one answer, with the places of all violations.
+Check whether an API server would accept one object, and return the position of each violation.
 
-The only place of the command line that asks; what is not known is never called valid.
+An object is reported as valid only if every rule was evaluated.
 """
 
 import enum
@@ -9,7 +9,7 @@ import time
 from dataclasses import dataclass, replace
 
 from espalier import crd, schema
-from espalier.cli.checks.catalogue import Defined, DefinitionCatalogue, named
+from espalier.cli.checks.catalogue import Defined, DefinitionCatalogue, display_name
 from espalier.cli.input.files import Document
 from espalier.cli.result import Finding, Level, Subject
 from espalier.errors import MalformedValueError, SchemaParseError
@@ -24,7 +24,7 @@ _RULES = CelJudge(monotonic_seconds=time.monotonic)
 
 class ObjectStatus(enum.StrEnum):
     """
-    What is known of an object.
+    The verdict on an object.
     """
 
     VALID = "valid"
@@ -34,13 +34,13 @@ class ObjectStatus(enum.StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Validated:
+class ObjectVerdict:
     """
-    One object, and what was found.
+    The verdict on one object, with its findings.
 
     Attributes:
-        version: Of the definition that it was held to; empty without one.
-        rules_not_checked: How many validation rules nobody knows whether it keeps.
+        version: The version whose schema was used; empty if there is no definition.
+        rules_not_checked: The number of validation rules that could not be evaluated.
     """
 
     subject: Subject
@@ -52,20 +52,21 @@ class Validated:
     @property
     def violations(self) -> int:
         """
-        Count what an API server would refuse it for.
+        The number of reasons for which an API server would refuse the object.
         """
         return sum(finding.level is Level.ERROR for finding in self.findings)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class ValidationContext:
     """
-    What objects are held to.
+    How objects are validated.
 
     Attributes:
-        profile: The proposals' looks at the values alone, in their words; rules, metadata and
-            what an update forgives are the API server's.
-        namespace: Where an object is meant to be that does not say so.
+        catalogue: The definitions.
+        profile: ``kep`` checks values only, with the proposals' messages; ``apiserver`` checks
+            rules (CEL) and metadata too, and tolerates on update what was invalid before.
+        namespace: The namespace of objects that name none.
     """
 
     catalogue: DefinitionCatalogue
@@ -73,25 +74,28 @@ class Question:
     namespace: str
 
 
-def validate_document(document: Document, question: Question, *, old: JSON = None) -> Validated:
+def validate_document(
+    document: Document, context: ValidationContext, *, old: JSON = None
+) -> ObjectVerdict:
     """
-    Hold an object to the schema of the version that it names, as it would be stored.
+    Validate an object, after pruning and defaulting, by the version that it names.
 
     Args:
-        old: The object that it replaces: what was wrong before may stay. None creates it.
+        old: The object that it replaces; None validates it as a new object. On update, API servers
+            tolerate violations in values that do not change.
     """
-    subject = document.subject(named(document.value))
-    catalogue = question.catalogue
-    defined = catalogue.defined(document.value)
+    subject = document.subject(display_name(document.value))
+    catalogue = context.catalogue
+    defined = catalogue.find(document.value)
     if defined is None:
-        text = f"there is no schema for it{catalogue.near(document.value)}"
+        text = f"there is no schema for it{catalogue.other_versions(document.value)}"
         return _without_schema(document, subject, text)
     version = defined.version.name
     if defined.version.schema is None:
         text = f"version {version} of {defined.definition.name} has no schema"
         return replace(_without_schema(document, subject, text), version=version)
     try:
-        answer, unknown = _ask(document.value, defined, question, old)
+        answer, unknown = _validate(document.value, defined, context, old)
     except MalformedValueError as error:
         path = error.finding.path if error.finding is not None else ()
         answer, unknown = Answer(), ()
@@ -99,21 +103,25 @@ def validate_document(document: Document, question: Question, *, old: JSON = Non
     except SchemaParseError as error:
         return replace(_without_schema(document, subject, str(error)), version=version)
     else:
-        found = [_violation(document, one, question.profile) for one in answer.errors]
+        found = [_violation(document, one, context.profile) for one in answer.errors]
     status = ObjectStatus.INVALID if found else ObjectStatus.VALID
     for one in answer.unchecked:
         text = f"{render_path(one.path)}: a validation rule was not checked: {one.detail}"
         found.append(_finding(document, one.path, "rule-not-checked", text, Level.WARNING))
     found += [
         _finding(
-            document, one.path, "forgiven", f"forgiven, since it was so before: {one}", Level.NOTE
+            document,
+            one.path,
+            "forgiven",
+            f"tolerated, since it was invalid before: {one}",
+            Level.NOTE,
         )
         for one in answer.forgiven
     ]
     found += [_unknown(document, path, defined) for path in unknown]
     if answer.unchecked and status is ObjectStatus.VALID:
         status = ObjectStatus.NOT_CHECKED
-    return Validated(
+    return ObjectVerdict(
         subject=subject,
         status=status,
         version=version,
@@ -122,27 +130,27 @@ def validate_document(document: Document, question: Question, *, old: JSON = Non
     )
 
 
-def _ask(
-    value: JSON, defined: Defined, question: Question, old: JSON
+def _validate(
+    value: JSON, defined: Defined, context: ValidationContext, old: JSON
 ) -> tuple[Answer, tuple[Path, ...]]:
-    profile = question.profile
+    profile = context.profile
     structural = defined.structural(profile)
     obj, removed = _normal(value, defined, profile)
     if profile is Profile.KEP:
         return Answer(schema.validate(obj, structural, profile=profile)), removed
     resource = crd.resource_of(defined.definition, defined.version)
-    namespace = question.namespace if resource.is_namespaced else ""
+    namespace = context.namespace if resource.is_namespaced else ""
     obj = _placed(obj, namespace)
     if old is not None:
         before = _versioned(_placed(_normal(old, defined, profile)[0], namespace))
         answer = schema.check_update(_versioned(obj), before, resource, rules=_RULES)
-        # It says twice what is wrong with metadata.
+        # An update reports each violation in metadata twice.
         return answer._replace(errors=tuple({str(e): e for e in answer.errors}.values())), removed
     return schema.check_creation(obj, resource, rules=_RULES), removed
 
 
 def _placed(obj: dict[str, JSON], namespace: str) -> dict[str, JSON]:
-    # What kubectl adds to a manifest, and the server to a name that it makes.
+    # kubectl adds the namespace, and the server adds a suffix of five characters to generateName.
     metadata = obj.get("metadata")
     if not isinstance(metadata, dict):
         return obj
@@ -154,7 +162,7 @@ def _placed(obj: dict[str, JSON], namespace: str) -> dict[str, JSON]:
 
 
 def _versioned(obj: dict[str, JSON]) -> dict[str, JSON]:
-    # Whoever sends an update has read the object before; a file need not say so.
+    # An update must carry the resource version of the object; manifests in files have none.
     metadata = obj.get("metadata")
     if not isinstance(metadata, dict):
         return obj
@@ -170,13 +178,13 @@ def _normal(
         profile=profile,
         preserve_unknown_fields=defined.definition.preserve_unknown_fields,
     )
-    # What names its kind is an object before and after.
+    # The value has a kind, so it is an object before and after.
     return (normal.value if isinstance(normal.value, dict) else {}), normal.removed
 
 
-def _without_schema(document: Document, subject: Subject, text: str) -> Validated:
+def _without_schema(document: Document, subject: Subject, text: str) -> ObjectVerdict:
     finding = _finding(document, (), "no-schema", text, Level.WARNING)
-    return Validated(subject=subject, status=ObjectStatus.NO_SCHEMA, findings=(finding,))
+    return ObjectVerdict(subject=subject, status=ObjectStatus.NO_SCHEMA, findings=(finding,))
 
 
 def _violation(document: Document, error: FieldError, profile: Profile) -> Finding:
@@ -185,10 +193,10 @@ def _violation(document: Document, error: FieldError, profile: Profile) -> Findi
 
 
 def _unknown(document: Document, path: Path, defined: Defined) -> Finding:
-    what = "an API server drops it"
+    effect = "an API server drops it"
     if defined.definition.preserve_unknown_fields:
-        what = "an API server drops it from metadata"
-    text = f"{render_unknown(path)}: unknown field: {what}"
+        effect = "an API server drops it from metadata"
+    text = f"{render_unknown(path)}: unknown field: {effect}"
     return _finding(document, path, "unknown-field", text, Level.WARNING)
 
 
@@ -198,7 +206,7 @@ def _finding(
     return Finding(
         level=level,
         rule=f"validate/{rule}",
-        subject=document.subject(named(document.value), path),
+        subject=document.subject(display_name(document.value), path),
         message=text,
         path=render_path(path) if path else "",
     )

@@ -1,7 +1,7 @@
 """
-What pruning, defaulting and normalising make of one object, under both profiles.
+Prune, default or normalise one object, under both profiles.
 
-The object is never changed; what was done to it is told as findings with places.
+The object itself is never changed. Each difference becomes a finding with a position.
 """
 
 import enum
@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from espalier import schema
-from espalier.cli.checks.catalogue import Defined, DefinitionCatalogue, named
+from espalier.cli.checks.catalogue import Defined, DefinitionCatalogue, display_name
 from espalier.cli.input.files import Document
 from espalier.cli.result import Finding, Level
 from espalier.errors import MalformedValueError, SchemaParseError
@@ -22,7 +22,7 @@ from espalier.schema.values import equal_json
 
 class Operation(enum.StrEnum):
     """
-    What is to be done.
+    The operation to carry out on objects.
     """
 
     PRUNE = "prune"
@@ -32,7 +32,7 @@ class Operation(enum.StrEnum):
 
 class Transformation(NamedTuple):
     """
-    What became of a value, and how.
+    The new value, and the paths that were removed, dropped (nulls) and filled in (defaults).
     """
 
     value: JSON
@@ -43,20 +43,20 @@ class Transformation(NamedTuple):
     @property
     def acts(self) -> frozenset[tuple[str, Path]]:
         """
-        All that was done, as one set.
+        Everything that was done, as a set of actions and paths.
         """
-        told = (("removes", self.removed), ("drops", self.dropped), ("fills in", self.filled))
-        return frozenset((act, path) for act, paths in told for path in paths)
+        done = (("removes", self.removed), ("drops", self.dropped), ("fills in", self.filled))
+        return frozenset((act, path) for act, paths in done for path in paths)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Transformed:
     """
-    One object, before and after.
+    One object before and after an operation.
 
     Attributes:
-        value: The very same one where nothing was done, or could be.
-        findings: What was done, and what could not be; a note is no reason to worry.
+        value: The new value; the old one itself if nothing was done.
+        findings: A note for each change, a warning or an error for what could not be done.
     """
 
     document: Document
@@ -66,7 +66,7 @@ class Transformed:
     @property
     def is_changed(self) -> bool:
         """
-        Whether anything was done to it.
+        Whether the new value differs from the old one.
         """
         return not equal_json(self.value, self.document.value)
 
@@ -75,11 +75,13 @@ def transform(
     document: Document, catalogue: DefinitionCatalogue, operation: Operation, profile: Profile
 ) -> Transformed:
     """
-    Do it to one object; one without a usable schema stays as it is, and that is told.
+    Carry out an operation on one object.
+
+    An object without a usable schema stays as it is, and gets a finding that says so.
     """
-    defined = catalogue.defined(document.value)
+    defined = catalogue.find(document.value)
     if defined is None:
-        text = f"no schema for it, so it stays as it is{catalogue.near(document.value)}"
+        text = f"no schema for it, so it stays as it is{catalogue.other_versions(document.value)}"
         finding = _finding(document, (), Level.WARNING, f"{operation}/no-schema", text)
         return Transformed(document=document, value=document.value, findings=(finding,))
     try:
@@ -87,7 +89,7 @@ def transform(
     except (SchemaParseError, MalformedValueError) as error:
         finding = _finding(document, (), Level.ERROR, f"{operation}/impossible", str(error))
         return Transformed(document=document, value=document.value, findings=(finding,))
-    told = [
+    findings = [
         *_acts(document, operation, "removed", change.removed),
         *_acts(document, operation, "dropped a null at", change.dropped),
         *_acts(document, operation, "filled in", change.filled),
@@ -95,14 +97,14 @@ def transform(
     ]
     if defined.version.schema is None:
         text = f"version {defined.version.name} of {defined.definition.name} has no schema"
-        told.append(_finding(document, (), Level.WARNING, f"{operation}/no-schema", text))
-    return Transformed(document=document, value=change.value, findings=tuple(told))
+        findings.append(_finding(document, (), Level.WARNING, f"{operation}/no-schema", text))
+    return Transformed(document=document, value=change.value, findings=tuple(findings))
 
 
 def _prune(value: JSON, defined: Defined, profile: Profile) -> Transformation:
     structural = defined.structural(profile)
     if structural is None:
-        # Whatever an absent schema specifies: nobody means that nothing shall be left.
+        # Strictly read, an absent schema specifies no field, and pruning would empty the object.
         return Transformation(value)
     pruned = schema.prune(value, structural, profile=profile)
     return Transformation(pruned.value, removed=pruned.removed)
@@ -155,12 +157,12 @@ def _differences(
     try:
         acts = _ACTS[operation](document.value, defined, other).acts
     except (SchemaParseError, MalformedValueError) as error:
-        text = f"the profiles differ: {other.value} says: {error}"
+        text = f"the profiles differ: under {other.value}: {error}"
         return [_finding(document, (), Level.WARNING, f"{operation}/profiles-differ", text)]
     found = []
-    for who, which in ((profile, change.acts - acts), (other, acts - change.acts)):
-        for act, path in sorted(which, key=str):
-            text = f"the profiles differ: only {who.value} {act} {render_path(path)}"
+    for only, changes in ((profile, change.acts - acts), (other, acts - change.acts)):
+        for act, path in sorted(changes, key=str):
+            text = f"the profiles differ: only {only.value} {act} {render_path(path)}"
             found.append(
                 _finding(document, path, Level.WARNING, f"{operation}/profiles-differ", text)
             )
@@ -171,7 +173,7 @@ def _finding(document: Document, path: Path, level: Level, rule: str, text: str)
     return Finding(
         level=level,
         rule=rule,
-        subject=document.subject(named(document.value), path),
+        subject=document.subject(display_name(document.value), path),
         message=text,
         path=render_path(path) if path else "",
     )

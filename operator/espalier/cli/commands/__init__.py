@@ -1,3 +1,5 @@
 """
-The commands, each module named as users type it. They read, call and render.
+The commands, each module named as users type it.
+
+A command reads its input, calls the layers below and prints the result.
 """

@@ -1,5 +1,5 @@
 """
-``espalier archive``: looks after what pruning removed.
+``espalier archive``: list, show, copy and expire the data that pruning removed.
 """
 
 import asyncio
@@ -36,7 +36,7 @@ _AGE = re.compile(r"([0-9]{1,9})([smhdw])")
 
 class _Age(click.ParamType[float]):
     """
-    A time such as ``30d``, in seconds.
+    A duration such as ``30d``, in seconds.
     """
 
     name = "age"
@@ -46,14 +46,14 @@ class _Age(click.ParamType[float]):
     ) -> float:
         match = _AGE.fullmatch(str(value))
         if match is None:
-            self.fail(f"{value!r} is no age: write 90d, 12h, 30m or 4w", param, ctx)
+            self.fail(f"{value!r} is not an age: write 90d, 12h, 30m or 4w", param, ctx)
         return float(match[1]) * _UNITS[match[2]]
 
 
 @dataclass(slots=True)
 class _Shown:
     """
-    What the pages of one definition hold, and those that cannot be read.
+    The contents of the pages of one definition, and the pages that could not be read.
     """
 
     fields: list[dict[str, JSON]] = field(default_factory=list)
@@ -63,11 +63,12 @@ class _Shown:
 @click.group()
 def archive() -> None:
     """
-    Look after what pruning removed from objects.
+    List, show, copy and expire the data that pruning removed.
 
-    What is pruned from the objects of legacy definitions (preserveUnknownFields: true) is archived
-    first, in Secrets of the operator's namespace. Each page tells the fields that were removed
-    from some objects of one definition; restore puts them back.
+    Espalier prunes the objects of legacy definitions (preserveUnknownFields: true) itself. Before
+    it removes a field, it writes the field to the archive: Secrets in the operator's namespace. A
+    page of the archive holds the removed fields of several objects of one definition. The command
+    restore puts them back.
 
     \b
     Examples:
@@ -79,9 +80,9 @@ def archive() -> None:
     \b
     Exit codes:
       0  done
-      2  the command line or the kubeconfig makes no sense
+      2  the command line or the kubeconfig is not valid
       3  the cluster or the archive could not be read
-      4  not all of it was done
+      4  part of the work was not done
     """
 
 
@@ -89,7 +90,7 @@ def _from_folder(command: Command) -> Command:
     option = click.option(
         "--archive-folder",
         type=click.Path(exists=True, file_okay=False, path_type=Path),
-        help="Read an exported archive from a folder instead.",
+        help="Use an exported archive in this folder instead.",
     )
     return option(command)
 
@@ -103,7 +104,7 @@ def list_(
     *, terminal: Terminal, target: Target, crd: str | None, archive_folder: Path | None
 ) -> None:
     """
-    List the pages of the archive, also those of definitions that are gone.
+    List the pages of the archive, with those of definitions that no longer exist.
 
     \b
     Examples:
@@ -112,21 +113,21 @@ def list_(
 
     \b
     Exit codes:
-      0  they are listed; there may be none
-      2  the command line or the kubeconfig makes no sense
+      0  the pages are listed; there may be none
+      2  the command line or the kubeconfig is not valid
       3  the cluster or the archive could not be read
-      4  a page is not whole, so that nothing can be restored from it
+      4  a page is incomplete, so that nothing can be restored from it
     """
     pages = asyncio.run(_pages(target, crd, archive_folder))
     broken = [page for page in pages if not page.is_whole]
-    told = f"{counted(len(pages), 'page')}, {total_bytes(pages):,} bytes"
+    summary = f"{counted(len(pages), 'page')}, {total_bytes(pages):,} bytes"
     cut = f"; not whole: {', '.join(page.name for page in broken)}" if broken else ""
-    terminal.finish(_result_of("ArchiveList", f"{told}{cut}", pages, is_incomplete=bool(broken)))
+    terminal.finish(_result_of("ArchiveList", f"{summary}{cut}", pages, is_incomplete=bool(broken)))
 
 
 @archive.command()
 @click.argument("crd")
-@click.option("--values", is_flag=True, help="Show the values, too; they may be secret.")
+@click.option("--values", is_flag=True, help="Show the values too; they may be secret.")
 @_from_folder
 @targeting()
 @reporting(formats=TABULAR, fails=False)
@@ -134,7 +135,7 @@ def show(
     *, terminal: Terminal, target: Target, crd: str, values: bool, archive_folder: Path | None
 ) -> None:
     """
-    Show what was removed from which object.
+    Show which fields were removed from which objects.
 
     \b
     Examples:
@@ -143,10 +144,10 @@ def show(
 
     \b
     Exit codes:
-      0  it is shown; there may be nothing
-      2  the command line or the kubeconfig makes no sense
+      0  the fields are shown; there may be none
+      2  the command line or the kubeconfig is not valid
       3  the cluster or the archive could not be read
-      4  a page is damaged or not whole; the rest is shown
+      4  a page is damaged or incomplete; the other pages are shown
     """
     shown = asyncio.run(_entries(target, crd, archive_folder, with_values=values))
     items = shown.fields
@@ -170,14 +171,15 @@ def show(
 
 @archive.command()
 @click.argument("folder", type=click.Path(file_okay=False, path_type=Path))
-@click.option("--crd", help="Only of this definition.")
+@click.option("--crd", help="Only the pages of this definition.")
 @targeting()
 @reporting(formats=TABULAR, fails=False)
 def export(*, terminal: Terminal, target: Target, folder: Path, crd: str | None) -> None:
     """
-    Copy the archive into a folder, from which restore can read it; nothing is removed.
+    Copy the archive to a folder. Nothing is removed from the cluster.
 
-    May be done again and again: what is there already is not copied twice.
+    restore can read the folder. The command may be repeated: a page that is in the folder already
+    is not copied again.
 
     \b
     Examples:
@@ -186,17 +188,17 @@ def export(*, terminal: Terminal, target: Target, folder: Path, crd: str | None)
 
     \b
     Exit codes:
-      0  all of it is in the folder
-      2  the command line or the kubeconfig makes no sense
+      0  every page is in the folder
+      2  the command line or the kubeconfig is not valid
       3  the cluster or the archive could not be read
-      4  a page is damaged or not whole, or the folder has no room
+      4  a page is damaged or incomplete, or the disk is full
     """
     copies = asyncio.run(_export(target, folder, crd))
     left_out = [UnreadablePage(one.page.name, one.reason) for one in copies if not one.name]
-    told = f"{counted(len(copies) - len(left_out), 'page')} in {folder}"
+    summary = f"{counted(len(copies) - len(left_out), 'page')} in {folder}"
     result = _result_of(
         "CopyResult",
-        f"{told}; {len(left_out)} left out" if left_out else told,
+        f"{summary}; {len(left_out)} left out" if left_out else summary,
         [one.page for one in copies],
         findings=tuple(map(unreadable_finding, left_out)),
         is_incomplete=bool(left_out),
@@ -205,10 +207,12 @@ def export(*, terminal: Terminal, target: Target, folder: Path, crd: str | None)
 
 
 @archive.command()
-@click.option("--older-than", type=_Age(), required=True, metavar="AGE", help="90d, 12h, 4w.")
-@click.option("--crd", help="Only of this definition.")
-@click.option("--dry-run", is_flag=True, help="Only tell.")
-@click.option("--yes", "is_confirmed", is_flag=True, help="Do not ask.")
+@click.option(
+    "--older-than", type=_Age(), required=True, metavar="AGE", help="A duration: 90d, 12h, 4w."
+)
+@click.option("--crd", help="Only the pages of this definition.")
+@click.option("--dry-run", is_flag=True, help="List the pages; remove nothing.")
+@click.option("--yes", "is_confirmed", is_flag=True, help="Do not ask for confirmation.")
 @_from_folder
 @targeting()
 @reporting(formats=TABULAR, fails=False)
@@ -223,9 +227,9 @@ def expire(  # noqa: PLR0913 - one argument an option
     archive_folder: Path | None,
 ) -> None:
     """
-    Remove old pages for good: what is in them cannot be restored any more.
+    Remove old pages permanently. Their contents can no longer be restored.
 
-    Tells first which pages, and asks. A page that does not tell when it was made stays.
+    Lists the pages first, and asks for confirmation. A page without a creation time is kept.
 
     \b
     Examples:
@@ -234,26 +238,28 @@ def expire(  # noqa: PLR0913 - one argument an option
 
     \b
     Exit codes:
-      0  they are removed, or there are none
-      2  the command line or the kubeconfig makes no sense
+      0  the pages are removed, or there are none
+      2  the command line or the kubeconfig is not valid
       3  the cluster or the archive could not be read
-      4  nothing was removed, since nobody confirmed it
+      4  nothing was removed, since it was not confirmed
     """
     old = asyncio.run(_old_pages(target, archive_folder, older_than, crd))
-    told = f"{counted(len(old), 'page')}, {total_bytes(old):,} bytes"
+    summary = f"{counted(len(old), 'page')}, {total_bytes(old):,} bytes"
     if dry_run or not old:
-        terminal.finish(_result_of("ExpireResult", f"{told}, to be removed", old))
+        terminal.finish(_result_of("ExpireResult", f"{summary}, to be removed", old))
     for page in old:
-        terminal.tell(f"{page.name}: {page.crd}, {counted(page.objects, 'object')}, {page.created}")
-    if not terminal.confirm(f"Remove {told}, for good?", is_answered=is_confirmed):
+        terminal.print_notice(
+            f"{page.name}: {page.crd}, {counted(page.objects, 'object')}, {page.created}"
+        )
+    if not terminal.confirm(f"Remove {summary} permanently?", is_answered=is_confirmed):
         click.get_current_context().exit(Exit.INCOMPLETE)
     asyncio.run(_remove_pages(target, archive_folder, old))
-    terminal.finish(_result_of("ExpireResult", f"{told}, removed", old))
+    terminal.finish(_result_of("ExpireResult", f"{summary}, removed", old))
 
 
 def unreadable_finding(page: UnreadablePage) -> Finding:
     """
-    Tell of a page that cannot be read.
+    Return the finding for a page that cannot be read.
     """
     return Finding(
         level=Level.ERROR,

@@ -1,5 +1,5 @@
 """
-``espalier check``: verdicts on definitions, in files or in a cluster.
+``espalier check``: check definitions in files or in a cluster.
 """
 
 import importlib
@@ -9,7 +9,7 @@ from dataclasses import replace
 import click
 
 from espalier import crd
-from espalier.cli.checks.batch import BatchJudge, Judged, judge_sources, name_of, problem_of
+from espalier.cli.checks.batch import BatchJudge, BatchResult, judge_sources, name_of, problem_of
 from espalier.cli.checks.definition import DefinitionVerdict, is_definition
 from espalier.cli.input.files import expand, read_documents
 from espalier.cli.options import Target, profiled, reporting, targeting
@@ -28,11 +28,16 @@ from espalier.schema import Profile
     "--update-of",
     "old",
     metavar="OLD",
-    help="Judge each as a change of the one of the same name in this file or folder.",
+    help="Check each as an update of the definition of the same name in this file or folder.",
 )
-@click.option("--cluster", "in_cluster", is_flag=True, help="Those of a cluster: all, or by NAME.")
 @click.option(
-    "--skip-others", is_flag=True, help="A FILE without a definition is skipped, and no error."
+    "--cluster",
+    "in_cluster",
+    is_flag=True,
+    help="Check definitions of a cluster: all, or those named.",
+)
+@click.option(
+    "--skip-others", is_flag=True, help="Skip a FILE without a definition; it is no error then."
 )
 @targeting(keeps=False)
 @profiled()
@@ -48,16 +53,16 @@ def check(  # noqa: PLR0913 - one argument an option
     skip_others: bool,
 ) -> None:
     """
-    Check definitions: structural? acceptable to API servers?
+    Check whether definitions are structural, and whether API servers accept them.
 
-    FILE holds CustomResourceDefinitions as YAML or JSON, of v1 or v1beta1, with any number of
-    documents and lists. A folder stands for all such files in it, a pattern (quoted, with * or
-    **) for those it matches, and - for standard input. Documents of other kinds are passed over;
-    -o wide names them.
+    FILE is a YAML or JSON file with CustomResourceDefinitions of v1 or v1beta1; it may have several
+    documents and lists. FILE may also be a folder, which stands for all YAML and JSON files below
+    it, a quoted pattern with * or **, or - for standard input. Documents of other kinds are
+    skipped; -o wide lists them.
 
-    Errors are what breaks the rules of structural schemas, in the words of the profile, and what
-    an API server would refuse. Warnings are what a server would warn of, and what it takes though
-    it hardly means what it says.
+    Errors are violations of the rules of structural schemas, and everything that an API server
+    would refuse. Warnings are the warnings of an API server, and schemas that a server accepts
+    but that probably do not do what their author wants.
 
     \b
     Examples:
@@ -70,9 +75,9 @@ def check(  # noqa: PLR0913 - one argument an option
 
     \b
     Exit codes:
-      0  no errors (with --fail-on warning: no warnings either)
-      1  there are some
-      2  the command line makes no sense
+      0  there are no errors (with --fail-on warning: no warnings either)
+      1  there are errors (with --fail-on warning: or warnings)
+      2  the command line is not valid
       3  a file or the cluster could not be read, or a file holds no CustomResourceDefinition
     """
     if not files and not in_cluster:
@@ -90,17 +95,17 @@ def check(  # noqa: PLR0913 - one argument an option
 
 def _check_cluster(
     target: Target, names: Sequence[str], profile: Profile, advance: Advance
-) -> Judged:
-    # The client of the cluster takes longer to load than most files take to be checked.
+) -> BatchResult:
+    # Loading the client of the cluster takes longer than checking most files.
     from_cluster = importlib.import_module("espalier.cli.checks.from_cluster")
-    judged: Judged = from_cluster.judge_cluster(target, names, profile, advance)
+    judged: BatchResult = from_cluster.judge_cluster(target, names, profile, advance)
     return judged
 
 
 def _check_files(
     files: Sequence[str], old: str | None, advance: Advance, judge: BatchJudge
-) -> Judged:
-    before = Judged()
+) -> BatchResult:
+    before = BatchResult()
     if old is not None:
         judge = replace(judge, olds=_read_olds(old, before))
     judged = judge_sources(files, judge, advance)
@@ -108,7 +113,7 @@ def _check_files(
     return judged
 
 
-def _read_olds(named: str, judged: Judged) -> dict[str, JSON]:
+def _read_olds(named: str, judged: BatchResult) -> dict[str, JSON]:
     olds: dict[str, JSON] = {}
     try:
         for source in expand([named]):
@@ -123,7 +128,7 @@ def _read_olds(named: str, judged: Judged) -> dict[str, JSON]:
 
 
 def _as_established(manifest: JSON) -> JSON:
-    # In a file nobody writes the status; whoever replaces a definition has one that is served.
+    # Manifests have no status, but an update replaces a definition that is served.
     if not isinstance(manifest, dict) or "status" in manifest:
         return manifest
     match manifest:
@@ -140,7 +145,7 @@ def _as_established(manifest: JSON) -> JSON:
             return manifest
 
 
-def _result_of(judged: Judged, profile: Profile) -> Result:
+def _result_of(judged: BatchResult, profile: Profile) -> Result:
     verdicts = judged.verdicts
     fit = sum(verdict.is_structural(profile) for verdict in verdicts)
     refused = sum(verdict.refusals > 0 for verdict in verdicts)
@@ -166,15 +171,15 @@ def _result_of(judged: Judged, profile: Profile) -> Result:
 
 def _summary(result: Result, profile: Profile) -> str:
     definitions, fit = result.counts["definitions"], result.counts["structural"]
-    told = f"{counted(definitions, 'definition')} checked by profile {profile.value}"
+    summary = f"{counted(definitions, 'definition')} checked by profile {profile.value}"
     skipped = f"; {counted(len(result.skipped), 'document')} skipped" if result.skipped else ""
     errors, warnings = result.number(Level.ERROR), result.number(Level.WARNING)
     if result.problems:
         skipped += f"; {counted(len(result.problems), 'source')} could not be read"
     if not errors and not warnings:
-        return f"{told}: no findings{skipped}" if definitions else f"{told}{skipped}"
+        return f"{summary}: no findings{skipped}" if definitions else f"{summary}{skipped}"
     found = f"{counted(errors, 'error')}, {counted(warnings, 'warning')}"
-    return f"{told}: {fit} structural, {definitions - fit} not; {found}{skipped}"
+    return f"{summary}: {fit} structural, {definitions - fit} not; {found}{skipped}"
 
 
 def _table(verdicts: Sequence[DefinitionVerdict]) -> Table:

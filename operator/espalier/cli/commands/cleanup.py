@@ -58,7 +58,7 @@ def cleanup(
     if dry_run or not traces:
         terminal.finish(_result_of(traces, frozenset(), problems, target, is_dry=dry_run))
     for trace in traces:
-        terminal.tell(f"{trace.kind} {trace.name}: {trace.what} {', '.join(trace.names)}")
+        terminal.print_notice(f"{trace.kind} {trace.name}: {trace.what} {', '.join(trace.names)}")
     question = f"Take them off {counted(len(traces), 'place')}?"
     if not terminal.confirm(question, is_answered=is_confirmed):
         click.get_current_context().exit(Exit.INCOMPLETE)

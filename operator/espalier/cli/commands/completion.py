@@ -1,5 +1,5 @@
 """
-``espalier completion``: a script with which a shell completes commands and options.
+``espalier completion``: print a script for shell completion.
 """
 
 from pathlib import Path
@@ -15,7 +15,7 @@ PROGRAM, PLUGIN = "espalier", "kubectl-espalier"
 @click.pass_context
 def completion(ctx: click.Context, *, shell: str) -> None:
     """
-    Print a script that makes a shell complete command lines.
+    Print a script with which a shell completes commands and options.
 
     \b
     Examples:
@@ -26,10 +26,10 @@ def completion(ctx: click.Context, *, shell: str) -> None:
     \b
     Exit codes:
       0  the script is printed
-      2  there is no such shell
+      2  the shell is not one of bash, zsh and fish
     """
     found = get_completion_class(shell)
-    assert found is not None  # noqa: S101 - click has one for each of the choices
+    assert found is not None  # noqa: S101 - click has a class for each choice
     invoked = Path(ctx.find_root().info_name or "").name
     name = invoked if invoked == PLUGIN else PROGRAM
     variable = f"_{name.replace('-', '_').upper()}_COMPLETE"

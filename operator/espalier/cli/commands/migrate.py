@@ -1,5 +1,5 @@
 """
-``espalier migrate``: the engine from the shell.
+``espalier migrate``: rewrite stored objects from the command line, without the operator.
 """
 
 import asyncio
@@ -13,11 +13,11 @@ import click
 from espalier import cluster, engine
 from espalier.cli.commands.survey import survey_one
 from espalier.cli.event_loop import run
-from espalier.cli.label_overlay import ENFORCE, Marks, Relabelled
+from espalier.cli.label_overlay import ENFORCE, LabelOverlay, OverlaidDefinitions
 from espalier.cli.options import Target, operator_homes, reporting, targeting
 from espalier.cli.output.exit_codes import Exit
 from espalier.cli.output.migration_result import result_of
-from espalier.cli.output.run_progress import OnScreen
+from espalier.cli.output.run_progress import RunProgress
 from espalier.cli.output.survey_result import counts_of, findings_of, survey_table
 from espalier.cli.output.terminal import Advance, Terminal
 from espalier.cli.result import Finding, Level, Problem, Result, Subject
@@ -35,7 +35,7 @@ from espalier.plurals import counted
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _MigrateRequest:
     """
-    What was asked for: the arguments of the command.
+    The arguments of the command.
     """
 
     names: tuple[str, ...]
@@ -51,7 +51,7 @@ class _MigrateRequest:
     @property
     def settings(self) -> RunSettings:
         """
-        How the runs go about their work.
+        The settings of the runs.
         """
         return RunSettings(
             settle_seconds=self.settle_seconds,
@@ -62,17 +62,17 @@ class _MigrateRequest:
         )
 
     @property
-    def marks(self) -> Marks:
+    def overlay(self) -> LabelOverlay:
         """
-        What the definitions are treated as if they had it.
+        The labels and annotations that the definitions are treated as if they had.
         """
         labels = {MODE: ENFORCE} | ({LOSS: "accept"} if self.accept_loss else {})
         restricting = {NAMESPACES: ",".join(self.namespaces)}
-        return Marks(labels=labels, annotations=restricting if self.namespaces else {})
+        return LabelOverlay(labels=labels, annotations=restricting if self.namespaces else {})
 
     def archive_of(self, connected: Cluster, namespace: str) -> Archive:
         """
-        Make the archive for what is pruned.
+        Return the archive for pruned data.
         """
         most = self.archive_max_bytes
         if self.archive_folder is not None:
@@ -81,7 +81,7 @@ class _MigrateRequest:
 
     def is_met_by(self, outcome: RunOutcome) -> bool:
         """
-        Whether a run did all that was asked for.
+        Report whether a run did everything that was asked for.
         """
         is_restricted = self.only_failed or bool(self.namespaces)
         return outcome.is_proved or (is_restricted and outcome.reason == Reason.PARTIAL)
@@ -89,54 +89,56 @@ class _MigrateRequest:
 
 @click.command()
 @click.argument("names", nargs=-1, required=True, metavar="CRD...")
-@click.option("--dry-run", is_flag=True, help="Survey, and say what would stop; write nothing.")
-@click.option("--yes", "is_confirmed", is_flag=True, help="Do not ask.")
+@click.option(
+    "--dry-run", is_flag=True, help="Report what would stop the migration; write nothing."
+)
+@click.option("--yes", "is_confirmed", is_flag=True, help="Do not ask for confirmation.")
 @click.option(
     "--only-failed",
     is_flag=True,
-    help="Only objects that failed in the last run; proves and trims nothing.",
+    help="Rewrite only objects that failed in the last run; storedVersions stays.",
 )
-@click.option("--accept-loss", is_flag=True, help="Go on although stored data would be lost.")
+@click.option("--accept-loss", is_flag=True, help="Continue even if stored data would be lost.")
 @click.option(
     "-n",
     "--namespace",
     "namespaces",
     multiple=True,
     metavar="NAME",
-    help="Only objects of this namespace; storedVersions is not trimmed then.",
+    help="Rewrite only objects in this namespace; storedVersions stays.",
 )
 @click.option(
     "--settle-seconds",
     type=click.FloatRange(0, 3600),
     default=Settings().settle_seconds,
     show_default=True,
-    help="So long is a definition unchanged before the pass that proves it.",
+    help="How long a definition must be unchanged before the final check.",
 )
 @click.option(
     "--archive-folder",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Archive what is pruned in a folder, not in Secrets of the cluster.",
+    help="Archive pruned data in this folder, not in Secrets of the cluster.",
 )
 @click.option(
     "--archive-max-bytes",
     type=click.IntRange(1024, 1024**3),
     default=Settings().archive_max_bytes,
     show_default=True,
-    help="The most bytes that the archives of removed data take together.",
+    help="The maximum size of all archives of pruned data together.",
 )
 @click.option(
     "--max-writes-per-second",
     type=click.FloatRange(0, 100_000),
     default=Settings().max_writes_per_second,
     show_default=True,
-    help="The most writes; 0 for no bound of ours.",
+    help="The maximum write rate; 0 sets no limit.",
 )
 @click.option(
     "--max-in-flight",
     type=click.IntRange(1, 256),
     default=Settings().max_in_flight,
     show_default=True,
-    help="The most rewrites at a time.",
+    help="The maximum number of rewrites at the same time.",
 )
 @targeting()
 @reporting()
@@ -146,17 +148,19 @@ def migrate(
     target: Target,
     dry_run: bool,
     is_confirmed: bool,
-    **asked: Any,
+    **arguments: Any,
 ) -> None:
     """
-    Rewrite stored objects, prove it, and trim storedVersions.
+    Rewrite stored objects, check that all are current, and trim storedVersions.
 
-    Rewrites all of them at the storage version, as the operator does for a definition labelled
-    espalier.dev/mode=enforce, with your own rights, and writes no label and no condition. It stops
-    before the first write where stored data would be lost. The lease is the operator's: two never
-    work on one definition at a time, and what a killed process has left of it is waited for. Ctrl-C
-    ends it at any moment, and so does whoever takes the label off meanwhile or sets it to observe;
-    the same command goes on where it was.
+    Does what the operator does for a definition with the label espalier.dev/mode=enforce, but with
+    your own permissions. Every stored object is rewritten at the storage version. No label and no
+    condition is written. If stored data would be lost, the migration stops before its first write.
+
+    The operator and this command use the same lease, so that only one of them works on a
+    definition at a time; the command waits for a lease that a killed process has left. To stop it,
+    press Ctrl-C, or change the label espalier.dev/mode. The same command continues where it
+    stopped.
 
     \b
     Examples:
@@ -166,14 +170,14 @@ def migrate(
 
     \b
     Exit codes:
-      0  all objects are proved to be current (with --dry-run: nothing would stop it; with
-         --only-failed or --namespace: what was asked for is done)
-      1  with --dry-run: something would be lost or stop it
-      2  the command line or the kubeconfig makes no sense
+      0  all objects are proved to be current (with --dry-run: nothing would stop the migration;
+         with --only-failed or --namespace: the chosen objects are rewritten)
+      1  with --dry-run: data would be lost, or something would stop the migration
+      2  the command line or the kubeconfig is not valid
       3  the cluster could not be read
-      4  it stopped, or somebody else is at work: the output says why
+      4  the migration stopped, or another process holds the lease; the output gives the reason
     """
-    request = _MigrateRequest(**asked)
+    request = _MigrateRequest(**arguments)
     chosen = asyncio.run(_choose(target, request))
     if dry_run:
         with terminal.progress("surveying") as advance:
@@ -181,15 +185,17 @@ def migrate(
     else:
         _ask(terminal, chosen, is_answered=is_confirmed)
         with terminal.progress("migrating") as advance:
-            reporter = OnScreen(advance, terminal)
+            reporter = RunProgress(advance, terminal)
             result = run(_migrate(target, request, chosen, reporter))
     terminal.finish(result)
 
 
 def _ask(terminal: Terminal, chosen: Sequence[str], *, is_answered: bool) -> None:
     if chosen:
-        terminal.tell(f"All stored objects will be rewritten of: {', '.join(chosen)}")
-        if not terminal.confirm("Go on?", is_answered=is_answered):
+        terminal.print_notice(
+            f"All stored objects of these definitions will be rewritten: {', '.join(chosen)}"
+        )
+        if not terminal.confirm("Continue?", is_answered=is_answered):
             click.get_current_context().exit(Exit.INCOMPLETE)
 
 
@@ -199,7 +205,7 @@ async def _choose(target: Target, request: _MigrateRequest) -> list[str]:
 
 
 async def _migrate(
-    target: Target, request: _MigrateRequest, names: Sequence[str], reporter: OnScreen
+    target: Target, request: _MigrateRequest, names: Sequence[str], reporter: RunProgress
 ) -> Result:
     outcomes, warnings = [], []
     async with cluster.connect(target.kubeconfig, context=target.context) as connected:
@@ -215,7 +221,7 @@ async def _warnings(
     connected: Cluster, definition: Definition, namespaces: Sequence[str]
 ) -> list[Finding]:
     """
-    Name the namespaces that were asked for and hold nothing: perhaps they are misspelt.
+    Return a warning for each chosen namespace without objects: its name may be misspelt.
     """
     empty = []
     for namespace in namespaces if definition.namespaced else ():
@@ -227,7 +233,7 @@ async def _warnings(
                 namespace=namespace,
             )
         except EspalierError:
-            # What is the matter is for the run to say; that nothing is there is not known.
+            # The run reports the error; here it is only unknown whether the namespace is empty.
             continue
         if not page.objects:
             empty.append(namespace)
@@ -236,7 +242,7 @@ async def _warnings(
             level=Level.WARNING,
             rule="migrate/empty-namespace",
             subject=Subject(name=definition.name),
-            message=f"the namespace {namespace} has no such object; is it spelt right?",
+            message=f"the namespace {namespace} has no such object; check its name",
         )
         for namespace in empty
     ]
@@ -246,7 +252,7 @@ def _ports_of(connected: Cluster, target: Target, request: _MigrateRequest) -> P
     namespace = target.operator_namespace
     return Ports(
         objects=connected.objects,
-        definitions=Relabelled(connected.definitions, request.marks),
+        definitions=OverlaidDefinitions(connected.definitions, request.overlay),
         rights=connected.rights,
         checkpoints=connected.checkpoints(namespace),
         archive=request.archive_of(connected, namespace),
@@ -261,12 +267,12 @@ async def _rehearse(
 ) -> Result:
     surveys, findings, problems = [], [], []
     async with cluster.connect(target.kubeconfig, context=target.context) as connected:
-        definitions = Relabelled(connected.definitions, request.marks)
+        definitions = OverlaidDefinitions(connected.definitions, request.overlay)
         for name in names:
             definition = await definitions.get_definition(name)
             stop = engine.plan(definition, read_policy(definition))
             if isinstance(stop, Stop):
-                text = f"it would stop with {stop.reason}: {stop.message}"
+                text = f"the migration would stop with {stop.reason}: {stop.message}"
                 rule = f"migrate/{stop.reason}"
                 subject = Subject(name=name)
                 findings.append(
@@ -286,10 +292,10 @@ async def _rehearse(
     counts = [counts_of(found) for found in surveys]
     stops = sum(finding.level is Level.ERROR for finding in findings)
     objects = sum(found.objects for found in surveys)
-    told = f"{counted(len(surveys), 'definition')}, {counted(objects, 'stored object')}"
+    scope = f"{counted(len(surveys), 'definition')}, {counted(objects, 'stored object')}"
     return Result(
         kind="MigrateResult",
-        summary=f"{told}; nothing was written; {_hindrances(stops)}",
+        summary=f"{scope}; nothing was written; {_stops_text(stops)}",
         findings=tuple(findings),
         problems=tuple(problems),
         subjects=tuple(Subject(name=found.crd) for found in surveys),
@@ -298,13 +304,13 @@ async def _rehearse(
     )
 
 
-def _hindrances(stops: int) -> str:
+def _stops_text(stops: int) -> str:
     return f"{counted(stops, 'reason')} to stop" if stops else "nothing would stop a migration"
 
 
 def _as_loss(finding: Finding, request: _MigrateRequest) -> Finding:
     """
-    Take for an error only what a migration stops at.
+    Make a finding a warning, unless a migration stops because of it.
     """
     stops = {"survey/loss", "survey/unprovable", "survey/emptied"}
     if finding.level is not Level.ERROR or (finding.rule in stops and not request.accept_loss):

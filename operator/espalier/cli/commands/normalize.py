@@ -1,5 +1,5 @@
 """
-``espalier prune``, ``default`` and ``normalize``: what schemas make of objects in files.
+``espalier prune``, ``default`` and ``normalize``: apply schemas to objects in files.
 """
 
 import difflib
@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 
 from espalier.cli.checks.batch import problem_of
-from espalier.cli.checks.catalogue import DefinitionCatalogue, named
+from espalier.cli.checks.catalogue import DefinitionCatalogue, display_name
 from espalier.cli.checks.transformation import Operation, Transformed, transform
 from espalier.cli.input.files import Document, expand, items_of, read_whole, with_items
 from espalier.cli.options import Command, profiled, reporting
@@ -28,7 +28,7 @@ from espalier.schema import Profile
 @dataclass(frozen=True, slots=True)
 class _WholeDocument:
     """
-    One document as it stands in a file, with what becomes of it.
+    One document of a file, with its new value and the objects in it.
     """
 
     document: Document
@@ -47,7 +47,7 @@ class _WholeDocument:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _NormalizeRequest:
     """
-    What was asked for.
+    The arguments of the command.
     """
 
     operation: Operation
@@ -65,7 +65,7 @@ class _NormalizeRequest:
         if self.in_place and "-" in self.objects:
             raise click.UsageError("--in-place writes files; it cannot write standard input.")
         if self.in_place and self.diffs:
-            raise click.UsageError("--diff shows, --in-place writes: choose one.")
+            raise click.UsageError("--diff and --in-place exclude each other: choose one.")
 
 
 def _transforming(command: Command) -> Command:
@@ -77,11 +77,11 @@ def _transforming(command: Command) -> Command:
             multiple=True,
             required=True,
             metavar="FILE",
-            help="Definitions: a file, a folder or a pattern; may be given again and again.",
+            help="The definitions: a file, a folder or a pattern; may be given more than once.",
         ),
-        click.option("--diff", "diffs", is_flag=True, help="Show what changes, not the result."),
-        click.option("--in-place", is_flag=True, help="Write the files; asks before."),
-        click.option("--yes", "is_confirmed", is_flag=True, help="Do not ask."),
+        click.option("--diff", "diffs", is_flag=True, help="Print a diff instead of the result."),
+        click.option("--in-place", is_flag=True, help="Change the files, after confirmation."),
+        click.option("--yes", "is_confirmed", is_flag=True, help="Do not ask for confirmation."),
         profiled(),
         reporting(formats=("yaml", "json")),
     )
@@ -94,11 +94,12 @@ def _transforming(command: Command) -> Command:
 @_transforming
 def prune(*, terminal: Terminal, **given: object) -> None:
     """
-    Show objects without the fields that schemas do not specify.
+    Print objects without the fields that their schemas do not specify.
 
-    OBJ is YAML or JSON, with any number of documents and lists; a folder, a pattern, or - for
-    standard input. Each object is held to the version that it names. What is removed is told on
-    standard error, and where the other profile does something else.
+    OBJ is a YAML or JSON file, which may have several documents and lists, a folder, a quoted
+    pattern, or - for standard input. The schema is that of the version that the object names.
+    Removed fields are reported on standard error, and so is every difference to the other
+    profile.
 
     \b
     Examples:
@@ -108,12 +109,12 @@ def prune(*, terminal: Terminal, **given: object) -> None:
 
     \b
     Exit codes:
-      0  done, whether or not there was something to do
+      0  success, with or without changes
       1  with --diff: there are differences; else: an object cannot be decoded, or its schema is
          not structural (with --fail-on warning also: the profiles differ, or there is no schema)
-      2  the command line makes no sense
+      2  the command line is not valid
       3  a file could not be read
-      4  nothing was written, since nobody confirmed it
+      4  nothing was written, since it was not confirmed
     """
     _run(Operation.PRUNE, terminal, given)
 
@@ -122,11 +123,12 @@ def prune(*, terminal: Terminal, **given: object) -> None:
 @_transforming
 def default(*, terminal: Terminal, **given: object) -> None:
     """
-    Show objects with the defaults that their schemas fill in.
+    Print objects with the defaults of their schemas.
 
-    OBJ is YAML or JSON, with any number of documents and lists; a folder, a pattern, or - for
-    standard input. Each object is held to the version that it names. What is filled in is told on
-    standard error, and where the other profile does something else.
+    OBJ is a YAML or JSON file, which may have several documents and lists, a folder, a quoted
+    pattern, or - for standard input. The schema is that of the version that the object names.
+    Fields that were filled in are reported on standard error, and so is every difference to the
+    other profile.
 
     \b
     Examples:
@@ -135,12 +137,12 @@ def default(*, terminal: Terminal, **given: object) -> None:
 
     \b
     Exit codes:
-      0  done, whether or not there was something to do
+      0  success, with or without changes
       1  with --diff: there are differences; else: an object cannot be decoded, or its schema is
          not structural (with --fail-on warning also: the profiles differ, or there is no schema)
-      2  the command line makes no sense
+      2  the command line is not valid
       3  a file could not be read
-      4  nothing was written, since nobody confirmed it
+      4  nothing was written, since it was not confirmed
     """
     _run(Operation.DEFAULT, terminal, given)
 
@@ -149,11 +151,12 @@ def default(*, terminal: Terminal, **given: object) -> None:
 @_transforming
 def normalize(*, terminal: Terminal, **given: object) -> None:
     """
-    Show objects in normal form: pruned, and with defaults.
+    Print objects in normal form: pruned, with defaults, and without nulls that are not allowed.
 
-    That is how an API server stores and shows them, without meaningless nulls. OBJ is YAML or
-    JSON, with any number of documents and lists; a folder, a pattern, or - for standard input.
-    What is done is told on standard error, and where the other profile does something else.
+    This is the form in which an API server stores and returns them. OBJ is a YAML or JSON file,
+    which may have several documents and lists, a folder, a quoted pattern, or - for standard
+    input. Every change is reported on standard error, and so is every difference to the other
+    profile.
 
     \b
     Examples:
@@ -162,12 +165,12 @@ def normalize(*, terminal: Terminal, **given: object) -> None:
 
     \b
     Exit codes:
-      0  done, whether or not there was something to do
+      0  success, with or without changes
       1  with --diff: there are differences; else: an object cannot be decoded, or its schema is
          not structural (with --fail-on warning also: the profiles differ, or there is no schema)
-      2  the command line makes no sense
+      2  the command line is not valid
       3  a file could not be read
-      4  nothing was written, since nobody confirmed it
+      4  nothing was written, since it was not confirmed
     """
     _run(Operation.NORMALIZE, terminal, given)
 
@@ -186,7 +189,7 @@ def _run(operation: Operation, terminal: Terminal, given: dict[str, object]) -> 
         findings=tuple(finding for part in parts for finding in part.findings),
         problems=(*catalogue.problems, *problems),
     )
-    terminal.tell_findings(result)
+    terminal.print_findings_to_stderr(result)
     code = exit_of_result(result, fail_on=terminal.fail_on)
     if code is not Exit.UNREADABLE:
         code = max(code, _finish(request, terminal, wholes))
@@ -224,7 +227,7 @@ def _transformed(
         transform(item, catalogue, request.operation, request.profile)
         for item in items_of(document)
     )
-    # An empty list has no items to be put together again.
+    # An empty list has no items, and with_items needs at least one.
     value = with_items(document, [part.value for part in parts]) if parts else document.value
     return _WholeDocument(document, value, parts)
 
@@ -239,7 +242,7 @@ def _show_differences(terminal: Terminal, wholes: Sequence[_WholeDocument]) -> E
 
 def _diff(part: Transformed) -> Iterator[str]:
     before, after = write_yaml([part.document.value]), write_yaml([part.value])
-    where = f"{part.document.where()} {named(part.document.value)}"
+    where = f"{part.document.where()} {display_name(part.document.value)}"
     yield from difflib.unified_diff(
         before.splitlines(), after.splitlines(), where, where, lineterm=""
     )
@@ -257,11 +260,11 @@ def _write_files(
         if any(whole.is_changed for whole in members)
     }
     if not changed:
-        terminal.tell("nothing to write")
+        terminal.print_notice("no file changes")
         return Exit.CLEAN
-    terminal.tell(f"{counted(len(changed), 'file')} to write: {', '.join(changed)}")
+    terminal.print_notice(f"{counted(len(changed), 'file')} to write: {', '.join(changed)}")
     if any(not members[0].is_json for members in changed.values()):
-        terminal.tell("comments and the layout of YAML are not kept")
+        terminal.print_notice("YAML comments and layout will be lost")
     if not terminal.confirm("Write them?", is_answered=request.is_confirmed):
         return Exit.INCOMPLETE
     for name, members in changed.items():
@@ -271,7 +274,7 @@ def _write_files(
 
 
 def _replace(file: Path, text: str) -> None:
-    # The link stays a link, and nobody ever sees half a file.
+    # A symbolic link is kept, and a reader never sees a file that is half written.
     file = file.resolve()
     try:
         mode = file.stat().st_mode

@@ -1,5 +1,5 @@
 """
-``espalier operator``: the operator, until it is told to stop.
+``espalier operator``: run the operator.
 """
 
 import asyncio
@@ -19,53 +19,60 @@ from espalier.handlers.startup import run_operator
 
 _HELP: Mapping[str, str] = MappingProxyType(
     {
-        "namespace": "Where checkpoints, archives and leases are kept.",
-        "settle_seconds": "So long is a definition unchanged before the pass that proves it.",
-        "page_size": "The most objects in a page.",
-        "max_in_flight": "The most rewrites at a time in one run.",
-        "max_writes_per_second": "The most writes in one run; 0 for no bound of ours.",
-        "max_runs": "The most runs at a time.",
-        "lease_seconds": "How long the lease of a run lasts when its holder died.",
-        "structural_grace_seconds": "How long the API server has to write NonStructuralSchema.",
-        "progress_seconds": "The least time between two writes of mere progress.",
-        "resync_seconds": "The time between two readings of all definitions.",
-        "resurvey_seconds": "The time between two surveys of objects.",
-        "archive_max_bytes": "The most bytes that the archives of removed data take together.",
-        "probe_port": "Serves /healthz and /readyz; 0 serves nothing.",
-        "read_only": "Forbid every write on objects and on stored versions.",
+        "namespace": "The namespace of checkpoints, archives and leases.",
+        "settle_seconds": "How long a definition must be unchanged before the final check.",
+        "page_size": "The maximum number of objects in a page.",
+        "max_in_flight": "The maximum number of rewrites at the same time in one run.",
+        "max_writes_per_second": "The maximum write rate of one run; 0 sets no limit.",
+        "max_runs": "The maximum number of runs at the same time.",
+        "lease_seconds": "How long a run's lease lasts after its holder has died.",
+        "structural_grace_seconds": "How long to wait for the server to write NonStructuralSchema.",
+        "progress_seconds": "The minimum time between two progress reports in a condition.",
+        "resync_seconds": "The time between two full reads of all definitions.",
+        "resurvey_seconds": "The time between two surveys of a definition's objects.",
+        "archive_max_bytes": "The maximum size of all archives of pruned data together.",
+        "probe_port": "The port of /healthz and /readyz; 0 turns them off.",
+        "read_only": "Write no object and no stored version.",
     }
 )
 
 
 @click.command()
-@click.option("--kubeconfig", metavar="FILE", help="Which cluster; see below.")
-@click.option("--context", metavar="NAME", help="Of the kubeconfig.  [default: its current one]")
+@click.option("--kubeconfig", metavar="FILE", help="The kubeconfig file; see above.")
+@click.option("--context", metavar="NAME", help="The context to use.  [default: the current one]")
 @click.option(
     "--log-format",
     type=click.Choice(FORMATS),
     default="text",
     show_default=True,
     envvar=f"{PREFIX}LOG_FORMAT",
-    help="For people, or one JSON object a line.",
+    help="Plain text, or one JSON object for each line.",
 )
 @click.option("--verbose", is_flag=True, help="Log each step of a run.")
 def operator(
     *, kubeconfig: str | None, context: str | None, log_format: str, verbose: bool, **given: object
 ) -> None:
     """
-    Run the operator, until it is told to stop.
+    Run the operator until it receives SIGTERM or Ctrl-C.
 
-    It keeps NonStructuralSchema, and works on the definitions that are labelled.
+    The operator keeps the condition NonStructuralSchema of every definition up to date, and
+    surveys or migrates the objects of definitions with the label espalier.dev/mode.
 
-    It speaks to the API server of --kubeconfig, else of KUBECONFIG, else of the pod's service
-    account, else of ~/.kube/config. Every setting may be given as a variable as well, its name in
-    capitals after ESPALIER_, for instance ESPALIER_SETTLE_SECONDS; a flag wins. SIGTERM and Ctrl-C
-    end it within seconds; whatever was under way goes on from its checkpoint.
+    It connects to the API server of --kubeconfig, else of the variable KUBECONFIG, else of the
+    pod's service account, else of ~/.kube/config. Each setting has a variable too: --settle-seconds
+    is ESPALIER_SETTLE_SECONDS. A flag takes precedence over its variable. The operator stops within
+    seconds; a migration continues from its checkpoint at the next start.
+
+    \b
+    Examples:
+      espalier operator
+      espalier operator --kubeconfig ~/.kube/config --read-only --verbose
+      ESPALIER_NAMESPACE=espalier espalier operator --log-format json
 
     \b
     Exit codes:
-      0  it was told to stop
-      2  a setting or the kubeconfig makes no sense
+      0  it was stopped by a signal
+      2  a setting or the kubeconfig is not valid
       3  the API server could not be reached at the start
     """
     settings = read_settings(os.environ, given)
@@ -81,7 +88,7 @@ async def _operate(settings: Settings, kubeconfig: str | None, context: str | No
 def _option_of(name: str, default: object) -> click.Option:
     flag = "--" + name.replace("_", "-")
     if isinstance(default, bool):
-        # None where it is not given, so that the environment is asked.
+        # None if the flag is not given, so that the variable counts.
         return click.Option([flag, name], is_flag=True, default=None, help=_HELP[name])
     shown = f"{default:g}" if isinstance(default, float) else str(default)
     text = f"{_HELP[name]}  [default: {shown}]"

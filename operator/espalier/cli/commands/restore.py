@@ -1,5 +1,5 @@
 """
-``espalier restore``: brings back what pruning removed.
+``espalier restore``: put back the fields that pruning removed.
 """
 
 import asyncio
@@ -31,7 +31,7 @@ from espalier.plurals import counted
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _RestoreRequest:
     """
-    What was asked for.
+    The arguments of the command.
     """
 
     name: str
@@ -48,7 +48,7 @@ class _RestoreRequest:
 
 class _Row(NamedTuple):
     """
-    What became of one field.
+    The result for one field.
     """
 
     key: str
@@ -58,13 +58,14 @@ class _Row(NamedTuple):
 
 
 @dataclass(slots=True, kw_only=True)
-class _Told:
+class _RestoreOutcome:
     """
-    What there is to say.
+    The result for all fields.
 
     Attributes:
-        unreadable: Pages that were left out.
-        interruption: Why it did not get through; empty if it did.
+        present: The number of fields that were in their objects already.
+        unreadable: The pages of the archive that could not be read.
+        interruption: Why the command stopped early; empty if it did not.
     """
 
     rows: list[_Row] = field(default_factory=list)
@@ -82,10 +83,18 @@ class _Told:
 @click.option(
     "--archive-folder",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="Read the archive from a folder instead.",
+    help="Use an exported archive in this folder instead.",
 )
-@click.option("--object", "objects", multiple=True, metavar="NAMESPACE/NAME", help="Only this one.")
-@click.option("--list", "only_list", is_flag=True, help="Show what the archive has; write nothing.")
+@click.option(
+    "--object",
+    "objects",
+    multiple=True,
+    metavar="NAMESPACE/NAME",
+    help="Restore only this object; may be given more than once.",
+)
+@click.option(
+    "--list", "only_list", is_flag=True, help="List the fields in the archive; write nothing."
+)
 @targeting(also="--namespace")
 @reporting(formats=TABULAR, fails=False)
 def restore(
@@ -98,11 +107,12 @@ def restore(
     only_list: bool,
 ) -> None:
     """
-    Bring back what Espalier pruned from the objects of a CRD.
+    Put back the fields that Espalier pruned from the objects of a CRD.
 
-    A field is put back only into the object that it was taken from, only where nothing stands in
-    its place, and only if it would not be pruned again: take the label espalier.dev/mode off
-    first, or specify the field in the schema. What is put back is read back.
+    A field is put back only into the object that it came from, only if the object has no other
+    value in its place, and only if it would not be pruned again. So first remove the label
+    espalier.dev/mode, or specify the field in the schema. Each field is read back after it was
+    written.
 
     \b
     Examples:
@@ -111,12 +121,12 @@ def restore(
 
     \b
     Exit codes:
-      0  everything was put back, or is there
-      1  something was refused, or the archive has nothing
-      2  the command line or the kubeconfig makes no sense
+      0  every field was put back, or was there already
+      1  a field was refused, or the archive has no fields of this CRD
+      2  the command line or the kubeconfig is not valid
       3  the cluster or the archive could not be read
-      4  not all of it was done: a page of the archive is damaged, or the operator is at work on
-         this CRD, or something else came in between; the output tells what was put back
+      4  part of the work was not done: a page of the archive is damaged, the operator is working
+         on this CRD, or an error occurred; the output lists the fields that were put back
     """
     request = _RestoreRequest(
         name=crd,
@@ -124,13 +134,13 @@ def restore(
         folder=archive_folder,
         objects=frozenset(objects),
     )
-    told = asyncio.run(_restore(terminal, target, request, only_list=only_list))
-    terminal.finish(_result_of(request, told))
+    outcome = asyncio.run(_restore(terminal, target, request, only_list=only_list))
+    terminal.finish(_result_of(request, outcome))
 
 
 async def _restore(
     terminal: Terminal, target: Target, request: _RestoreRequest, *, only_list: bool
-) -> _Told:
+) -> _RestoreOutcome:
     async with cluster.connect(target.kubeconfig, context=target.context) as connected:
         definition = await connected.definitions.get_definition(request.name)
         if only_list:
@@ -138,22 +148,24 @@ async def _restore(
         return await _restored(terminal, connected, request, definition)
 
 
-async def _listed(request: _RestoreRequest, archive: Archive, definition: Definition) -> _Told:
-    told = _Told()
-    async for entry in archive.entries(definition, pass_over=told.unreadable.append):
+async def _listed(
+    request: _RestoreRequest, archive: Archive, definition: Definition
+) -> _RestoreOutcome:
+    outcome = _RestoreOutcome()
+    async for entry in archive.entries(definition, pass_over=outcome.unreadable.append):
         if request.is_wanted(entry.key):
-            told.rows += [
+            outcome.rows += [
                 _Row(str(entry.key), render_pointer(addition.pointer), "archived")
                 for addition in additions(entry.patch)
             ]
-    return told
+    return outcome
 
 
 async def _restored(
     terminal: Terminal, connected: Cluster, request: _RestoreRequest, definition: Definition
-) -> _Told:
-    async def tell(error: LeaseLostError) -> None:
-        terminal.tell(f"waiting for the lease held by {error.holder or 'another process'}")
+) -> _RestoreOutcome:
+    async def report_wait(error: LeaseLostError) -> None:
+        terminal.print_notice(f"waiting for the lease held by {error.holder or 'another process'}")
 
     archive = request.archive_of(connected)
     report, interruption = RestoreReport(), ""
@@ -176,13 +188,13 @@ async def _restored(
             connected.leases_among(request.namespace, homes=operator_homes),
             connected.clock,
             restoring=restoring,
-            tell=tell,
+            tell=report_wait,
         )
     except EspalierError as error:
         if report.is_empty:
             raise
         interruption = str(error)
-    return _Told(
+    return _RestoreOutcome(
         rows=[*_rows_of(report)],
         present=report.present,
         unreadable=report.unreadable,
@@ -198,44 +210,44 @@ def _rows_of(report: RestoreReport) -> Iterator[_Row]:
         yield _Row(str(one.key), one.pointer or "all of it", "refused", one.reason)
 
 
-def _result_of(request: _RestoreRequest, told: _Told) -> Result:
+def _result_of(request: _RestoreRequest, outcome: _RestoreOutcome) -> Result:
     columns = [Column(title=title) for title in ("OBJECT", "PATH", "STATE")]
-    numbers = Counter(row.state for row in told.rows)
+    numbers = Counter(row.state for row in outcome.rows)
     return Result(
         kind="RestoreResult",
-        summary=_summary(told, numbers),
-        findings=tuple(_findings(request, told)),
-        tables=(Table(columns=columns, rows=[row[:3] for row in told.rows]),),
+        summary=_summary(outcome, numbers),
+        findings=tuple(_findings(request, outcome)),
+        tables=(Table(columns=columns, rows=[row[:3] for row in outcome.rows]),),
         items=tuple(
             {"object": row.key, "path": row.pointer, "state": row.state, "reason": row.reason}
-            for row in told.rows
+            for row in outcome.rows
         ),
-        counts={"present": told.present, "restored": numbers["restored"]},
-        is_incomplete=told.is_incomplete,
+        counts={"present": outcome.present, "restored": numbers["restored"]},
+        is_incomplete=outcome.is_incomplete,
     )
 
 
-def _summary(told: _Told, numbers: Counter[str]) -> str:
+def _summary(outcome: _RestoreOutcome, numbers: Counter[str]) -> str:
     text = f"{counted(numbers['archived'], 'field')} in the archive"
     if not numbers["archived"]:
         text = (
-            f"{numbers['restored']} restored, {told.present} there already, "
+            f"{numbers['restored']} restored, {outcome.present} already there, "
             f"{numbers['refused']} refused"
         )
-    if told.unreadable:
-        text += f"; {counted(len(told.unreadable), 'page')} left out"
-    return f"{text}; interrupted" if told.interruption else text
+    if outcome.unreadable:
+        text += f"; {counted(len(outcome.unreadable), 'page')} left out"
+    return f"{text}; interrupted" if outcome.interruption else text
 
 
-def _findings(request: _RestoreRequest, told: _Told) -> Iterator[Finding]:
-    if told.interruption:
-        yield _finding("interrupted", request.name, f"not all of it was done: {told.interruption}")
-    yield from map(unreadable_finding, told.unreadable)
-    for row in told.rows:
+def _findings(request: _RestoreRequest, outcome: _RestoreOutcome) -> Iterator[Finding]:
+    if outcome.interruption:
+        yield _finding("interrupted", request.name, f"stopped early: {outcome.interruption}")
+    yield from map(unreadable_finding, outcome.unreadable)
+    for row in outcome.rows:
         if row.state == "refused":
             text = f"{row.pointer}: refused: {row.reason}"
             yield replace(_finding("refused", row.key, text), path=row.pointer)
-    if not (told.rows or told.present or told.is_incomplete):
+    if not (outcome.rows or outcome.present or outcome.is_incomplete):
         yield _finding("nothing", request.name, _nothing(request))
 
 

@@ -1,5 +1,5 @@
 """
-``espalier status``: all definitions, and how far each is.
+``espalier status``: list definitions with the state of their objects.
 """
 
 import asyncio
@@ -21,20 +21,20 @@ from espalier.names import NON_STRUCTURAL_SCHEMA, STORED_OBJECTS_CURRENT, STORED
 from espalier.paths import JSON
 from espalier.plurals import counted
 
-_OWN = (NON_STRUCTURAL_SCHEMA, STORED_OBJECTS_CURRENT, STORED_OBJECTS_VALID)
+_SHOWN_CONDITIONS = (NON_STRUCTURAL_SCHEMA, STORED_OBJECTS_CURRENT, STORED_OBJECTS_VALID)
 
 
 @click.command()
 @click.argument("names", nargs=-1, metavar="[CRD...]")
-@click.option("--labelled", is_flag=True, help="Only those that carry the label espalier.dev/mode.")
+@click.option("--labelled", is_flag=True, help="Only definitions with the label espalier.dev/mode.")
 @targeting(keeps=False)
 @reporting(formats=TABULAR, fails=False)
 def status(*, terminal: Terminal, target: Target, names: tuple[str, ...], labelled: bool) -> None:
     """
-    Show all definitions, and how far each is.
+    List definitions: are they structural, and are their objects current and valid?
 
-    CURRENT is the reason of the condition espalier.dev/StoredObjectsCurrent, VALID that of
-    espalier.dev/StoredObjectsValid; -o wide shows what they say.
+    CURRENT shows status and reason of the condition espalier.dev/StoredObjectsCurrent, VALID those
+    of espalier.dev/StoredObjectsValid. -o wide shows the message of CURRENT too.
 
     \b
     Examples:
@@ -44,8 +44,8 @@ def status(*, terminal: Terminal, target: Target, names: tuple[str, ...], labell
 
     \b
     Exit codes:
-      0  they are shown
-      2  the command line or the kubeconfig makes no sense
+      0  the definitions are listed
+      2  the command line or the kubeconfig is not valid
       3  the cluster or one of its definitions could not be read
     """
     found = asyncio.run(_definitions(target, names))
@@ -57,7 +57,7 @@ def status(*, terminal: Terminal, target: Target, names: tuple[str, ...], labell
         for one in found
         if isinstance(one, MalformedDefinition)
     ]
-    problems += [Problem(source=name, message="there is no such definition") for name in missing]
+    problems += [Problem(source=name, message="the definition does not exist") for name in missing]
     terminal.finish(_result_of(shown, problems))
 
 
@@ -96,14 +96,14 @@ def _row(definition: Definition) -> list[str]:
         {True: "yes", False: "no", None: "unknown"}[_is_structural(definition)],
         _mode(definition) or "-",
         ",".join(definition.stored_versions),
-        _said(current),
-        _said(definition.condition(STORED_OBJECTS_VALID)),
+        _condition_text(current),
+        _condition_text(definition.condition(STORED_OBJECTS_VALID)),
         _storage(definition),
         current.message if current else "",
     ]
 
 
-def _said(condition: Condition | None) -> str:
+def _condition_text(condition: Condition | None) -> str:
     return f"{condition.status} {condition.reason}" if condition else "-"
 
 
@@ -137,6 +137,6 @@ def _item(definition: Definition) -> JSON:
         "conditions": [
             {"type": one.type, "status": one.status, "reason": one.reason, "message": one.message}
             for one in definition.conditions
-            if one.type in _OWN
+            if one.type in _SHOWN_CONDITIONS
         ],
     }

@@ -1,5 +1,5 @@
 """
-``espalier survey`` and ``espalier plan``: what is stored, and what would become of it.
+``espalier survey`` and ``espalier plan``: examine stored objects, and write nothing.
 """
 
 import asyncio
@@ -17,7 +17,7 @@ from espalier.cli.output.survey_result import (
     findings_of,
     survey_item,
     survey_table,
-    unseen,
+    unread_objects,
 )
 from espalier.cli.output.terminal import Advance, Terminal
 from espalier.cli.result import Level, Problem, Result, Subject
@@ -32,7 +32,7 @@ from espalier.plurals import counted
 @dataclass(slots=True)
 class Surveyed:
     """
-    What several surveys came to.
+    The results of several surveys.
     """
 
     surveys: list[Survey] = field(default_factory=list)
@@ -41,15 +41,15 @@ class Surveyed:
 
     def add(self, found: Survey, counts: Mapping[str, Counts]) -> None:
         """
-        Take one more.
+        Add the result of one survey.
         """
         self.surveys.append(found)
         self.counts.append(counts)
 
 
-class _Onlooker:
+class _SurveyProgress:
     """
-    Moves the progress bar.
+    Move the progress bar.
     """
 
     def __init__(self, advance: Advance, name: str) -> None:
@@ -67,10 +67,10 @@ _namespaced = click.option(
     "namespaces",
     multiple=True,
     metavar="NAME",
-    help="Only objects of this namespace; may be given again and again.",
+    help="Only objects in this namespace; may be given more than once.",
 )
 _all_namespaces = click.option(
-    "-A", "--all-namespaces", is_flag=True, help="All namespaces; that is the default."
+    "-A", "--all-namespaces", is_flag=True, help="Objects in all namespaces; this is the default."
 )
 
 
@@ -89,13 +89,13 @@ def survey(
     all_namespaces: bool,
 ) -> None:
     """
-    Look at stored objects: what would be lost, what is invalid?
+    Report what a rewrite would do to stored objects, and which of them are invalid.
 
-    Reads every object of the definitions named, or of all, a page at a time, and writes nothing.
-    It tells what a rewrite would do to the objects: fields that would be lost, defaults and nulls,
-    unknown fields of legacy definitions (preserveUnknownFields: true), what differs between stored
-    versions, what violates the schema, and what cannot be updated any more. Paths, counts and
-    names are shown, and never a value.
+    Reads every object of the named definitions, or of all definitions, and writes nothing.
+    Reports fields that would be lost, defaults that would be filled in, nulls that would be
+    dropped, unknown fields of legacy definitions (preserveUnknownFields: true), differences
+    between versions, violations of the schema, and objects that can no longer be updated. The
+    output has paths, counts and names of objects, but no values.
 
     \b
     Examples:
@@ -105,11 +105,11 @@ def survey(
 
     \b
     Exit codes:
-      0  nothing is lost, invalid or blocked
-      1  something is
-      2  the command line or the kubeconfig makes no sense
+      0  no data would be lost, and no object is invalid or blocked
+      1  data would be lost, or an object is invalid or blocked
+      2  the command line or the kubeconfig is not valid
       3  the cluster could not be read
-      4  some objects could not be looked at
+      4  some objects could not be read
     """
     chosen = _chosen(namespaces, all_namespaces=all_namespaces)
     with terminal.progress("surveying") as advance:
@@ -125,7 +125,7 @@ def survey(
     multiple=True,
     required=True,
     metavar="NEW-CRD",
-    help="The definitions as they may become: a file, a folder or -.",
+    help="The changed definitions: a file, a folder or -; may be given more than once.",
 )
 @_namespaced
 @_all_namespaces
@@ -140,11 +140,11 @@ def plan(
     all_namespaces: bool,
 ) -> None:
     """
-    Tell what a new definition would do to the objects that exist.
+    Report what a changed definition would do to the stored objects.
 
-    Holds every stored object to the storage version's schema in NEW-CRD, and writes nothing. It
-    tells the fields that would be lost, new defaults, and violations that there are not today, by
-    path, with counts and the names of examples, and never a value.
+    Checks every stored object against the storage version's schema in NEW-CRD, and writes nothing.
+    Reports fields that would be lost, new defaults, and violations that do not exist today. The
+    output has paths, counts and names of objects, but no values.
 
     \b
     Examples:
@@ -153,11 +153,11 @@ def plan(
 
     \b
     Exit codes:
-      0  nothing would be lost, and nothing becomes invalid
-      1  something would
-      2  the command line or the kubeconfig makes no sense
+      0  no data would be lost, and no object would become invalid
+      1  data would be lost, or an object would become invalid
+      2  the command line or the kubeconfig is not valid
       3  a file or the cluster could not be read, or the definition is not in the cluster
-      4  some objects could not be looked at
+      4  some objects could not be read
     """
     chosen = _chosen(namespaces, all_namespaces=all_namespaces)
     surveyed = Surveyed()
@@ -183,7 +183,7 @@ async def _survey(
             try:
                 found = await survey_one(connected, target, name, namespaces, advance)
             except EspalierError as error:
-                # One that cannot be read hides nothing of the others.
+                # The other definitions are surveyed even if one cannot be read.
                 surveyed.problems.append(Problem(source=name, message=str(error)))
             else:
                 surveyed.add(found, counts_of(found))
@@ -194,16 +194,16 @@ async def survey_one(
     connected: Cluster, target: Target, name: str, namespaces: Sequence[str], advance: Advance
 ) -> Survey:
     """
-    Survey one definition as it is.
+    Survey the objects of one definition as it is.
 
     Raises:
-        EspalierError: It, or its objects, could not be read.
+        EspalierError: The definition or its objects could not be read.
     """
     definition = await connected.definitions.get_definition(name)
     document = await connected.checkpoints(target.operator_namespace).load(definition)
     progress = read_progress(document)
     scope = Scope(record=progress.record if progress else None, namespaces=namespaces)
-    return await _look(connected, definition, scope, advance)
+    return await _survey_objects(connected, definition, scope, advance)
 
 
 async def _plan(
@@ -217,16 +217,18 @@ async def _plan(
         for candidate in candidates:
             try:
                 definition = await connected.definitions.get_definition(candidate.name)
-                today = await _look(connected, definition, Scope(namespaces=namespaces), advance)
+                today = await _survey_objects(
+                    connected, definition, Scope(namespaces=namespaces), advance
+                )
                 scope = Scope(candidate=candidate, namespaces=namespaces)
-                then = await _look(connected, definition, scope, advance)
+                then = await _survey_objects(connected, definition, scope, advance)
             except EspalierError as error:
                 surveyed.problems.append(Problem(source=candidate.name, message=str(error)))
             else:
                 surveyed.add(then, _news(counts_of(today), counts_of(then)))
 
 
-async def _look(
+async def _survey_objects(
     connected: Cluster, definition: Definition, scope: Scope, advance: Advance
 ) -> Survey:
     return await engine.survey(
@@ -234,13 +236,13 @@ async def _look(
         connected.objects,
         connected.clock,
         scope,
-        onlooker=_Onlooker(advance, definition.name),
+        onlooker=_SurveyProgress(advance, definition.name),
     )
 
 
 def _news(today: Mapping[str, Counts], then: Mapping[str, Counts]) -> dict[str, Counts]:
     """
-    Leave out what is so today, under the definition as it is.
+    Return the counts of the new definition without those that the present one has too.
     """
     news = {}
     for name, counts in then.items():
@@ -251,7 +253,7 @@ def _news(today: Mapping[str, Counts], then: Mapping[str, Counts]) -> dict[str, 
 
 
 def _reduced(counts: Counts, fresh: tuple[PathCount, ...]) -> Counts:
-    # Of several paths an object may have each; the most frequent is what is known for certain.
+    # One object may have several of the paths, so only the largest count is certain.
     objects = max((one.objects for one in fresh), default=0)
     first = fresh[0].first if fresh else ()
     return Counts(objects=objects, first=first, paths=fresh, is_cut=counts.is_cut)
@@ -288,15 +290,17 @@ def _result_of(surveyed: Surveyed, kind: str, *, is_plan: bool) -> Result:
         for found, counts in pairs
         for finding in findings_of(found, counts, is_plan=is_plan)
     )
-    not_seen = [f"{found.crd}: {text}" for found in surveyed.surveys for text in unseen(found)]
+    not_seen = [
+        f"{found.crd}: {text}" for found in surveyed.surveys for text in unread_objects(found)
+    ]
     objects = sum(found.objects for found in surveyed.surveys)
-    told = f"{counted(len(pairs), 'definition')}, {counted(objects, 'stored object')}"
+    scope = f"{counted(len(pairs), 'definition')}, {counted(objects, 'stored object')}"
     errors = sum(finding.level is Level.ERROR for finding in findings)
     verdict = _verdict(errors, is_plan=is_plan)
-    unread = f"; not looked at: {'; '.join(not_seen)}" if not_seen else ""
+    unread = f"; not read: {'; '.join(not_seen)}" if not_seen else ""
     return Result(
         kind=kind,
-        summary=f"{told}: {verdict}{unread}",
+        summary=f"{scope}: {verdict}{unread}",
         findings=findings,
         problems=tuple(surveyed.problems),
         subjects=tuple(Subject(name=found.crd) for found in surveyed.surveys),
@@ -310,6 +314,6 @@ def _result_of(surveyed: Surveyed, kind: str, *, is_plan: bool) -> Result:
 def _verdict(errors: int, *, is_plan: bool) -> str:
     if is_plan:
         bad = f"{counted(errors, 'path')} would be lost or become invalid"
-        return bad if errors else "nothing would be lost, and nothing becomes invalid"
-    bad = f"{counted(errors, 'finding')} of what is lost, invalid or blocked"
+        return bad if errors else "nothing would be lost, and nothing would become invalid"
+    bad = f"{counted(errors, 'finding')} of lost, invalid or blocked data"
     return bad if errors else "nothing is lost, invalid or blocked"

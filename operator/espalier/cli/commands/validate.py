@@ -1,5 +1,5 @@
 """
-``espalier validate``: objects in files against the schemas of their definitions.
+``espalier validate``: validate objects in files by the schemas of their definitions.
 """
 
 import asyncio
@@ -12,7 +12,12 @@ import click
 from espalier.cli.checks.batch import problem_of
 from espalier.cli.checks.catalogue import DefinitionCatalogue
 from espalier.cli.checks.definition import is_definition
-from espalier.cli.checks.object import ObjectStatus, Question, Validated, validate_document
+from espalier.cli.checks.object import (
+    ObjectStatus,
+    ObjectVerdict,
+    ValidationContext,
+    validate_document,
+)
 from espalier.cli.input.files import Document, expand, read_documents
 from espalier.cli.options import Target, profiled, reporting, targeting
 from espalier.cli.output.terminal import Advance, Terminal
@@ -22,7 +27,7 @@ from espalier.paths import JSON
 from espalier.plurals import counted
 from espalier.schema import Profile
 
-_WORDS = {
+_STATUS_TEXTS = {
     ObjectStatus.VALID: "valid",
     ObjectStatus.INVALID: "invalid",
     ObjectStatus.NOT_CHECKED: "not fully checked",
@@ -31,9 +36,9 @@ _WORDS = {
 
 
 @dataclass(frozen=True, slots=True)
-class _Olds:
+class _OldObjects:
     """
-    The objects that others replace.
+    The objects that the validated ones replace, by kind, namespace and name.
     """
 
     objects: dict[tuple[str, ...], JSON]
@@ -49,14 +54,14 @@ class _Olds:
     "crds",
     multiple=True,
     metavar="FILE",
-    help="Definitions: a file, a folder or a pattern; may be given again and again.",
+    help="The definitions: a file, a folder or a pattern; may be given more than once.",
 )
-@click.option("--cluster", "in_cluster", is_flag=True, help="Take the definitions of a cluster.")
+@click.option("--cluster", "in_cluster", is_flag=True, help="Use the definitions of a cluster.")
 @click.option(
     "--update-of",
     "old",
     metavar="OLD",
-    help="Validate each as a change of the object of the same name in this file or folder.",
+    help="Validate each as an update of the object of the same name in this file or folder.",
 )
 @click.option(
     "-n",
@@ -64,12 +69,12 @@ class _Olds:
     default="default",
     show_default=True,
     metavar="NAME",
-    help="Of objects that do not say theirs.",
+    help="The namespace of objects that name none.",
 )
 @click.option(
     "--allow-unchecked",
     is_flag=True,
-    help="Do not end with 4 although something could not be checked.",
+    help="Do not exit with 4 if something could not be checked.",
 )
 @targeting(keeps=False)
 @profiled(default=Profile.APISERVER)
@@ -87,13 +92,15 @@ def validate(  # noqa: PLR0913 - one argument an option
     allow_unchecked: bool,
 ) -> None:
     """
-    Validate objects: would an API server take them?
+    Validate objects as an API server would.
 
-    OBJ is YAML or JSON, with any number of documents and lists; a folder, a pattern, or - for
-    standard input. Each object is held to the version that it names, after pruning and defaulting,
-    as a server does it. All violations of types, values, validation rules (CEL) and metadata are
-    told, with their places. An object without a schema is neither valid nor invalid, and one whose
-    rules could not all be evaluated is never valid: both are told as such, and end with 4.
+    OBJ is a YAML or JSON file, which may have several documents and lists, a folder, a quoted
+    pattern, or - for standard input. Each object is pruned and defaulted first, as a server does,
+    and then checked by the schema of the version that it names. Every violation of types, values,
+    validation rules (CEL) and metadata is reported with its position.
+
+    An object without a schema is neither valid nor invalid, and an object is not valid if one of
+    its rules could not be evaluated. Both are reported, and the exit code is 4.
 
     \b
     Examples:
@@ -105,28 +112,30 @@ def validate(  # noqa: PLR0913 - one argument an option
     \b
     Exit codes:
       0  all objects are valid
-      1  some are not (with --fail-on warning: or have unknown fields)
-      2  the command line makes no sense
+      1  an object is not valid (with --fail-on warning: or has unknown fields)
+      2  the command line is not valid
       3  a file or the cluster could not be read
-      4  an object has no schema, or rules were not checked; see --allow-unchecked
+      4  an object has no schema, or a rule was not evaluated; see --allow-unchecked
     """
     if not crds and not in_cluster:
         raise click.UsageError("Name the definitions: --crd FILE, or --cluster.")
     if old is not None and profile is Profile.KEP:
-        raise click.UsageError("--update-of needs --profile apiserver: only servers forgive.")
-    _see_one_stdin(*crds, *objects, old)
+        raise click.UsageError(
+            "--update-of needs --profile apiserver: only API servers treat updates differently."
+        )
+    _check_stdin_once(*crds, *objects, old)
     catalogue = _catalogue_of(crds, target if in_cluster else None)
-    question = Question(catalogue=catalogue, profile=profile, namespace=namespace)
+    context = ValidationContext(catalogue=catalogue, profile=profile, namespace=namespace)
     problems = list(catalogue.problems)
-    validated: list[Validated] = []
+    validated: list[ObjectVerdict] = []
     if not problems:
         olds = None if old is None else _read_olds(old, problems)
         with terminal.progress("validating") as advance:
-            validated += _validated(objects, question, olds, problems, advance)
+            validated += _validated(objects, context, olds, problems, advance)
     terminal.finish(_result_of(validated, problems, is_lenient=allow_unchecked))
 
 
-def _see_one_stdin(*sources: str | None) -> None:
+def _check_stdin_once(*sources: str | None) -> None:
     if sources.count("-") > 1:
         raise click.UsageError("Standard input (-) can be read only once.")
 
@@ -135,7 +144,7 @@ def _catalogue_of(crds: Sequence[str], target: Target | None) -> DefinitionCatal
     catalogue = DefinitionCatalogue()
     catalogue.add_sources(crds)
     if target is not None:
-        # The client of the cluster takes longer to load than most files take to be validated.
+        # Loading the client of the cluster takes longer than validating most files.
         fetching = importlib.import_module("espalier.cli.checks.from_cluster")
         asyncio.run(fetching.add_definitions(target, catalogue))
     return catalogue
@@ -143,17 +152,17 @@ def _catalogue_of(crds: Sequence[str], target: Target | None) -> DefinitionCatal
 
 def _validated(
     objects: Sequence[str],
-    question: Question,
-    olds: _Olds | None,
+    context: ValidationContext,
+    olds: _OldObjects | None,
     problems: list[Problem],
     advance: Advance,
-) -> Iterator[Validated]:
+) -> Iterator[ObjectVerdict]:
     sources = list(_sources(objects, problems))
     advance(0, total=len(sources))
     for done, source in enumerate(sources, 1):
         for document in _objects_in(source, problems):
             old = None if olds is None else olds.of(document.value)
-            yield validate_document(document, question, old=old)
+            yield validate_document(document, context, old=old)
         advance(done)
 
 
@@ -167,18 +176,18 @@ def _sources(objects: Sequence[str], problems: list[Problem]) -> Iterator[str]:
 
 def _objects_in(source: str, problems: list[Problem]) -> Iterator[Document]:
     try:
-        # Definitions beside their objects are no objects to be validated here.
+        # Definitions that lie beside the objects are not validated.
         yield from (one for one in read_documents(source) if not is_definition(one))
     except SourceError as error:
         problems.append(problem_of(error))
 
 
-def _read_olds(named: str, problems: list[Problem]) -> _Olds:
+def _read_olds(named: str, problems: list[Problem]) -> _OldObjects:
     olds = {}
     for source in _sources([named], problems):
         for document in _objects_in(source, problems):
             olds[_identity(document.value)] = document.value
-    return _Olds(olds)
+    return _OldObjects(olds)
 
 
 def _identity(value: JSON) -> tuple[str, ...]:
@@ -192,18 +201,20 @@ def _identity(value: JSON) -> tuple[str, ...]:
 
 
 def _result_of(
-    validated: Sequence[Validated], problems: Sequence[Problem], *, is_lenient: bool
+    validated: Sequence[ObjectVerdict], problems: Sequence[Problem], *, is_lenient: bool
 ) -> Result:
     numbers = {status: sum(one.status is status for one in validated) for status in ObjectStatus}
-    parts = [f"{number} {_WORDS[status]}" for status, number in numbers.items() if number]
-    told = counted(len(validated), "object")
-    doubtful = numbers[ObjectStatus.NO_SCHEMA] + sum(one.rules_not_checked > 0 for one in validated)
+    parts = [f"{number} {_STATUS_TEXTS[status]}" for status, number in numbers.items() if number]
+    number_text = counted(len(validated), "object")
+    unchecked = numbers[ObjectStatus.NO_SCHEMA] + sum(
+        one.rules_not_checked > 0 for one in validated
+    )
     columns = [Column(title=title) for title in ("OBJECT", "VERSION", "STATUS", "VIOLATIONS", "AT")]
     rows = [
         [
             one.subject.name,
             one.version,
-            _WORDS[one.status],
+            _STATUS_TEXTS[one.status],
             str(one.violations),
             one.subject.where,
         ]
@@ -211,18 +222,18 @@ def _result_of(
     ]
     return Result(
         kind="ValidateResult",
-        summary=f"{told}: {', '.join(parts)}" if parts else f"{told} to validate",
+        summary=f"{number_text}: {', '.join(parts)}" if parts else f"{number_text} to validate",
         findings=tuple(finding for one in validated for finding in one.findings),
         problems=tuple(problems),
         subjects=tuple(one.subject for one in validated),
         tables=(Table(columns=columns, rows=rows, is_wide=True),),
         items=tuple(_item(one) for one in validated),
         counts={"objects": len(validated), **{status.value: n for status, n in numbers.items()}},
-        is_incomplete=doubtful > 0 and not is_lenient,
+        is_incomplete=unchecked > 0 and not is_lenient,
     )
 
 
-def _item(one: Validated) -> JSON:
+def _item(one: ObjectVerdict) -> JSON:
     return {
         "name": one.subject.name,
         "source": one.subject.source,

@@ -1,5 +1,5 @@
 """
-``espalier version``: which Espalier this is, and on what it runs.
+``espalier version``: print the versions of Espalier, its rules and Python.
 """
 
 import platform
@@ -14,14 +14,16 @@ from espalier.cli.result import Column, Result, Table
 from espalier.names import OUTPUT_API_VERSION
 
 MIRRORED = "1.37"
-"""The release of Kubernetes whose rules are mirrored."""
+"""The Kubernetes release whose rules Espalier follows."""
 
 
 @click.command()
 @reporting(formats=TABULAR, fails=False)
 def version(*, terminal: Terminal) -> None:
     """
-    Show which Espalier this is.
+    Print the version of Espalier.
+
+    With -o wide, json or yaml also the Kubernetes release whose rules it follows.
 
     \b
     Examples:
@@ -30,8 +32,8 @@ def version(*, terminal: Terminal) -> None:
 
     \b
     Exit codes:
-      0  always
-      2  the command line makes no sense
+      0  the version is printed
+      2  the command line is not valid
     """
     facts = {
         "espalier": version_of("espalier"),

@@ -1,3 +1,3 @@
 """
-``espalier demo``: the operator at work on a small story, with or without a cluster.
+``espalier demo``: show the operator at work on four definitions, without a cluster.
 """

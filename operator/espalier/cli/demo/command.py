@@ -15,26 +15,32 @@ from espalier.errors import ConfigurationError
 from espalier.handlers.logs import configure_logging
 
 ETCD_VARIABLE = "ESPALIER_DEMO_ETCD"
-"""The URL of the etcd behind the API server; only a control plane for tests has one to give."""
+"""The variable with the URL of the API server's etcd; only a test control plane exposes it."""
 
 
 @click.command()
-@click.option("--keep", is_flag=True, help="Stay up afterwards, for kubectl, until Ctrl-C.")
-@click.option("--verbose", is_flag=True, help="Show the operator's own log, on standard error.")
+@click.option("--keep", is_flag=True, help="Keep running afterwards, for kubectl, until Ctrl-C.")
+@click.option("--verbose", is_flag=True, help="Print the operator's log to standard error.")
 @click.option("--kubeconfig-from-env", is_flag=True, hidden=True)
 def demo(*, keep: bool, verbose: bool, kubeconfig_from_env: bool) -> None:
     """
-    See Espalier at work, without a cluster.
+    Show Espalier at work, without a cluster.
 
-    Starts an API server in memory and the real operator, puts four definitions into trouble, and
-    shows what becomes of them: a version that cannot be dropped, a schema that would lose data, a
-    definition from the days of v1beta1, a schema that is not structural. Takes some 20 seconds.
+    Starts an API server in memory and the real operator. Creates four definitions with problems
+    and shows what the operator does: a version that cannot be dropped, a schema that would lose
+    data, a definition from v1beta1, and a schema that is not structural. Takes about 20 seconds.
+
+    \b
+    Examples:
+      espalier demo
+      espalier demo --keep      look at the result with kubectl afterwards
 
     \b
     Exit codes:
-      0  everything happened as promised
+      0  every chapter ended as expected
+      2  the command line is not valid
       3  the API server could not be reached
-      4  a chapter did not end as promised
+      4  a chapter did not end as expected
     """
     configure_logging(sys.stderr, log_format="text", verbose=verbose)
     if not verbose:
@@ -54,6 +60,6 @@ def _real_cluster() -> RealCluster:
     kubeconfig, etcd = os.environ.get("KUBECONFIG"), os.environ.get(ETCD_VARIABLE)
     if not kubeconfig or not etcd:
         raise ConfigurationError(
-            f"KUBECONFIG and {ETCD_VARIABLE} must name a control plane for tests: make demo-real"
+            f"KUBECONFIG and {ETCD_VARIABLE} must name a test control plane: use make demo-real"
         )
     return RealCluster(kubeconfig=kubeconfig, etcd=etcd)

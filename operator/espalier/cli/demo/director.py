@@ -1,5 +1,5 @@
 """
-The demo from its first line to its last: sets the stage, starts the operator, plays the chapters.
+Run the demo: start the API server and the operator, then play the chapters one by one.
 """
 
 import asyncio
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from espalier import cluster
-from espalier.cli.demo.operator_thread import operator_at_work
+from espalier.cli.demo.operator_thread import operator_running
 from espalier.cli.demo.player import Player
 from espalier.cli.demo.screen import Ending, Screen
 from espalier.cli.demo.stage import EtcdGateway, RawStore, Stage
@@ -31,9 +31,10 @@ _SANDBOX_PATIENCE_SECONDS, _REAL_PATIENCE_SECONDS = 20.0, 60.0
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RealCluster:
     """
-    A control plane that the demo may play with.
+    A control plane that the demo may change.
 
     Attributes:
+        kubeconfig: The kubeconfig file for its API server.
         etcd: The URL of its etcd, without TLS.
     """
 
@@ -43,7 +44,7 @@ class RealCluster:
 
 class _SandboxStore:
     """
-    What lies behind the sandbox.
+    Read and write the sandbox's storage directly.
     """
 
     def __init__(self, sandbox: Sandbox) -> None:
@@ -57,7 +58,7 @@ class _SandboxStore:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Venue:
+class _DemoCluster:
     kubeconfig: Path
     store: RawStore
     about: str
@@ -66,12 +67,16 @@ class _Venue:
 
 async def direct(screen: Screen, *, real: RealCluster | None, keep: bool) -> None:
     """
-    Play the whole story, and then, if asked to, stay until interrupted.
+    Play all chapters.
+
+    Args:
+        real: The control plane to use; None starts a sandbox.
+        keep: Whether to keep running afterwards, until interrupted.
 
     Raises:
-        IncompleteError: A chapter did not end as promised.
+        IncompleteError: A chapter did not end as expected.
         ClusterError: The API server of ``real`` cannot be reached.
-        ConfigurationError: Its kubeconfig is unusable.
+        ConfigurationError: The kubeconfig of ``real`` is not usable.
     """
     async with AsyncExitStack() as stack:
         place = await stack.enter_async_context(_sandbox() if real is None else _real(real))
@@ -80,21 +85,23 @@ async def direct(screen: Screen, *, real: RealCluster | None, keep: bool) -> Non
         stage = Stage(connected.client, place.store, archive)
         screen.say(place.about)
         screen.say(
-            f"The operator at work on it is the real one. It settles {SETTLE_SECONDS:.0f} s"
-            " instead of 30, so that you need not wait."
+            f"The real operator works on it. It waits {SETTLE_SECONDS:.0f} s for changes to settle,"
+            " instead of 30 s, to keep the demo short."
         )
         await _prepare(stage)
-        operator = await stack.enter_async_context(operator_at_work(place.kubeconfig, _SETTINGS))
+        operator = await stack.enter_async_context(operator_running(place.kubeconfig, _SETTINGS))
         story = asyncio.create_task(_play(stage, screen, place.patience_seconds))
-        await _first_of(story, operator)
+        await _finish_first(story, operator)
         screen.summary(story.result())
         if keep:
             _invite(screen, place.kubeconfig)
             await operator
-            raise IncompleteError("the operator has stopped by itself")
+            raise IncompleteError("the operator stopped unexpectedly")
 
 
-async def _first_of(story: "asyncio.Task[list[Ending]]", operator: "asyncio.Task[None]") -> None:
+async def _finish_first(
+    story: "asyncio.Task[list[Ending]]", operator: "asyncio.Task[None]"
+) -> None:
     try:
         await asyncio.wait([story, operator], return_when=asyncio.FIRST_COMPLETED)
     finally:
@@ -102,9 +109,9 @@ async def _first_of(story: "asyncio.Task[list[Ending]]", operator: "asyncio.Task
             story.cancel()
             await asyncio.wait([story])
     if operator.done():
-        # It ends only by an error, which says more than what became of the story.
+        # The operator ends only with an error, which explains more than the story's failure.
         await operator
-        raise IncompleteError("the operator has stopped by itself")
+        raise IncompleteError("the operator stopped unexpectedly")
 
 
 async def _play(stage: Stage, screen: Screen, patience_seconds: float) -> list[Ending]:
@@ -122,40 +129,40 @@ async def _prepare(stage: Stage) -> None:
     for chapter in STORY:
         name = name_of(chapter.plural)
         if await stage.has_definition(name):
-            raise IncompleteError(f"{name} is there already: the demo needs a cluster of its own")
+            raise IncompleteError(f"{name} exists already: the demo needs a cluster of its own")
 
 
 @asynccontextmanager
-async def _sandbox() -> AsyncIterator[_Venue]:
-    # Its own controller is off, as on servers that have none: Espalier keeps NonStructuralSchema.
+async def _sandbox() -> AsyncIterator[_DemoCluster]:
+    # The sandbox's own controller is off, so that Espalier writes NonStructuralSchema.
     async with Sandbox(structural_delay_seconds=None) as sandbox:
         with tempfile.TemporaryDirectory(prefix="espalier-demo-") as folder:
             kubeconfig = Path(folder, "kubeconfig")
             await asyncio.to_thread(kubeconfig.write_text, sandbox.kubeconfig(), encoding="utf-8")
-            yield _Venue(
+            yield _DemoCluster(
                 kubeconfig=kubeconfig,
                 store=_SandboxStore(sandbox),
-                about=f"Here is a sandbox, an API server in memory, on {sandbox.url}.",
+                about=f"This is a sandbox, an API server in memory, at {sandbox.url}.",
                 patience_seconds=_SANDBOX_PATIENCE_SECONDS,
             )
 
 
 @asynccontextmanager
-async def _real(real: RealCluster) -> AsyncIterator[_Venue]:
+async def _real(real: RealCluster) -> AsyncIterator[_DemoCluster]:
     etcd = Connection(
         server=real.etcd, tls=None, credentials=FixedSource(None), origin="the demo's etcd"
     )
     async with cluster.connect_to(etcd, cluster.SystemClock()) as gateway:
-        yield _Venue(
+        yield _DemoCluster(
             kubeconfig=Path(real.kubeconfig),
             store=EtcdGateway(gateway.client),
-            about=f"Here is a real API server, by {real.kubeconfig}.",
+            about=f"This is a real API server, of {real.kubeconfig}.",
             patience_seconds=_REAL_PATIENCE_SECONDS,
         )
 
 
 def _invite(screen: Screen, kubeconfig: Path) -> None:
     screen.say("")
-    screen.say("It stays up until you press Ctrl-C. In another terminal:")
+    screen.say("The API server runs until you press Ctrl-C. In another terminal:")
     screen.say(f"  export KUBECONFIG={kubeconfig}")
     screen.say(f"  kubectl get crd,trees.{GROUP}")

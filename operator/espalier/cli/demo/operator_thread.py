@@ -1,8 +1,7 @@
 """
-The real operator, in a thread with an event loop of its own.
+Run the real operator in a thread with an event loop of its own.
 
-Kopf takes the tasks of its loop for its own and cancels them at its end, so nothing else may live
-there.
+When Kopf stops, it cancels every task of its event loop, so nothing else may run in that loop.
 """
 
 import asyncio
@@ -16,9 +15,9 @@ from espalier.handlers.settings import Settings
 from espalier.handlers.startup import run_operator
 
 
-class _Signal:
+class _StopSignal:
     """
-    Stops the operator from another thread, whether it has begun already or not.
+    Stop the operator from another thread, before or after it has started.
     """
 
     def __init__(self) -> None:
@@ -29,7 +28,7 @@ class _Signal:
 
     def bind(self) -> asyncio.Event:
         """
-        Give the flag of the loop that calls this.
+        Return the stop flag for the running event loop.
         """
         flag = asyncio.Event()
         with self._lock:
@@ -40,14 +39,14 @@ class _Signal:
 
     def unbind(self) -> None:
         """
-        Forget the loop, which is about to end.
+        Forget the event loop, which is about to end.
         """
         with self._lock:
             self._loop = self._flag = None
 
     def set(self) -> None:
         """
-        Stop it.
+        Set the stop flag, or remember to set it once there is one.
         """
         with self._lock:
             self._is_set = True
@@ -56,16 +55,16 @@ class _Signal:
 
 
 @asynccontextmanager
-async def operator_at_work(
+async def operator_running(
     kubeconfig: Path, settings: Settings
 ) -> AsyncIterator["asyncio.Task[None]"]:
     """
-    Run the operator for as long as the block lasts.
+    Run the operator while the block runs.
 
     Yields:
-        The task of its thread; it ends early only if the operator failed.
+        The task of the operator's thread; it ends early only if the operator failed.
     """
-    signal = _Signal()
+    signal = _StopSignal()
     task = asyncio.create_task(
         asyncio.to_thread(asyncio.run, _operate(kubeconfig, settings, signal))
     )
@@ -76,7 +75,7 @@ async def operator_at_work(
         await asyncio.wait([task])
 
 
-async def _operate(kubeconfig: Path, settings: Settings, signal: _Signal) -> None:
+async def _operate(kubeconfig: Path, settings: Settings, signal: _StopSignal) -> None:
     stop_flag = signal.bind()
     try:
         async with cluster.connect(kubeconfig) as connected:

@@ -1,7 +1,7 @@
 """
-The demo's driver: acts out the steps of a chapter, and sees to it that they end as promised.
+Carry out the steps of a chapter, and fail if one does not end as expected.
 
-The operator works beside it and is not told what happens: whatever is shown, it found by itself.
+The operator runs beside this and learns of each step only through the API server.
 """
 
 import asyncio
@@ -20,13 +20,13 @@ from espalier.cli.demo.steps import (
     Await,
     Chapter,
     Compare,
+    CreateObjects,
     Define,
+    Display,
     Inherit,
     PatchDefinition,
-    Plant,
     Remember,
     Say,
-    Sight,
     Step,
     Versions,
 )
@@ -41,10 +41,10 @@ _POLL_SECONDS = 0.05
 
 class Player:
     """
-    Plays one chapter.
+    Play one chapter.
 
     Args:
-        patience_seconds: How long a step may take to come to its end.
+        patience_seconds: The longest time that a step may wait for its result.
     """
 
     def __init__(
@@ -56,33 +56,33 @@ class Player:
         self._patience_seconds = patience_seconds
         self._name = name_of(chapter.plural)
         self._remembered = ""
-        self._said: Condition | None = None
+        self._last_condition: Condition | None = None
 
     async def play(self) -> Ending:
         """
-        Act out all steps.
+        Carry out all steps.
 
         Raises:
-            IncompleteError: A step did not end as promised.
+            IncompleteError: A step did not end as expected.
         """
         for step in self._chapter.steps:
-            await self._act(step)
-        said = self._said
+            await self._perform(step)
+        last = self._last_condition
         return Ending(
             definition=self._name,
-            condition=f"{said.type.rpartition('/')[2]} {said.status}" if said else "",
+            condition=f"{last.type.rpartition('/')[2]} {last.status}" if last else "",
             stored_versions=(await self._definition()).stored_versions,
             outcome=self._chapter.outcome,
         )
 
-    async def _act(self, step: Step) -> None:
+    async def _perform(self, step: Step) -> None:
         match step:
             case Define(manifest):
                 await self._define(dict(manifest))
             case Inherit(manifest):
                 await self._inherit(dict(manifest), served=step.served)
-            case Plant():
-                await self._plant(step)
+            case CreateObjects():
+                await self._create_objects(step)
             case PatchDefinition():
                 self._screen.command(step.command)
                 await self._stage.change(f"{CRDS}/{self._name}", step.patch)
@@ -91,7 +91,7 @@ class Player:
             case _:
                 await self._show(step)
 
-    async def _show(self, step: Sight) -> None:
+    async def _show(self, step: Display) -> None:
         match step:
             case Say(text):
                 self._screen.say(text)
@@ -128,7 +128,7 @@ class Player:
         await self._stage.store.write(key, orjson.dumps(stored))
         if served:
             await self._until(self._is_served, f"{self._name} is not served")
-        self._screen.note(f"{self._name} is in etcd, as v1beta1 left it")
+        self._screen.note(f"wrote {self._name} to etcd, as v1beta1 stored it")
 
     async def _is_served(self) -> bool:
         definition = await self._definition()
@@ -140,7 +140,7 @@ class Player:
     def _collection(self, version: str) -> str:
         return f"/apis/{GROUP}/{version}/namespaces/{NAMESPACE}/{self._chapter.plural}"
 
-    async def _plant(self, step: Plant) -> None:
+    async def _create_objects(self, step: CreateObjects) -> None:
         for number in range(1, step.count + 1):
             body: dict[str, JSON] = {
                 "apiVersion": f"{GROUP}/{step.version}",
@@ -157,11 +157,11 @@ class Player:
     async def _await(self, step: Await) -> None:
         async def reached() -> bool:
             condition = (await self._definition()).condition(step.type)
-            if condition != self._said:
-                if _without_time(condition) != _without_time(self._said):
+            if condition != self._last_condition:
+                if _without_time(condition) != _without_time(self._last_condition):
                     self._screen.condition(condition, step.type)
-                self._said = condition
-            return condition is not None and _fits(condition, step)
+                self._last_condition = condition
+            return condition is not None and _is_reached(condition, step)
 
         wanted = f"{step.status} {step.reason or ''}".strip()
         await self._until(reached, f"{self._name}: {step.type} did not become {wanted}")
@@ -171,7 +171,7 @@ class Player:
         key = f"/registry/{GROUP}/{self._chapter.plural}/{NAMESPACE}/{name}"
         value = await self._stage.store.read(key)
         if value is None:
-            raise IncompleteError(f"etcd holds nothing under {key}")
+            raise IncompleteError(f"etcd has nothing under {key}")
         return readable(value)
 
     async def _compare(self, step: Compare) -> None:
@@ -184,14 +184,14 @@ class Player:
             *(text for text in step.kept if text not in before or text not in after),
         ]
         if wrong:
-            raise IncompleteError(f"{name} is not stored as promised: see {', '.join(wrong)}")
+            raise IncompleteError(f"{name} is not stored as expected: check {', '.join(wrong)}")
 
     async def _show_versions(self, expected: tuple[str, ...]) -> None:
         versions = (await self._definition()).stored_versions
         self._screen.versions(versions)
         if versions != expected:
             raise IncompleteError(
-                f"{self._name}: storedVersions is {list(versions)}, promised was {list(expected)}"
+                f"{self._name}: storedVersions is {list(versions)}, expected {list(expected)}"
             )
 
     async def _show_archive(self, expected: int) -> None:
@@ -199,14 +199,14 @@ class Player:
         entries = [entry async for entry in self._stage.archived(definition)]
         if len(entries) != expected:
             raise IncompleteError(
-                f"{self._name}: the archive has {len(entries)} entries, promised were {expected}"
+                f"{self._name}: the archive has {len(entries)} entries, expected {expected}"
             )
         self._screen.archive(entries)
 
     async def _until(self, is_reached: Callable[[], Awaitable[bool]], failure: str) -> None:
         try:
             async with asyncio.timeout(self._patience_seconds):
-                while not await is_reached():  # noqa: ASYNC110 - it is the server that changes
+                while not await is_reached():  # noqa: ASYNC110 - the change happens in the server
                     await asyncio.sleep(_POLL_SECONDS)
         except TimeoutError as error:
             raise IncompleteError(f"{failure} within {self._patience_seconds:.0f} s") from error
@@ -218,7 +218,7 @@ def _without_time(condition: Condition | None) -> tuple[str, str, str] | None:
     return condition.status, condition.reason, condition.message
 
 
-def _fits(condition: Condition, step: Await) -> bool:
+def _is_reached(condition: Condition, step: Await) -> bool:
     return (
         condition.status == step.status
         and step.reason in (None, condition.reason)

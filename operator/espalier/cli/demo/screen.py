@@ -1,7 +1,7 @@
 """
-The demo on the screen: headings, conditions as they change, coloured differences, the summary.
+Print the demo: headings, changes of conditions, coloured differences, a summary.
 
-Without a terminal it is plain text, line by line.
+Output that does not go to a terminal is plain text.
 """
 
 import difflib
@@ -38,7 +38,7 @@ class Ending:
 
 class Screen:
     """
-    Shows what happens.
+    Print what happens in the demo, with the seconds since its start.
     """
 
     def __init__(self, console: Console, *, seconds: Callable[[], float] = time.monotonic) -> None:
@@ -49,7 +49,7 @@ class Screen:
     @classmethod
     def on_stdout(cls) -> "Screen":
         """
-        Show it on standard output, with colours if that is a terminal.
+        Return a screen on standard output, with colours on a terminal.
         """
         console = Console(highlight=False)
         if not console.is_terminal:
@@ -58,7 +58,7 @@ class Screen:
 
     def heading(self, number: int, title: str, definition: str) -> None:
         """
-        Begin a chapter.
+        Print the heading of a chapter.
         """
         self._console.print()
         self._console.rule(
@@ -67,25 +67,25 @@ class Screen:
 
     def say(self, text: str) -> None:
         """
-        Tell something.
+        Print a sentence of the story.
         """
         self._console.print(text, markup=False)
 
     def note(self, text: str) -> None:
         """
-        Tell what has been done.
+        Print what the demo has just done.
         """
         self._stamped(Text(text, style="dim"))
 
     def command(self, text: str) -> None:
         """
-        Show a command, as a person would have typed it.
+        Print a command as a person would type it.
         """
         self._stamped(Text.assemble(("$ ", "bold"), (text, "bold")))
 
     def condition(self, condition: Condition | None, type_: str) -> None:
         """
-        Show what a condition says now.
+        Print the state of a condition.
         """
         if condition is None:
             self._stamped(Text(f"{type_}: gone", style="dim"))
@@ -101,17 +101,17 @@ class Screen:
 
     def versions(self, versions: Sequence[str]) -> None:
         """
-        Show ``status.storedVersions``.
+        Print ``status.storedVersions``.
         """
         listed = ", ".join(versions)
         self._stamped(Text.assemble("status.storedVersions: ", (f"[{listed}]", "bold cyan")))
 
     def difference(self, name: str, before: str, after: str) -> None:
         """
-        Show what became of the bytes that etcd holds for one object.
+        Print how the stored form of one object in etcd has changed.
         """
         if before == after:
-            self._stamped(Text(f"{name} in etcd: nothing has changed", style="green"))
+            self._stamped(Text(f"{name} in etcd: unchanged", style="green"))
             return
         self._stamped(Text(f"{name} in etcd, before (-) and after (+):"))
         lines = list(difflib.unified_diff(before.split("\n"), after.split("\n"), n=2, lineterm=""))[
@@ -122,9 +122,11 @@ class Screen:
 
     def archive(self, entries: Sequence[ArchiveEntry]) -> None:
         """
-        Show what the archive keeps: how many entries, and the first of them.
+        Print the number of entries in the archive, and the first entry.
         """
-        self._stamped(Text(f"the archive holds what was removed from {len(entries)} objects; e.g."))
+        self._stamped(
+            Text(f"the archive has the removed fields of {len(entries)} objects; for example:")
+        )
         first = min(entries, key=lambda entry: entry.key)
         for operation in first.patch:
             value = orjson.dumps(operation.get("value")).decode()
@@ -133,7 +135,7 @@ class Screen:
 
     def summary(self, endings: Sequence[Ending]) -> None:
         """
-        End with a table of all chapters.
+        Print a table of all chapters.
         """
         table = Table(title=None, show_lines=False, expand=False)
         for column in ("definition", "condition", "stored", "outcome"):
@@ -155,7 +157,7 @@ class Screen:
 
 def readable(data: bytes) -> str:
     """
-    Write stored JSON for people, without ``managedFields``.
+    Return stored JSON as indented text, without ``managedFields``.
     """
     value: JSON = orjson.loads(data)
     if isinstance(value, dict) and isinstance(value.get("metadata"), dict):

@@ -21,26 +21,26 @@ _MERGE_PATCH = "application/merge-patch+json"
 
 class RawStore(Protocol):
     """
-    What lies behind the API server.
+    Direct access to the storage behind the API server.
     """
 
     async def read(self, key: str) -> bytes | None:
         """
-        Read one value; None if there is none.
+        Return the value of a key; None if there is none.
         """
 
     async def write(self, key: str, value: bytes) -> None:
         """
-        Write one value, past everything that an API server would say about it.
+        Write the value of a key, without the checks of an API server.
         """
 
 
 class EtcdGateway:
     """
-    A real etcd, through its JSON gateway.
+    Direct access to a real etcd, through its JSON gateway.
 
     Args:
-        client: Speaks to the gateway.
+        client: A client for the gateway.
     """
 
     def __init__(self, client: Client) -> None:
@@ -48,7 +48,7 @@ class EtcdGateway:
 
     async def read(self, key: str) -> bytes | None:
         """
-        Read one value; None if there is none.
+        Return the value of a key; None if there is none.
         """
         answer = await self._call("range", {"key": _encoded(key.encode())})
         match answer:
@@ -59,7 +59,7 @@ class EtcdGateway:
 
     async def write(self, key: str, value: bytes) -> None:
         """
-        Write one value.
+        Write the value of a key.
         """
         await self._call("put", {"key": _encoded(key.encode()), "value": _encoded(value)})
 
@@ -73,7 +73,7 @@ class EtcdGateway:
 
 class Stage:
     """
-    The API server as the people of the story use it.
+    The calls to the API server that the people in the story make.
     """
 
     def __init__(self, client: Client, store: RawStore, archive: Archive) -> None:
@@ -91,7 +91,7 @@ class Stage:
 
     async def has_definition(self, name: str) -> bool:
         """
-        Tell whether there is a definition of this name.
+        Report whether a definition of this name exists.
         """
         return await self.has(f"{CRDS}/{name}")
 
@@ -118,7 +118,7 @@ class Stage:
 
     async def has(self, path: str) -> bool:
         """
-        Tell whether the API serves a path.
+        Report whether the API server serves a path.
         """
         try:
             await self._client.send(
@@ -130,7 +130,7 @@ class Stage:
 
     async def ensure_namespace(self, name: str) -> None:
         """
-        Create a namespace, unless it is there.
+        Create a namespace unless it exists.
         """
         if await self.has(f"{_NAMESPACES}/{name}"):
             return
@@ -140,12 +140,12 @@ class Stage:
                 {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}},
             )
         except ConflictError:
-            # Somebody else has just done it.
+            # Another process has just created it.
             return
 
     def archived(self, definition: Definition) -> AsyncIterator[ArchiveEntry]:
         """
-        Read what the archive keeps of a definition's objects.
+        Read the archive's entries for the objects of a definition.
         """
         return self._archive.entries(definition)
 

@@ -1,5 +1,5 @@
 """
-What a chapter of the demo is made of: steps, as data. ``playing`` acts them out.
+The steps of a demo chapter, as data; ``player`` carries them out.
 """
 
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from espalier.paths import JSON
 @dataclass(frozen=True, slots=True)
 class Say:
     """
-    Tell the reader something.
+    Print a sentence of the story.
     """
 
     text: str
@@ -30,10 +30,10 @@ class Define:
 @dataclass(frozen=True, slots=True)
 class Inherit:
     """
-    Put a v1beta1 CustomResourceDefinition straight into etcd, as an upgraded cluster has it.
+    Write a v1beta1 CustomResourceDefinition directly to etcd, as an upgraded cluster has it.
 
     Attributes:
-        served: Whether its objects are to be used, so that this is waited for.
+        served: Whether to wait until its objects are served.
     """
 
     manifest: Mapping[str, JSON] = field(hash=False)
@@ -41,12 +41,12 @@ class Inherit:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plant:
+class CreateObjects:
     """
-    Create objects at a version, equal but for their names.
+    Create objects at a version; they differ only in their names.
 
     Attributes:
-        count: How many; they are numbered from 1.
+        count: The number of objects; their names are numbered from 1.
     """
 
     version: str
@@ -57,10 +57,10 @@ class Plant:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PatchDefinition:
     """
-    Change the definition by a merge patch.
+    Change the definition with a merge patch.
 
     Attributes:
-        command: How a person would do it, for the reader.
+        command: The command that a person would type for it, to be printed.
     """
 
     patch: Mapping[str, JSON] = field(hash=False)
@@ -70,11 +70,11 @@ class PatchDefinition:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Await:
     """
-    Wait until a condition of the definition says this; all changes on the way are shown.
+    Wait until a condition of the definition is reached; print every change until then.
 
     Attributes:
-        reason: None for any.
-        mentions: A text that the message must hold.
+        reason: The expected reason; None accepts any.
+        mentions: A text that the message must contain.
     """
 
     type: str
@@ -86,19 +86,19 @@ class Await:
 @dataclass(frozen=True, slots=True)
 class Remember:
     """
-    Read what etcd holds for the first object, to compare with later.
+    Read the first object from etcd, to compare with later.
     """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compare:
     """
-    Show what became of the first object since it was remembered; fail unless that is as promised.
+    Print how the first object in etcd has changed since ``Remember``; fail if that is unexpected.
 
     Attributes:
-        gone: Texts that must have stood in it before, and must not any more.
-        came: Texts that must not have stood in it before, and must now.
-        kept: Texts that must stand in it before and now.
+        gone: Texts that must be in it before, and not now.
+        came: Texts that must be in it now, and not before.
+        kept: Texts that must be in it before and now.
     """
 
     gone: tuple[str, ...] = ()
@@ -109,7 +109,7 @@ class Compare:
 @dataclass(frozen=True, slots=True)
 class Versions:
     """
-    Show ``status.storedVersions``; fail unless it is this.
+    Print ``status.storedVersions``; fail if it is not as expected.
     """
 
     expected: tuple[str, ...]
@@ -118,25 +118,25 @@ class Versions:
 @dataclass(frozen=True, slots=True)
 class Archived:
     """
-    Show what the archive keeps; fail unless it has an entry for each object.
+    Print the archive's entries; fail if their number is not as expected.
     """
 
     entries: int
 
 
-Deed: TypeAlias = Define | Inherit | Plant | PatchDefinition | Await
-Sight: TypeAlias = Say | Remember | Compare | Versions | Archived
-Step: TypeAlias = Deed | Sight
+Action: TypeAlias = Define | Inherit | CreateObjects | PatchDefinition | Await
+Display: TypeAlias = Say | Remember | Compare | Versions | Archived
+Step: TypeAlias = Action | Display
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chapter:
     """
-    One definition's story.
+    The story of one definition.
 
     Attributes:
-        plural: Of the definition that it is about.
-        outcome: What its end shows, for the summary.
+        plural: The plural name of the definition's resource.
+        outcome: One line for the summary.
     """
 
     title: str

@@ -1,5 +1,5 @@
 """
-The demo's story: four definitions in trouble, and how each ends.
+The chapters of the demo: four definitions with a problem, and how Espalier solves each.
 """
 
 from espalier.cli.demo.steps import (
@@ -7,10 +7,10 @@ from espalier.cli.demo.steps import (
     Await,
     Chapter,
     Compare,
+    CreateObjects,
     Define,
     Inherit,
     PatchDefinition,
-    Plant,
     Remember,
     Say,
     Versions,
@@ -23,7 +23,7 @@ GROUP = "demo.espalier.dev"
 
 def name_of(plural: str) -> str:
     """
-    Name the definition of one of the demo's resources.
+    Return the name of the definition of a demo resource.
     """
     return f"{plural}.{GROUP}"
 
@@ -100,15 +100,13 @@ _TREE: dict[str, JSON] = {
 }
 
 _MIGRATION = Chapter(
-    title="A version that nobody could drop",
+    title="A version that could not be dropped",
     plural="trees",
     kind="Tree",
     outcome="all objects stored at v1 with its defaults; v1alpha1 can be dropped",
     steps=(
-        Say(
-            "trees were stored at v1alpha1 for years. Now v1 is the storage version, and there is a"
-        ),
-        Say("new field that has a default. What is stored knows nothing of either."),
+        Say("trees were stored at v1alpha1 for years. Now v1 is the storage version, and a new"),
+        Say("field has a default. Stored objects have neither the new version nor the default."),
         Define(
             _definition(
                 "trees",
@@ -117,7 +115,7 @@ _MIGRATION = Chapter(
                 _version("v1", storage=False, species=_TEXT, height=_NUMBER),
             )
         ),
-        Plant(version="v1alpha1", count=120, spec={"species": "pear", "height": 3}),
+        CreateObjects(version="v1alpha1", count=120, spec={"species": "pear", "height": 3}),
         PatchDefinition(
             patch={
                 "spec": {
@@ -143,17 +141,17 @@ _MIGRATION = Chapter(
 )
 
 _LOSS = Chapter(
-    title="A schema that forgot a field",
+    title="A schema without a field that is in use",
     plural="vines",
     kind="Vine",
-    outcome="stopped before data was lost; went on once the loss was accepted",
+    outcome="stopped before data was lost; continued after the loss was accepted",
     steps=(
-        Say("vines have a field that the new schema dropped. The API server hides it from every"),
-        Say("reader now, and the next write of an object, any write, would erase it for good."),
+        Say("vines have a field that the new schema does not specify. The API server now hides it"),
+        Say("from every reader, and the next write of an object would remove it for good."),
         Define(
             _definition("vines", "Vine", _version("v1", storage=True, grape=_TEXT, planted=_NUMBER))
         ),
-        Plant(version="v1", count=5, spec={"grape": "silvaner", "planted": 1892}),
+        CreateObjects(version="v1", count=5, spec={"grape": "silvaner", "planted": 1892}),
         PatchDefinition(
             patch={"spec": {"versions": [_version("v1", storage=True, grape=_TEXT)]}},
             command="kubectl apply -f vines-crd.yaml     # without spec.planted",
@@ -167,7 +165,7 @@ _LOSS = Chapter(
             mentions="spec.planted",
         ),
         Compare(kept=('"planted"',)),
-        Say("Nothing was written. Whoever owns the data decides:"),
+        Say("Nothing was written. The owner of the data accepts the loss:"),
         _label("vines", "loss", "accept"),
         Await(type=STORED_OBJECTS_CURRENT, status="True"),
         Compare(gone=('"planted"',), kept=('"silvaner"',)),
@@ -175,18 +173,22 @@ _LOSS = Chapter(
 )
 
 _LEGACY = Chapter(
-    title="A definition from the days of v1beta1",
+    title="A definition from v1beta1",
     plural="hedges",
     kind="Hedge",
     outcome="unknown fields pruned, after they were archived",
     steps=(
-        Say("hedges came with an upgraded cluster: preserveUnknownFields is true, so the API"),
-        Say("server prunes nothing, and misspelt fields have piled up. Here Espalier prunes"),
-        Say("itself, and keeps what it removes."),
+        Say(
+            "hedges come from an upgraded cluster: preserveUnknownFields is true, so the API server"
+        ),
+        Say(
+            "prunes nothing, and the objects have misspelt fields. Here Espalier prunes the objects"
+        ),
+        Say("itself, and archives what it removes."),
         Inherit(
             _inherited("hedges", "Hedge", _schema(species=_TEXT, height=_NUMBER), preserve=True)
         ),
-        Plant(
+        CreateObjects(
             version="v1",
             count=5,
             spec={"species": "box", "height": 2, "heigth": 3, "gardener": {"name": "Ida"}},
@@ -203,10 +205,10 @@ _NOT_STRUCTURAL = Chapter(
     title="A schema that is not structural",
     plural="mazes",
     kind="Maze",
-    outcome="the condition names every place that has to be mended",
+    outcome="the condition names every path that must be fixed",
     steps=(
-        Say("mazes has a schema that leaves types out. No label is needed: every definition gets"),
-        Say("the condition that the API server's own controller would write, word for word."),
+        Say("mazes has a schema without some types. No label is needed: Espalier writes the same"),
+        Say("condition on every definition as the API server's own controller would."),
         Inherit(
             _inherited(
                 "mazes",

@@ -1,3 +1,3 @@
 """
-Reading files and streams: YAML and JSON with the places of every value.
+Read files and standard input: YAML and JSON with the position of every value.
 """

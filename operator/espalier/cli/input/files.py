@@ -1,7 +1,8 @@
 """
-Files, folders and standard input, as JSON values that know where they stand.
+Read files, folders and standard input as JSON values with positions.
 
-What starts with a brace is JSON, if it is; everything else is YAML in kubectl's dialect.
+A text that begins with a brace or bracket is read as JSON if it is valid JSON. Everything else is
+read as YAML, in kubectl's dialect.
 """
 
 import glob
@@ -14,7 +15,12 @@ from pathlib import Path as FilePath
 
 from espalier.cli.input.json_positions import JsonMarks, JsonText
 from espalier.cli.input.yaml_dialect import bounded
-from espalier.cli.input.yaml_documents import MAX_DEPTH, Mark, Misfit, build_documents
+from espalier.cli.input.yaml_documents import (
+    MAX_DEPTH,
+    Mark,
+    UnreadableDocumentError,
+    build_documents,
+)
 from espalier.cli.result import Subject
 from espalier.errors import SourceError
 from espalier.paths import JSON, Path, Step
@@ -30,9 +36,10 @@ class Document:
     One document of a source, or one item of a list in it.
 
     Attributes:
-        source: The file as the user named it, ``-`` for standard input.
-        number: One-based, among the documents of the source.
-        root: Where it begins; None where that is not known.
+        source: The file as the user named it; ``-`` for standard input.
+        number: The number of the document in the source, from 1.
+        root: The position of its first character; None if it is not known.
+        marks: The positions of its values, by the id of the container and the step in it.
         is_json: Whether it was written as JSON, not as YAML.
     """
 
@@ -45,7 +52,7 @@ class Document:
 
     def mark(self, path: Path) -> Mark | None:
         """
-        Find where a path stands, or the last step of it that there is.
+        Return the position of the value at a path, or of its nearest parent that exists.
         """
         found, value = self.root, self.value
         for step in path:
@@ -61,16 +68,16 @@ class Document:
 
     def where(self, path: Path = ()) -> str:
         """
-        Write where a path stands: ``crd.yaml:12:5``, or else the file and the document's number.
+        Return the position of a path as text: ``crd.yaml:12:5``, or file and document number.
         """
         return self.subject("", path).where
 
     def subject(self, name: str, path: Path = ()) -> Subject:
         """
-        Say what stands at a path, for results.
+        Return the subject of a finding at a path.
 
         Args:
-            name: Of the object that the document is.
+            name: The name of the object in the document.
         """
         mark = self.mark(path)
         return Subject(
@@ -84,12 +91,12 @@ class Document:
 
 def read_documents(source: str) -> Iterator[Document]:
     """
-    Read the documents of a file or of standard input (``-``); empty ones are passed over.
+    Yield the documents of a file or of standard input (``-``), without empty ones.
 
-    Items of a ``List``, of whatever kind, come one by one.
+    A list, such as ``List`` or ``WidgetList``, is replaced by its items.
 
     Raises:
-        SourceError: The file cannot be read, or holds neither YAML nor JSON.
+        SourceError: The file cannot be read, or is neither YAML nor JSON.
     """
     for document in read_whole(source):
         yield from items_of(document)
@@ -97,15 +104,15 @@ def read_documents(source: str) -> Iterator[Document]:
 
 def read_whole(source: str) -> list[Document]:
     """
-    Do the same, but leave lists as they are.
+    Read the documents of a file or of standard input (``-``); lists stay lists.
 
     Raises:
-        SourceError: The file cannot be read, or holds neither YAML nor JSON.
+        SourceError: The file cannot be read, or is neither YAML nor JSON.
     """
     data = _read(source)
     try:
         return list(_documents(source, data))
-    except Misfit as error:
+    except UnreadableDocumentError as error:
         line = None if error.mark is None else error.mark.line
         advice = "; is it a template? render it first" if b"{{" in data else ""
         raise SourceError(source, f"{error.detail}{advice}", line) from error
@@ -113,12 +120,12 @@ def read_whole(source: str) -> list[Document]:
 
 def expand(sources: Sequence[str]) -> Iterator[str]:
     """
-    Replace folders by the YAML and JSON files in them, at any depth, and patterns by what matches.
+    Replace each folder by the YAML and JSON files below it, and each pattern by its matches.
 
-    Both in order of their names.
+    The files of one folder or pattern are sorted by name.
 
     Raises:
-        SourceError: A folder holds no such file, or a pattern matches none.
+        SourceError: A folder has no such file, or a pattern matches none.
     """
     for source in sources:
         folder = FilePath(source)
@@ -127,12 +134,12 @@ def expand(sources: Sequence[str]) -> Iterator[str]:
             continue
         files = sorted(p for p in folder.rglob("*") if p.suffix in _SUFFIXES and p.is_file())
         if not files:
-            raise SourceError(source, "the folder holds no .yaml, .yml or .json file")
+            raise SourceError(source, "the folder has no .yaml, .yml or .json file")
         yield from map(str, files)
 
 
 def _matching(source: str) -> Sequence[str]:
-    # A file may have brackets in its name; then it is meant, and not a pattern.
+    # A file may have brackets in its name; a file that exists is no pattern.
     if source == "-" or not glob.has_magic(source) or FilePath(source).exists():
         return [source]
     files = sorted(
@@ -176,8 +183,8 @@ def _documents(source: str, data: bytes) -> Iterator[Document]:
 
 
 def _json_values(data: bytes) -> list[tuple[JSON, int]] | None:
-    # With the offset of each. None stands for "no JSON": flow style YAML starts with a brace too,
-    # and its errors have lines.
+    # Values with their offsets; None if this is no JSON. YAML in flow style begins with a brace
+    # too, and the YAML reader gives the line of an error.
     decoder = json.JSONDecoder(
         object_pairs_hook=_object, parse_int=_integer, parse_constant=_refuse_constant
     )
@@ -192,9 +199,9 @@ def _json_values(data: bytes) -> list[tuple[JSON, int]] | None:
     except (json.JSONDecodeError, UnicodeDecodeError):
         return None
     except RecursionError as error:
-        raise Misfit(f"nested deeper than {MAX_DEPTH} levels", None) from error
+        raise UnreadableDocumentError(f"nested deeper than {MAX_DEPTH} levels", None) from error
     if any(_is_too_deep(value) for value, _ in values):
-        raise Misfit(f"nested deeper than {MAX_DEPTH} levels", None)
+        raise UnreadableDocumentError(f"nested deeper than {MAX_DEPTH} levels", None)
     return values
 
 
@@ -208,7 +215,7 @@ def _object(pairs: list[tuple[str, JSON]]) -> dict[str, JSON]:
     if len(read) != len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
-        raise Misfit(f"the key {twice!r} stands twice in one object", None)
+        raise UnreadableDocumentError(f"the key {twice!r} occurs twice in one object", None)
     return read
 
 
@@ -217,7 +224,7 @@ def _integer(digits: str) -> int | float:
 
 
 def _refuse_constant(name: str) -> JSON:
-    raise Misfit(f"JSON has no number {name}", None)
+    raise UnreadableDocumentError(f"JSON has no number {name}", None)
 
 
 def _is_too_deep(value: JSON) -> bool:
@@ -238,7 +245,7 @@ def _is_too_deep(value: JSON) -> bool:
 
 def items_of(document: Document) -> Iterator[Document]:
     """
-    Take a list apart; what is none comes as it is.
+    Yield the items of a list as documents; yield any other document as it is.
     """
     match document.value:
         case {"kind": str(kind), "items": list(items), **rest} if kind.endswith("List"):
@@ -260,10 +267,10 @@ def items_of(document: Document) -> Iterator[Document]:
 
 def with_items(document: Document, items: Sequence[JSON]) -> JSON:
     """
-    Put together again what ``items_of`` took apart.
+    Return the document's value with new items; the opposite of ``items_of``.
 
     Args:
-        items: As many as there were, in their order.
+        items: The new items, as many as before and in the same order.
     """
     value = document.value
     if not (isinstance(value, dict) and _is_list(value)):
@@ -286,7 +293,7 @@ def _untyped(item: JSON, before: JSON) -> JSON:
 
 
 def _typed(item: JSON, kind: str, api_version: JSON) -> JSON:
-    # The items of a list of one kind do not say their kind: the list does.
+    # The items of a list of one kind have no kind of their own; the list has it.
     if isinstance(item, dict) and "kind" not in item and kind:
         return {"apiVersion": api_version, "kind": kind, **item}
     return item

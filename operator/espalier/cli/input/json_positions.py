@@ -1,8 +1,8 @@
 """
-Where the values of a JSON text stand.
+The positions of the values in a JSON text.
 
-The decoder of the standard library is fast and tells no places; so the text is looked through a
-second time, along the values that were decoded, once somebody asks for a place.
+The decoder of the standard library is fast but gives no positions. So the text is scanned a second
+time, alongside the decoded values, when the first position is asked for.
 """
 
 import json
@@ -20,7 +20,7 @@ _TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\]]|[^\s,:{}\[\]"]+', re.DOT
 
 class JsonText:
     """
-    A text, whose places have a line and a column.
+    A JSON text, with the line and column of every offset.
     """
 
     def __init__(self, text: str) -> None:
@@ -29,7 +29,7 @@ class JsonText:
 
     def mark(self, offset: int) -> Mark:
         """
-        Turn an offset into a one-based line and column, in characters.
+        Return the line and column of an offset; both begin at 1 and count characters.
         """
         line = bisect_right(self._line_starts, offset)
         return Mark(line, offset - self._line_starts[line - 1] + 1)
@@ -38,7 +38,7 @@ class JsonText:
 @dataclass(slots=True)
 class _OpenValue:
     """
-    A container that the walk is in; its key is None where the next one is awaited.
+    A container that is being scanned; its key is None when a key comes next.
     """
 
     value: dict[str, JSON] | list[JSON]
@@ -48,13 +48,13 @@ class _OpenValue:
 
 class JsonMarks(Mapping[tuple[int, Step], Mark]):
     """
-    The places of all values in one document, by the id of their container and their step in it.
+    The positions of all values of one document, by the id of the container and the step in it.
 
-    A member stands where its name does, as in YAML.
+    The position of an object's member is that of its name, as in YAML.
 
     Args:
-        value: What the document was decoded to, with no name twice in one object.
-        start: Where it begins in the text.
+        value: The decoded document; no name occurs twice in one of its objects.
+        start: The offset of the document in the text.
     """
 
     def __init__(self, text: JsonText, value: JSON, start: int) -> None:
@@ -97,7 +97,7 @@ class JsonMarks(Mapping[tuple[int, Step], Mark]):
                     yield place, self._text.mark(match.start())
 
     def _step_in(self, walk: list[_OpenValue]) -> tuple[int, Step]:
-        # Goes on to the next value of the innermost container, and into it if it is one itself.
+        # Advance to the next value of the innermost container; enter it if it is a container.
         holder = walk[-1]
         step: Step
         if isinstance(holder.value, dict):

@@ -1,9 +1,9 @@
 """
-The scalars of YAML as kubectl and API servers read them: YAML 1.1, the dialect of sigs.k8s.io/yaml.
+Read YAML scalars as kubectl and API servers do: YAML 1.1, in the dialect of sigs.k8s.io/yaml.
 
-It is not PyYAML's: ``y`` and ``n`` are booleans, ``1e3`` is a number, dates and base-60 numbers are
-strings, ``=`` is a string, whole numbers beyond 64 bits are floats, and what is no string becomes
-one where it is a key.
+It differs from PyYAML's: ``y`` and ``n`` are booleans, ``1e3`` is a number, dates and base-60
+numbers are strings, ``=`` is a string, integers beyond 64 bits are floats, and every key becomes a
+string.
 """
 
 import base64
@@ -20,10 +20,10 @@ from espalier.paths import JSON
 
 _YAML_TAGS = "tag:yaml.org,2002:"
 _LEAST_INT, _MOST_INT, _MOST_UINT = -(2**63), 2**63 - 1, 2**64 - 1
-# Where Go's JSON goes over to exponents, so that a whole float is not read back as an integer.
+# From here on Go's JSON writes a float with an exponent, so it is not read back as an integer.
 _LEAST_EXPONENTIAL = 1e21
 
-_WORDS: Mapping[str, JSON] = MappingProxyType(
+_CONSTANTS: Mapping[str, JSON] = MappingProxyType(
     dict.fromkeys(("y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON"), True)
     | dict.fromkeys(("n", "N", "no", "No", "NO", "false", "False", "FALSE"), False)
     | dict.fromkeys(("off", "Off", "OFF"), False)
@@ -44,11 +44,11 @@ def resolve(text: str, *, tag: str | None, plain: bool) -> JSON:
     Read one scalar.
 
     Args:
-        tag: As the document gives it, resolved; None if it gives none.
-        plain: Whether the scalar stands without quotes.
+        tag: The full tag, such as ``tag:yaml.org,2002:int``; None if the document has none.
+        plain: Whether the scalar has no quotes.
 
     Raises:
-        ValueError: The tag does not fit, or JSON has no such number; says which.
+        ValueError: The text does not have the type of the tag, or JSON has no such number.
 
     Source:
         sigs.k8s.io/yaml, ``goyaml.v2/resolve.go``, ``resolve``.
@@ -56,21 +56,21 @@ def resolve(text: str, *, tag: str | None, plain: bool) -> JSON:
     known = tag.removeprefix(_YAML_TAGS) if tag and tag.startswith(_YAML_TAGS) else None
     if known == "binary":
         return _binary(text)
-    # A tag of an application's own says nothing to a server: the text stays a text.
+    # A server does not know the tags of an application: the text stays a string.
     if known == "str" or (tag is None and not plain) or (tag is not None and known is None):
         return text
     value = _resolve_plain(text)
     if known is not None and known in _TYPES and type(value) not in _TYPES[known]:
-        raise ValueError(f"{text!r} is no !!{known}")
+        raise ValueError(f"{text!r} is not of the type !!{known}")
     return value
 
 
 def key_of(value: JSON) -> str:
     """
-    Turn a key that is no string into the string that it becomes in JSON.
+    Return the string that a key becomes in JSON.
 
     Raises:
-        ValueError: There is none: the key is null, a map or a list.
+        ValueError: The key is null, a map or a list.
 
     Source:
         sigs.k8s.io/yaml, ``yaml.go``, ``convertToJSONableObject``.
@@ -90,10 +90,10 @@ def key_of(value: JSON) -> str:
 
 def json_number(number: float) -> int | float:
     """
-    Read a float as it comes out of Go's JSON: a whole one that fits 64 bits is an integer.
+    Return a float as Go's JSON would read it: a whole number that fits 64 bits is an integer.
 
     Raises:
-        ValueError: It is not a number, or infinite.
+        ValueError: The number is NaN or infinite.
     """
     if not math.isfinite(number):
         raise ValueError(f"JSON has no number {number}")
@@ -104,7 +104,7 @@ def json_number(number: float) -> int | float:
 
 def bounded(number: int) -> int | float:
     """
-    Turn an integer that does not fit 64 bits into a float, as API servers do.
+    Return an integer as it is if it fits 64 bits, else as a float, as API servers do.
     """
     return number if _LEAST_INT <= number <= _MOST_INT else float(number)
 
@@ -117,8 +117,8 @@ def _binary(text: str) -> str:
 
 
 def _resolve_plain(text: str) -> JSON:
-    if text in _WORDS:
-        value = _WORDS[text]
+    if text in _CONSTANTS:
+        value = _CONSTANTS[text]
         return json_number(value) if isinstance(value, float) else value
     if text[0] not in "+-.0123456789":
         return text
@@ -138,14 +138,14 @@ def _int_of(match: re.Match[str]) -> int:
     sign, *groups = match.groups()
     for digits, radix in zip(groups, (16, 2, 8, 10), strict=True):
         if digits is not None:
-            # Longer ones are far beyond 64 bits, and slow to read.
+            # A hundred digits are far beyond 64 bits already; more of them are slow to read.
             number = int(digits[:100], radix)
             return -number if sign == "-" else number
     raise AssertionError(match)
 
 
 def _float_key(number: float) -> str:
-    # The fewest digits that read back as the same 32-bit float.
+    # Go writes the fewest digits that read back as the same 32-bit float.
     for digits in range(9):
         text = f"{number:.{digits}e}"
         if _float32(float(text)) == _float32(number):
@@ -157,4 +157,4 @@ def _float32(number: float) -> bytes:
     try:
         return struct.pack("f", number)
     except OverflowError as error:
-        raise ValueError(f"the key {number} is no 32-bit number") from error
+        raise ValueError(f"the key {number} does not fit a 32-bit float") from error

@@ -1,9 +1,9 @@
 """
-YAML documents, built from the events of the parser, with the line and column of every value.
+Build YAML documents from parser events, with the line and column of every value.
 
-A loop builds them, not recursion, so that no document can exhaust the stack, and what aliases
-multiply is counted. Keys that stand twice in one map are refused: kubectl keeps the last of them
-without a word, and so hides a mistake.
+Documents are built in a loop, not by recursion, so that deep nesting cannot exhaust the stack. The
+values that aliases stand for are counted and bounded. A key that occurs twice in one map is an
+error: kubectl would keep the last one silently, which hides a mistake.
 """
 
 from collections.abc import Iterator
@@ -16,10 +16,10 @@ from espalier.cli.input.yaml_dialect import key_of, resolve
 from espalier.paths import JSON, Step
 
 MAX_DEPTH = 256
-"""The deepest nesting that is read; the deepest published CRDs have some 60 levels."""
+"""The deepest nesting that is read; the deepest published CRDs have about 60 levels."""
 
 MAX_ALIASED_VALUES = 1_000_000
-"""The most values that the aliases of one document may stand for, all in all."""
+"""The most values that all aliases of one document together may stand for."""
 
 # PyYAML's C parser is ten times faster; it is missing only where PyYAML was built without libyaml.
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -27,7 +27,7 @@ _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 class Mark(NamedTuple):
     """
-    A place in a text; both numbers are one-based.
+    A position in a text; lines and columns begin at 1.
     """
 
     line: int
@@ -35,14 +35,14 @@ class Mark(NamedTuple):
 
 
 class _Mark(Protocol):
-    # Marks of the C parser and of the Python one are of different classes.
+    # The C parser and the Python parser have different classes for this.
     line: int
     column: int
 
 
-class Misfit(ValueError):  # noqa: N818 - it never leaves the command line: see reading
+class UnreadableDocumentError(ValueError):
     """
-    A document that cannot be read, at a place.
+    A document cannot be read. ``files`` turns this into ``SourceError``.
     """
 
     def __init__(self, detail: str, mark: Mark | None) -> None:
@@ -51,9 +51,9 @@ class Misfit(ValueError):  # noqa: N818 - it never leaves the command line: see 
         self.mark = mark
 
 
-class Built(NamedTuple):
+class BuiltDocument(NamedTuple):
     """
-    One document, and where its values stand, by the id of their container and their step in it.
+    One document, and the positions of its values by the id of the container and the step in it.
     """
 
     value: JSON
@@ -61,12 +61,12 @@ class Built(NamedTuple):
     root: Mark
 
 
-def build_documents(data: bytes | str) -> Iterator[Built]:
+def build_documents(data: bytes | str) -> Iterator[BuiltDocument]:
     """
-    Read every document of a YAML stream; empty ones are None.
+    Yield every document of a YAML stream; the value of an empty one is None.
 
     Raises:
-        Misfit: It is no YAML, a key stands twice, or it is too deep or too large.
+        UnreadableDocumentError: It is not YAML, a key occurs twice, or it is too deep or too large.
     """
     builder = _Builder()
     try:
@@ -77,18 +77,18 @@ def build_documents(data: bytes | str) -> Iterator[Built]:
             elif isinstance(event, yaml.DocumentStartEvent):
                 builder = _Builder()
             elif isinstance(event, yaml.DocumentEndEvent):
-                yield Built(builder.root, builder.marks, builder.root_mark)
+                yield BuiltDocument(builder.root, builder.marks, builder.root_mark)
             else:
                 builder.take(event)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        raise Misfit(
+        raise UnreadableDocumentError(
             f"not YAML: {error.problem or error.context}", None if mark is None else _mark(mark)
         ) from error
     except yaml.YAMLError as error:
-        raise Misfit(f"not YAML: {str(error).splitlines()[0]}", None) from error
+        raise UnreadableDocumentError(f"not YAML: {str(error).splitlines()[0]}", None) from error
     except UnicodeDecodeError as error:
-        raise Misfit(f"not YAML: {error}", None) from error
+        raise UnreadableDocumentError(f"not YAML: {error}", None) from error
 
 
 @dataclass(slots=True)
@@ -114,7 +114,7 @@ class _Anchored(NamedTuple):
 
 class _Builder:
     """
-    Builds one document.
+    Build one document from its events.
     """
 
     def __init__(self) -> None:
@@ -127,9 +127,9 @@ class _Builder:
 
     def take(self, event: yaml.Event) -> None:
         """
-        Take the next event of the document.
+        Add the next event of the document.
         """
-        # The parser marks every event; the stubs allow for those made by hand.
+        # Every event of the parser has a mark; only the type stubs say that it may have none.
         mark = Mark(1, 1) if event.start_mark is None else _mark(event.start_mark)
         match event:
             case yaml.ScalarEvent():
@@ -145,16 +145,16 @@ class _Builder:
             case yaml.AliasEvent():
                 self._take_alias(event.anchor or "", mark)
             case _:
-                # The beginning and the end of the stream.
+                # The start and the end of the stream carry no value.
                 pass
 
     def _begin(self, value: dict[str, JSON] | list[JSON], anchor: str | None, mark: Mark) -> None:
         if len(self._open) >= MAX_DEPTH:
-            raise Misfit(f"nested deeper than {MAX_DEPTH} levels", mark)
+            raise UnreadableDocumentError(f"nested deeper than {MAX_DEPTH} levels", mark)
         if self._awaits_key():
-            raise Misfit("a key must be a string, a number or a boolean", mark)
+            raise UnreadableDocumentError("a key must be a string, a number or a boolean", mark)
         if anchor is not None:
-            # Not to be used before it is closed: it would contain itself.
+            # No value yet: an alias to a container that is still open would contain itself.
             self._anchors[anchor] = None
         self._open.append(_OpenNode(value, anchor, mark))
 
@@ -166,19 +166,21 @@ class _Builder:
         try:
             value = resolve(event.value, tag=event.tag, plain=event.implicit[0])
         except ValueError as error:
-            raise Misfit(str(error), mark) from error
+            raise UnreadableDocumentError(str(error), mark) from error
         self._remember(event.anchor, value, 1)
         self._place(value, mark, 1)
 
     def _take_alias(self, anchor: str, mark: Mark) -> None:
         if anchor not in self._anchors:
-            raise Misfit(f"not YAML: unknown anchor {anchor!r}", mark)
+            raise UnreadableDocumentError(f"not YAML: unknown anchor {anchor!r}", mark)
         known = self._anchors[anchor]
         if known is None:
-            raise Misfit(f"not YAML: anchor {anchor!r} contains itself", mark)
+            raise UnreadableDocumentError(f"not YAML: anchor {anchor!r} contains itself", mark)
         self._aliased += known.size
         if self._aliased > MAX_ALIASED_VALUES:
-            raise Misfit(f"aliases stand for more than {MAX_ALIASED_VALUES:,} values", mark)
+            raise UnreadableDocumentError(
+                f"aliases stand for more than {MAX_ALIASED_VALUES:,} values", mark
+            )
         self._place(known.value, mark, known.size)
 
     def _awaits_key(self) -> bool:
@@ -214,9 +216,9 @@ class _Builder:
         try:
             key = key_of(value)
         except ValueError as error:
-            raise Misfit(str(error), mark) from error
+            raise UnreadableDocumentError(str(error), mark) from error
         if key in holder.explicit:
-            raise Misfit(f"the key {key!r} stands twice in one map", mark)
+            raise UnreadableDocumentError(f"the key {key!r} occurs twice in one map", mark)
         holder.explicit.add(key)
         holder.key, holder.key_mark = key, mark
 
@@ -224,7 +226,9 @@ class _Builder:
         # Source: sigs.k8s.io/yaml, goyaml.v2/decode.go, merge. Of several maps the first wins.
         for source in reversed(value) if isinstance(value, list) else [value]:
             if not isinstance(source, dict):
-                raise Misfit("map merge requires map or sequence of maps as the value", mark)
+                raise UnreadableDocumentError(
+                    "map merge requires map or sequence of maps as the value", mark
+                )
             for key, merged in source.items():
                 into[key] = merged
                 self.marks[id(into), key] = mark

@@ -1,3 +1,3 @@
 """
-Writing results: formats, tables, JUnit, SARIF, the terminal, exit codes.
+Write results: output formats, tables, JUnit, SARIF, the terminal, exit codes.
 """

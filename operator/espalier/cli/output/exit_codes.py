@@ -1,5 +1,5 @@
 """
-What the command line's exit codes mean, and which error ends with which.
+The exit codes of the command line, and the exit code of each error.
 """
 
 import enum
@@ -17,7 +17,7 @@ from espalier.errors import (
 @dataclass(unsafe_hash=True)
 class IncompleteError(EspalierError):
     """
-    A command was begun, and did not get through.
+    A command began its work and stopped before it was done.
     """
 
     detail: str
@@ -28,28 +28,28 @@ class IncompleteError(EspalierError):
 
 class Exit(enum.IntEnum):
     """
-    The exit codes; one meaning each.
+    The exit codes.
     """
 
     CLEAN = 0
-    """What was asked for was done, and there is nothing to report."""
+    """The command did its work, and there is nothing to report."""
 
     FINDINGS = 1
-    """It was done, and there are findings."""
+    """The command did its work, and there are findings."""
 
     USAGE = 2
-    """The command line, a setting or the kubeconfig makes no sense."""
+    """The command line, a setting or the kubeconfig is not valid."""
 
     UNREADABLE = 3
     """The cluster or a file could not be read."""
 
     INCOMPLETE = 4
-    """It was begun, and is not done in full."""
+    """The command stopped before its work was done."""
 
 
 def exit_of(error: EspalierError) -> Exit:
     """
-    Tell the exit code for an error that ends a command.
+    Return the exit code for an error that ends a command.
     """
     match error:
         case ConfigurationError():

@@ -1,5 +1,7 @@
 """
-The output formats, as one table: a name, and what makes text of a result.
+The output formats, as one table of names and renderers.
+
+A new format is a function and a row of ``RENDERERS``.
 """
 
 from collections.abc import Callable, Mapping
@@ -13,16 +15,16 @@ from espalier.cli.output.yaml_writer import write_json, write_yaml
 from espalier.cli.result import Finding, Level, Result, Table, document_of
 
 TEXTS = ("table", "wide")
-"""Formats for people; they are printed line by line, by ``tables``."""
+"""Formats for people; the module ``tables`` prints them line by line."""
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
     """
-    What a format may have to know besides the result.
+    What a renderer needs besides the result.
 
     Attributes:
-        fail_on: The least level of a finding that makes the command fail.
+        fail_on: The lowest level of finding that makes the command fail.
     """
 
     fail_on: Level = Level.ERROR
@@ -33,7 +35,7 @@ Renderer = Callable[[Result, Options], str]
 
 def render(result: Result, name: str, options: Options) -> str:
     """
-    Write a result in one of ``RENDERERS``; the text ends with a line break, or is empty.
+    Return a result in the format of this name; the text is empty or ends with a line break.
     """
     text = RENDERERS[name](result, options)
     return text if not text or text.endswith("\n") else f"{text}\n"
@@ -55,7 +57,7 @@ def _sarif(result: Result, _: Options) -> str:
     return render_sarif(result, version=version("espalier"))
 
 
-_COMMANDS: Mapping[Level, str] = {
+_GITHUB_LEVELS: Mapping[Level, str] = {
     Level.ERROR: "error",
     Level.WARNING: "warning",
     Level.NOTE: "notice",
@@ -63,7 +65,7 @@ _COMMANDS: Mapping[Level, str] = {
 
 
 def _github(result: Result, _: Options) -> str:
-    # Workflow commands of GitHub Actions: they become annotations of the lines.
+    # GitHub Actions turns these workflow commands into annotations of the lines.
     lines = [_annotation(finding) for finding in result.findings]
     lines += [
         _command("error", problem.message, file=problem.source, line=problem.line)
@@ -76,7 +78,7 @@ def _annotation(finding: Finding) -> str:
     subject = finding.subject
     text = f"{subject.name}: {finding.message}"
     return _command(
-        _COMMANDS[finding.level],
+        _GITHUB_LEVELS[finding.level],
         f"{text}\nfix: {finding.hint}" if finding.hint else text,
         file=subject.source,
         line=subject.line,
@@ -101,7 +103,7 @@ def _escaped(text: str) -> str:
 def _markdown(result: Result, _: Options) -> str:
     parts = [f"{_cell(result.summary)}\n"] if result.summary else []
     if result.findings:
-        lines = ["| level | where | what | rule |", "|---|---|---|---|"]
+        lines = ["| level | where | message | rule |", "|---|---|---|---|"]
         for one in result.findings:
             where = one.subject.where or one.subject.name
             fix = f"<br>fix: {_cell(one.hint)}" if one.hint else ""
@@ -144,7 +146,7 @@ RENDERERS: Mapping[str, Renderer] = MappingProxyType(
 """Formats for programs, by name."""
 
 ALL = (*TEXTS, *RENDERERS)
-"""For commands that report findings."""
+"""The formats of commands that report findings."""
 
 TABULAR = (*TEXTS, "json", "yaml", "markdown")
-"""For commands that show what there is."""
+"""The formats of commands that only list things."""

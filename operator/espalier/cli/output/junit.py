@@ -9,17 +9,18 @@ from xml.etree import ElementTree as ET
 
 from espalier.cli.result import Finding, Level, Result, Subject
 
-# What XML 1.0 has no way to write, not even escaped.
+# XML 1.0 cannot hold these characters, not even escaped.
 _UNWRITABLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _IN_THE_CLUSTER = "cluster"
 
 
 def render_junit(result: Result, *, fail_on: Level) -> str:
     """
-    Write a result as test suites: one a source, with a test case for each thing looked at.
+    Render a result as one test suite for each source, with one test case for each subject.
 
     Args:
-        fail_on: The least level of a finding that fails its test case; others are told as output.
+        fail_on: The lowest level of finding that fails its test case; other findings are written
+            to the test case's output.
     """
     failing = {Level.ERROR} if fail_on is Level.ERROR else {Level.ERROR, Level.WARNING}
     cases: dict[str, list[ET.Element]] = defaultdict(list)
@@ -47,7 +48,7 @@ def render_junit(result: Result, *, fail_on: Level) -> str:
 
 
 def _key(subject: Subject) -> tuple[str, int, str]:
-    # Findings have places of their own within the same subject.
+    # Without line and column: the findings of one subject have different positions.
     return subject.source, subject.document, subject.name
 
 
@@ -57,13 +58,13 @@ def _suite(source: str) -> str:
 
 def _case(subject: Subject, findings: list[Finding], failing: set[Level]) -> ET.Element:
     case = _element("testcase", classname=_suite(subject.source), name=subject.name)
-    told = [finding for finding in findings if finding.level not in failing]
+    passing = [finding for finding in findings if finding.level not in failing]
     for finding in findings:
         if finding.level in failing:
             _note(case, "failure", finding.rule, _text(finding))
-    if told:
+    if passing:
         output = _element("system-out")
-        output.text = _clean("\n".join(f"{one.level.value}: {_text(one)}" for one in told))
+        output.text = _clean("\n".join(f"{one.level.value}: {_text(one)}" for one in passing))
         case.append(output)
     return case
 

@@ -1,5 +1,5 @@
 """
-What runs came to, for people and for programs.
+Turn the outcomes of migration runs into a result.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -24,7 +24,7 @@ _COUNTS: Mapping[str, Callable[[Totals], int]] = MappingProxyType(
         "skipped": lambda totals: totals.skipped,
     }
 )
-"""What became of the objects, in the order in which it is told."""
+"""The counts of a run, in the order of the table's columns."""
 
 
 def result_of(
@@ -34,12 +34,12 @@ def result_of(
     warnings: Sequence[Finding],
 ) -> Result:
     """
-    Tell how the runs on some definitions ended, what they counted, and which objects failed.
+    Return a result with the outcome and counts of each run, and the objects that failed.
 
     Args:
-        outcomes: With the definitions' names.
-        is_met: Tells whether a run did all that was asked for.
-        warnings: What else is to be told.
+        outcomes: The names of the definitions, and the outcomes of their runs.
+        is_met: Reports whether a run did everything that the command asked for.
+        warnings: Further findings, to be added at the end.
     """
     proved = sum(outcome.is_proved for _, outcome in outcomes)
     findings = [
@@ -106,8 +106,8 @@ def _message(outcome: RunOutcome) -> str:
         return "the definition is gone"
     if not outcome.conditions:
         return (
-            f"the label {MODE} was taken off or changed while this went on; what is done stays"
-            " done, and the same command goes on from there"
+            f"the label {MODE} was removed or changed during the run; the objects that were"
+            " rewritten stay so, and the same command continues from here"
         )
     current = outcome.conditions[0]
     return f"{current.reason}: {current.message}"

@@ -1,5 +1,5 @@
 """
-Shows how a run goes.
+Show the progress of a migration run.
 """
 
 from collections.abc import Sequence
@@ -12,17 +12,17 @@ from espalier.engine.ports.progress import PassProgress
 _TEXT_CHARACTERS = 60
 
 
-class OnScreen:
+class RunProgress:
     """
-    Implements ``espalier.engine.ports.reporter.Reporter``.
+    Implement the port ``espalier.engine.ports.reporter.Reporter`` with a progress bar.
 
-    Conditions are the operator's to write: a definition that nobody labelled gets none.
+    No condition is written: only the operator writes conditions, and only on labelled definitions.
     """
 
     def __init__(self, advance: Advance, terminal: Terminal) -> None:
         self._advance = advance
         self._terminal = terminal
-        self._told = ""
+        self._last_message = ""
         self._done = 0
 
     async def report(
@@ -32,7 +32,7 @@ class OnScreen:
         progress: PassProgress | None = None,
     ) -> None:
         """
-        Move the bar, and with ``-v`` tell what is new.
+        Move the bar; with ``-v``, print each new message.
         """
         current = conditions[0]
         if progress is None:
@@ -40,14 +40,14 @@ class OnScreen:
             self._advance(self._done, text=f"{definition.name}: {text}")
         else:
             self._done = progress.done
-            text = f"{definition.name}: {_words_of(progress)}"
+            text = f"{definition.name}: {_progress_text(progress)}"
             self._advance(progress.done, total=progress.total, text=text)
-        if self._terminal.verbosity and current.message != self._told:
-            self._terminal.tell(f"{definition.name}: {current.reason}: {current.message}")
-        self._told = current.message
+        if self._terminal.verbosity and current.message != self._last_message:
+            self._terminal.print_notice(f"{definition.name}: {current.reason}: {current.message}")
+        self._last_message = current.message
 
 
-def _words_of(progress: PassProgress) -> str:
+def _progress_text(progress: PassProgress) -> str:
     if progress.objects_per_second is None:
         return str(progress)
     return f"{progress}, {progress.objects_per_second:.0f}/s"

@@ -13,10 +13,10 @@ _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
 def render_sarif(result: Result, *, version: str) -> str:
     """
-    Write a result as a SARIF log with one run.
+    Render a result as a SARIF log with one run.
 
     Args:
-        version: Of Espalier.
+        version: The version of Espalier.
 
     Source:
         OASIS, "Static Analysis Results Interchange Format (SARIF) Version 2.1.0".

@@ -1,5 +1,5 @@
 """
-Surveys as results: counts, paths and names; never a value.
+Turn surveys into findings, tables and records: counts, paths and names, but never a value.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,11 +14,12 @@ from espalier.plurals import counted
 
 class Aspect(NamedTuple):
     """
-    One thing that a survey tells, and what it means.
+    One kind of finding of a survey.
 
     Attributes:
-        text: What becomes of a path, in the survey of a definition as it is.
-        planned: The same of a candidate.
+        name: The name in JSON output, and in the rule of the finding.
+        text: The message for a path, in the survey of a definition as it is.
+        planned: The message for a path, in the plan of a changed definition.
     """
 
     name: str
@@ -36,7 +37,7 @@ ASPECTS = (
     Aspect("dropped", Level.NOTE, "null that is dropped", "null that is dropped"),
     Aspect("filled", Level.NOTE, "default that is filled in", "new default"),
     Aspect("violations", Level.ERROR, "invalid", "new violation"),
-    Aspect("unwritable", Level.ERROR, "blocked: cannot be updated before it is mended", "blocked"),
+    Aspect("unwritable", Level.ERROR, "blocked: cannot be updated before it is fixed", "blocked"),
     Aspect("unchecked", Level.NOTE, "rules not checked", "rules not checked"),
 )
 _OTHERS = ("violations", "unwritable", "unchecked")
@@ -44,21 +45,21 @@ _OTHERS = ("violations", "unwritable", "unchecked")
 
 def counts_of(found: Survey) -> Mapping[str, Counts]:
     """
-    Name the counts of a survey.
+    Return the counts of a survey, by the names of ``ASPECTS``.
     """
-    told = {
+    counts = {
         aspect.name: getattr(found if aspect.name in _OTHERS else found.normalising, aspect.name)
         for aspect in ASPECTS
     }
-    # A legacy definition's own pruning is what removes; the server's would be another matter.
+    # In a legacy definition Espalier prunes, which is counted as ``pruned``, and not the server.
     if found.is_legacy:
-        told["removed"] = Counts()
-    return told
+        counts["removed"] = Counts()
+    return counts
 
 
 def findings_of(found: Survey, counts: Mapping[str, Counts], *, is_plan: bool) -> Iterator[Finding]:
     """
-    Tell a survey as findings, the worst of each kind first.
+    Yield the findings of a survey, in the order of ``ASPECTS``; most objects first.
     """
     kind = "plan" if is_plan else "survey"
     subject = Subject(name=found.crd)
@@ -73,7 +74,7 @@ def findings_of(found: Survey, counts: Mapping[str, Counts], *, is_plan: bool) -
             )
     for loss in found.conversions:
         for one in loss.lost.paths:
-            text = f"{one.path}: not the same at {loss.version} and {found.version}{_who(one)}"
+            text = f"{one.path}: not the same at {loss.version} and {found.version}{_examples(one)}"
             yield Finding(
                 level=Level.WARNING,
                 rule=f"{kind}/conversion",
@@ -84,7 +85,7 @@ def findings_of(found: Survey, counts: Mapping[str, Counts], *, is_plan: bool) -
             )
     for aspect in ASPECTS:
         for one in counts[aspect.name].paths:
-            text = f"{one.path}: {aspect.planned if is_plan else aspect.text}{_who(one)}"
+            text = f"{one.path}: {aspect.planned if is_plan else aspect.text}{_examples(one)}"
             yield Finding(
                 level=aspect.level,
                 rule=f"{kind}/{aspect.name}",
@@ -95,22 +96,24 @@ def findings_of(found: Survey, counts: Mapping[str, Counts], *, is_plan: bool) -
             )
 
 
-def unseen(found: Survey) -> Sequence[str]:
+def unread_objects(found: Survey) -> Sequence[str]:
     """
-    Say what nobody could look at.
+    Return one sentence for each group of objects that could not be read.
     """
-    said = [f"version {name} is not served: what is stored at it" for name in found.unread_versions]
+    sentences = [
+        f"version {name} is not served: what is stored at it" for name in found.unread_versions
+    ]
     if found.undecodable:
         number = counted(len(found.undecodable), "object")
-        said.append(f"{number} that the server cannot read: {enumerated(found.undecodable)}")
-    return said
+        sentences.append(f"{number} that the server cannot read: {enumerated(found.undecodable)}")
+    return sentences
 
 
 def survey_table(
     surveys: Sequence[Survey], counts: Sequence[Mapping[str, Counts]], *, is_plan: bool
 ) -> Table:
     """
-    Make a row of each survey: how many objects have what.
+    Return a table with one row for each survey: how many objects have each kind of finding.
     """
     columns = [Column(title="DEFINITION"), Column(title="VERSION"), Column(title="OBJECTS")]
     shown = ("removed", "pruned", "filled", "violations", "unwritable")
@@ -122,16 +125,16 @@ def survey_table(
             found.crd,
             found.candidate_version,
             str(found.objects),
-            *(str(_number(found, told, name, is_plan=is_plan)) for name in shown),
+            *(str(_number(found, named, name, is_plan=is_plan)) for name in shown),
         ]
-        for found, told in zip(surveys, counts, strict=True)
+        for found, named in zip(surveys, counts, strict=True)
     ]
     return Table(columns=columns, rows=rows)
 
 
 def survey_item(found: Survey, counts: Mapping[str, Counts]) -> JSON:
     """
-    Make the record that programs get.
+    Return the record of one survey for the JSON and YAML output.
     """
     history = found.history
     return {
@@ -168,7 +171,7 @@ def _number(found: Survey, counts: Mapping[str, Counts], name: str, *, is_plan: 
     return str(objects)
 
 
-def _who(one: PathCount) -> str:
+def _examples(one: PathCount) -> str:
     named = enumerated((str(key) for key in one.first), total=one.objects)
     return f" ({counted(one.objects, 'object')}: {named})"
 

@@ -1,5 +1,5 @@
 """
-Results as people read them: findings line by line, tables, one sentence at the end.
+Print results for people: findings line by line, then tables, then a summary of one sentence.
 """
 
 import io
@@ -14,7 +14,7 @@ from rich.text import Text
 from espalier.cli.result import Finding, Level, Result, Table
 
 _STYLES: Mapping[Level, str] = {Level.ERROR: "red", Level.WARNING: "yellow", Level.NOTE: "cyan"}
-_WORDS: Mapping[str, str] = {
+_CELL_STYLES: Mapping[str, str] = {
     "True": "green",
     "yes": "green",
     "ok": "green",
@@ -24,23 +24,23 @@ _WORDS: Mapping[str, str] = {
     "refused": "red",
     "accepted": "green",
 }
-# So often a warning is shown for each thing that was looked at.
-_REPEATED = 3
-# A value that is told may be long.
+# How often the same warning is shown for one subject.
+_MAX_REPEATS = 3
+# A message may quote a long value.
 _MESSAGE_CHARACTERS = 1000
-# As wide as the longest line of whoever reads it from a file.
-_ANY_WIDTH = 100_000
-# A name from a file must not steer the terminal.
+# Wider than any line, so that Rich breaks none where the output is a file.
+_FILE_WIDTH = 100_000
+# A name from a file must not send control sequences to the terminal.
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 def print_result(console: Console, result: Result, *, is_wide: bool, is_quiet: bool) -> None:
     """
-    Show a result.
+    Print a result.
 
     Args:
-        is_wide: With rules, notes, and whatever else is not shown otherwise.
-        is_quiet: Errors and warnings only, without notes, hints and the summary.
+        is_wide: Whether to print everything: rules, repeated findings, wide tables, skipped files.
+        is_quiet: Whether to print errors and warnings only, without notes, hints and summary.
     """
     print_findings(console, result, is_wide=is_wide, is_quiet=is_quiet)
     for table in result.tables:
@@ -54,44 +54,44 @@ def print_result(console: Console, result: Result, *, is_wide: bool, is_quiet: b
         console.print(Text(printable(result.summary)), soft_wrap=True)
 
 
-def _is_one_too_many(finding: Finding, repeats: Mapping[tuple[str, str, str], int]) -> bool:
-    # Errors are all shown; a warning that a definition has a hundred times is understood sooner.
+def _is_repeated_too_often(finding: Finding, repeats: Mapping[tuple[str, str, str], int]) -> bool:
+    # Every error is shown; a few examples are enough of a warning that is repeated.
     is_error = finding.level is Level.ERROR
-    return not is_error and repeats[_kind(finding)] > _REPEATED
+    return not is_error and repeats[_kind(finding)] > _MAX_REPEATS
 
 
 def _kind(finding: Finding) -> tuple[str, str, str]:
     return finding.subject.source, finding.subject.name, finding.rule
 
 
-def _left_out(result: Result, repeats: Mapping[tuple[str, str, str], int]) -> Iterator[str]:
+def _left_out_notices(result: Result, repeats: Mapping[tuple[str, str, str], int]) -> Iterator[str]:
     errors = {one.rule for one in result.findings if one.level is Level.ERROR}
     for (_, name, rule), times in repeats.items():
-        if times > _REPEATED and rule not in errors:
-            yield f"{name}: {times - _REPEATED} more of {rule}; -o wide shows them"
+        if times > _MAX_REPEATS and rule not in errors:
+            yield f"{name}: {times - _MAX_REPEATS} more of {rule}; -o wide shows them"
 
 
 def print_findings(console: Console, result: Result, *, is_wide: bool, is_quiet: bool) -> None:
     """
-    Show the findings of a result alone; the arguments are those of ``print_result``.
+    Print only the findings of a result; the arguments are those of ``print_result``.
     """
     repeats: Counter[tuple[str, str, str]] = Counter()
     for finding in result.findings:
         if is_quiet and finding.level is Level.NOTE:
             continue
         repeats[_kind(finding)] += 1
-        if not is_wide and _is_one_too_many(finding, repeats):
+        if not is_wide and _is_repeated_too_often(finding, repeats):
             continue
         console.print(_line(finding, is_wide=is_wide), soft_wrap=True)
         if finding.hint and not is_quiet:
             console.print(Text(f"    fix: {printable(finding.hint)}", style="dim"), soft_wrap=True)
-    for text in () if is_wide or is_quiet else _left_out(result, repeats):
+    for text in () if is_wide or is_quiet else _left_out_notices(result, repeats):
         console.print(Text(printable(text), style="dim"), soft_wrap=True)
 
 
 def printable(text: str) -> str:
     """
-    Write characters that steer a terminal as escapes.
+    Return a text with control characters written as escapes.
     """
     return _CONTROL.sub(lambda match: f"\\x{ord(match[0]):02x}", text)
 
@@ -112,23 +112,25 @@ def _line(finding: Finding, *, is_wide: bool) -> Text:
 
 def _print_table(console: Console, table: Table, *, is_wide: bool) -> None:
     shown = [n for n, column in enumerate(table.columns) if is_wide or not column.is_wide]
-    made = RichTable(box=None, pad_edge=False, show_edge=False, header_style="bold")
+    rich_table = RichTable(box=None, pad_edge=False, show_edge=False, header_style="bold")
     names = max((len(row[shown[0]]) for row in table.rows), default=0)
     for n in shown:
-        # Names are to be copied: they are broken last.
+        # Names are copied from the table, so the first column is the last to be broken.
         least = min(names, console.width * 3 // 4) if n == shown[0] else None
-        made.add_column(table.columns[n].title, overflow="fold", min_width=least)
+        rich_table.add_column(table.columns[n].title, overflow="fold", min_width=least)
     for row in table.rows:
         cells = [printable(row[n]) for n in shown]
-        made.add_row(*(Text(cell, style=_WORDS.get(cell.partition(" ")[0], "")) for cell in cells))
+        rich_table.add_row(
+            *(Text(cell, style=_CELL_STYLES.get(cell.partition(" ")[0], "")) for cell in cells)
+        )
     if table.title:
         console.print(Text(printable(table.title), style="bold"), soft_wrap=True)
     if console.is_terminal:
-        console.print(made)
+        console.print(rich_table)
         return
-    # Rich fits a table into the width, and fills every line up with spaces.
-    plain = Console(file=io.StringIO(), width=_ANY_WIDTH, color_system=None)
+    # Rich fits a table into the width of a terminal and pads its lines; a file needs neither.
+    plain = Console(file=io.StringIO(), width=_FILE_WIDTH, color_system=None)
     with plain.capture() as captured:
-        plain.print(made)
+        plain.print(rich_table)
     for line in captured.get().splitlines():
         console.print(Text(line.rstrip()), soft_wrap=True)

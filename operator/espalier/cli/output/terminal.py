@@ -1,5 +1,5 @@
 """
-Where a command's output goes: results to standard output, everything else to standard error.
+The output of a command: results go to standard output, everything else to standard error.
 """
 
 import logging
@@ -28,35 +28,35 @@ from espalier.cli.output.tables import print_findings, print_result, printable
 from espalier.cli.result import Level, Result
 
 _DIFF_STYLES: Mapping[str, str] = {"+": "green", "-": "red", "@": "cyan"}
-_PATIENCE_SECONDS = 0.4
+_BAR_DELAY_SECONDS = 0.4
 _LEVELS: Mapping[int, int] = {0: logging.WARNING, 1: logging.INFO, 2: logging.DEBUG}
 
 
 class Advance(Protocol):
     """
-    Moves a progress bar.
+    Move a progress bar.
     """
 
     def __call__(self, done: int, *, total: int | None = None, text: str = "") -> None:
         """
-        Show how far it is.
+        Show how much is done.
 
         Args:
-            done: So many in all, not since the last call.
-            total: Of so many; unchanged if None.
-            text: What is being done; unchanged if empty.
+            done: The number done since the start, not since the last call.
+            total: The number to do; None leaves it unchanged.
+            text: The label of the bar; an empty text leaves it unchanged.
         """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Terminal:
     """
-    How a command speaks; made from the options that all commands share.
+    Print the output of a command, as the shared options ask for.
 
     Attributes:
-        output: The name of a format.
-        fail_on: The least level of a finding that makes the command fail.
-        verbosity: How often ``-v`` was given.
+        output: The name of the output format.
+        fail_on: The lowest level of finding that makes the command fail.
+        verbosity: How many times ``-v`` was given.
     """
 
     output: str = "table"
@@ -67,22 +67,22 @@ class Terminal:
 
     def log(self) -> None:
         """
-        Have the log of the engine and the adapter on standard error, as far as is asked for.
+        Send Espalier's log to standard error; the level follows ``-v``.
         """
         level = _LEVELS[min(self.verbosity, 2)]
         logging.basicConfig(stream=sys.stderr, format="%(levelname)s %(name)s: %(message)s")
         logging.getLogger("espalier").setLevel(level)
 
-    def tell(self, text: str) -> None:
+    def print_notice(self, text: str) -> None:
         """
-        Say something that is no result; ``--quiet`` keeps it back.
+        Print a line to standard error, unless ``--quiet`` is given.
         """
         if not self.is_quiet:
             click.echo(printable(text), err=True)
 
     def show(self, result: Result) -> None:
         """
-        Print a result, and on standard error what could not be read.
+        Print a result, and its problems to standard error.
         """
         if self.output in TEXTS:
             console = self._console()
@@ -92,9 +92,9 @@ class Terminal:
         for problem in result.problems:
             click.echo(f"espalier: {printable(str(problem))}", err=True)
 
-    def tell_findings(self, result: Result) -> None:
+    def print_findings_to_stderr(self, result: Result) -> None:
         """
-        Say on standard error what is no result itself: findings, and what could not be read.
+        Print the findings and problems of a result to standard error.
         """
         if not self.is_quiet:
             print_findings(self._console(stderr=True), result, is_wide=False, is_quiet=False)
@@ -103,7 +103,7 @@ class Terminal:
 
     def print_diff(self, lines: Sequence[str]) -> None:
         """
-        Print a unified diff, with colours if that is a terminal.
+        Print a unified diff, coloured on a terminal.
         """
         console = self._console()
         for line in lines:
@@ -112,7 +112,7 @@ class Terminal:
 
     def finish(self, result: Result) -> NoReturn:
         """
-        Print a result, and end with the exit code that it stands for.
+        Print a result, and exit with its exit code.
         """
         self.show(result)
         click.get_current_context().exit(exit_of_result(result, fail_on=self.fail_on))
@@ -120,11 +120,11 @@ class Terminal:
     @contextmanager
     def progress(self, text: str, *, total: int | None = None) -> Iterator[Advance]:
         """
-        Show a progress bar on standard error while something is done, if that is a terminal.
+        Show a progress bar while the block runs, if standard error is a terminal.
         """
         console = self._console(stderr=True)
         if self.is_quiet or not console.is_terminal:
-            yield _stand_still
+            yield _no_progress
             return
         bar = Progress(
             TextColumn("{task.description}", markup=False),
@@ -140,8 +140,8 @@ class Terminal:
         def advance(done: int, *, total: int | None = None, text: str = "") -> None:
             described = printable(text) or None
             bar.update(task, completed=done, total=total, description=described)
-            # What is done at once needs no bar that flickers.
-            if time.monotonic() - begun > _PATIENCE_SECONDS:
+            # Work that ends quickly shows no bar, so that nothing flickers.
+            if time.monotonic() - begun > _BAR_DELAY_SECONDS:
                 bar.start()
 
         try:
@@ -151,18 +151,20 @@ class Terminal:
 
     def confirm(self, question: str, *, is_answered: bool) -> bool:
         """
-        Ask for leave to write.
+        Ask the user before something is written.
 
         Args:
-            is_answered: ``--yes`` was given.
+            is_answered: Whether ``--yes`` was given.
 
         Returns:
-            Whether to go on. Without a terminal nobody can answer: then it is no.
+            Whether to continue. The answer is no if standard input is not a terminal.
         """
         if is_answered:
             return True
         if not sys.stdin.isatty():
-            click.echo("espalier: nobody is there to confirm; say --yes", err=True)
+            click.echo(
+                "espalier: cannot ask for confirmation without a terminal; use --yes", err=True
+            )
             return False
         return click.confirm(question, err=True)
 
@@ -175,7 +177,7 @@ class Terminal:
 
 class _Console(Console):
     """
-    Leaves it to the top of the command line what a reader means who has gone.
+    A console that raises when the pipe is closed; the top of the command line handles it.
     """
 
     def on_broken_pipe(self) -> None:
@@ -184,7 +186,7 @@ class _Console(Console):
 
 def exit_of_result(result: Result, *, fail_on: Level) -> Exit:
     """
-    Tell the exit code for a result: the worst that happened.
+    Return the exit code of a result; unread sources come before unfinished work and findings.
     """
     if result.problems:
         return Exit.UNREADABLE
@@ -196,5 +198,5 @@ def exit_of_result(result: Result, *, fail_on: Level) -> Exit:
     return Exit.FINDINGS if failing else Exit.CLEAN
 
 
-def _stand_still(done: int, *, total: int | None = None, text: str = "") -> None:
+def _no_progress(done: int, *, total: int | None = None, text: str = "") -> None:
     del done, total, text

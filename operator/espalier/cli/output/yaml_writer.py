@@ -1,8 +1,8 @@
 """
-JSON values as YAML that kubectl reads back as the same values.
+Write JSON values as YAML that kubectl reads back as the same values.
 
-A string that would be read as something else without quotes (``yes``, ``1e3``, ``0o17``) gets them.
-A loop makes the events of the emitter, so that no nesting can exhaust the stack.
+A string that would be read as another type without quotes (``yes``, ``1e3``, ``0o17``) is quoted.
+The events for the emitter are made in a loop, so that deep nesting cannot exhaust the stack.
 """
 
 import json
@@ -19,13 +19,13 @@ _EMITTER = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 _DATE = re.compile(r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}(?:$|[Tt \t])")
 _MERGE_KEY = "<<"
 _STRING_TAG = "tag:yaml.org,2002:str"
-# Of whatever length: a line that is broken cannot be searched for.
+# No line is broken, so that a long text can still be searched for.
 _LINE_WIDTH = 1_000_000
 
 
 def write_yaml(values: Iterable[JSON]) -> str:
     """
-    Write documents as YAML, in the dialect of kubectl; the order of keys stays.
+    Return documents as YAML in the dialect of kubectl; keys keep their order.
     """
     events = _stream(values)
     text = yaml.emit(events, Dumper=_EMITTER, allow_unicode=True, width=_LINE_WIDTH)
@@ -35,7 +35,7 @@ def write_yaml(values: Iterable[JSON]) -> str:
 
 def write_json(values: Iterable[JSON]) -> str:
     """
-    Write documents as JSON, one after the other; several of them make a stream.
+    Return documents as JSON, one after the other.
     """
     return "".join(f"{json.dumps(value, indent=2, ensure_ascii=True)}\n" for value in values)
 
@@ -74,7 +74,7 @@ def _value(root: JSON) -> Iterator[yaml.Event]:
 
 
 def _string(text: str) -> yaml.Event:
-    # A lone surrogate is no character to Go: it reads one as U+FFFD.
+    # Go reads a lone surrogate as U+FFFD.
     text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     if "\n" in text and _is_block(text):
         return yaml.ScalarEvent(None, _STRING_TAG, (True, True), text, style="|")
@@ -85,7 +85,7 @@ def _string(text: str) -> yaml.Event:
 
 def _reads_as_itself(text: str) -> bool:
     if _DATE.match(text):
-        # kubectl reads it as a text, but other readers as a time.
+        # kubectl reads a date as a string, but other readers read it as a time.
         return False
     try:
         value = resolve(text, tag=None, plain=True)
@@ -95,7 +95,7 @@ def _reads_as_itself(text: str) -> bool:
 
 
 def _is_block(text: str) -> bool:
-    # What a literal block cannot hold as it is: the emitter would quote it, or lose a character.
+    # The emitter would quote any other text in a literal block, or lose a character of it.
     lines = text.split("\n")
     return (
         bool(lines[0])
