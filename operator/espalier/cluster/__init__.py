@@ -1,7 +1,7 @@
 """
-The one adapter that speaks HTTP to a Kubernetes API server.
+The adapter for the Kubernetes API server; the only package that speaks HTTP.
 
-``connect`` gives a ``Cluster``, whose attributes and factories implement the ports of
+``connect`` yields a ``Cluster``. Its attributes and methods return implementations of the ports in
 ``espalier.engine.ports``.
 """
 
@@ -24,7 +24,7 @@ from espalier.cluster.resources.access_reviews import HttpRights
 from espalier.cluster.resources.checkpoints import ConfigMapCheckpoints
 from espalier.cluster.resources.definitions import HttpDefinitions, MalformedDefinition
 from espalier.cluster.resources.events import HttpEvents
-from espalier.cluster.resources.foreign_leases import Homes, NeighbourlyLeases
+from espalier.cluster.resources.foreign_leases import Homes, ForeignAwareLeases
 from espalier.cluster.resources.leases import DURATION_SECONDS, HttpLeases, own_identity
 from espalier.cluster.resources.objects import HttpObjects
 from espalier.cluster.transport.client import Client
@@ -45,7 +45,7 @@ __all__ = [
 @dataclass(frozen=True, slots=True)
 class Cluster:
     """
-    One API server, as long as ``connect`` lasts.
+    A connection to one API server; usable inside the ``connect`` block.
     """
 
     connection: Connection
@@ -59,29 +59,31 @@ class Cluster:
     @property
     def server(self) -> str:
         """
-        The base URL.
+        The base URL of the API server.
         """
         return self.connection.server
 
     @property
     def tls(self) -> SSLContext | None:
         """
-        The TLS side of the connection; None for plain HTTP.
+        The TLS settings of the connection; None for plain HTTP.
         """
         return self.connection.tls
 
     def checkpoints(self, namespace: str) -> ConfigMapCheckpoints:
         """
-        Keep checkpoints in a namespace.
+        Return the store of checkpoints in a namespace.
         """
         return ConfigMapCheckpoints(self.client, namespace)
 
     def archive(self, namespace: str, *, max_total_bytes: int = MAX_TOTAL_BYTES) -> SecretArchive:
         """
-        Keep removed data in a namespace; all who store must share one archive.
+        Return the archive of removed data in a namespace.
+
+        All runs that write must share one archive object, so that the size limit holds.
 
         Args:
-            max_total_bytes: Of all archives in the namespace together.
+            max_total_bytes: The limit for all archives in the namespace together.
         """
         return SecretArchive(self.client, namespace, max_total_bytes=max_total_bytes)
 
@@ -93,35 +95,35 @@ class Cluster:
         duration_seconds: int = DURATION_SECONDS,
     ) -> HttpLeases:
         """
-        Hold leases in a namespace.
+        Return the leases in a namespace.
 
         Args:
-            identity: Of the holder; one of this process's own if None.
+            identity: The name of the holder; None makes one for this process.
             duration_seconds: How long a lease lasts without renewal.
         """
         return HttpLeases(
             self.client, namespace, identity or own_identity(), duration_seconds=duration_seconds
         )
 
-    def leases_among(self, namespace: str, *, homes: Homes) -> NeighbourlyLeases:
+    def leases_among(self, namespace: str, *, homes: Homes) -> ForeignAwareLeases:
         """
-        Hold leases in a namespace while no operator holds one of the same definition in another.
+        Return leases that also respect an operator's lease of the same definition elsewhere.
 
         Args:
-            homes: Names the namespaces in which operators of a definition are known to live.
+            homes: Returns the namespaces in which operators of a definition are known to run.
         """
-        return NeighbourlyLeases(self.client, namespace, self.leases(namespace), homes=homes)
+        return ForeignAwareLeases(self.client, namespace, self.leases(namespace), homes=homes)
 
     def open_session(self, *, user_agent: str) -> aiohttp.ClientSession:
         """
-        Open another session to the same server, as the same user; whoever takes it closes it.
+        Open another session to the same server as the same user; the caller closes it.
 
-        It is for Kopf, which wants one of its own for each login.
+        Kopf needs a session of its own for each login.
 
         Args:
-            user_agent: The whole header: ``kopf/1.45``.
+            user_agent: The whole header, such as ``kopf/1.45``.
         """
-        # Kopf's streams are as many as it likes; its own sessions have no limit either.
+        # Kopf opens any number of streams; the sessions that it makes itself have no limit either.
         return open_session(self.connection, user_agent=user_agent, max_connections=0)
 
 
@@ -136,13 +138,13 @@ async def connect(
     """
     Connect to the API server that a kubeconfig or the pod's service account names.
 
-    Nothing is sent yet, but a credential is obtained, so that what is wrong with it is told here.
+    Nothing is sent yet, but a credential is obtained, so that a bad credential is reported here.
 
     Args:
         kubeconfig: A file, or several as in ``KUBECONFIG``. If None: those of ``KUBECONFIG``, else
             the pod's service account, else ``~/.kube/config``.
-        context: Of the kubeconfig; its current one if None.
-        in_cluster: Insist on the service account, or exclude it; None takes it where there is one.
+        context: The context of the kubeconfig; None means the current one.
+        in_cluster: True requires the service account, False ignores it, None uses it if present.
 
     Raises:
         ConfigurationError: There is no usable kubeconfig or credential.
@@ -164,7 +166,7 @@ async def connect(
 @asynccontextmanager
 async def connect_to(connection: Connection, clock: Clock) -> AsyncIterator[Cluster]:
     """
-    Connect to an API server that is known already.
+    Connect to an API server through a given connection.
 
     Raises:
         ConfigurationError: There is no usable credential.

@@ -1,5 +1,5 @@
 """
-The real clock.
+The system clock.
 """
 
 import asyncio
@@ -8,23 +8,23 @@ import time
 
 class SystemClock:
     """
-    Time as the machine tells it; implements ``espalier.engine.ports.clock.Clock``.
+    The time of the machine; implements ``espalier.engine.ports.clock.Clock``.
     """
 
     def monotonic_seconds(self) -> float:
         """
-        Seconds from an arbitrary start; never goes back.
+        Return the seconds since an arbitrary start; the value never decreases.
         """
         return time.monotonic()
 
     def utc_timestamp(self) -> str:
         """
-        The time of day as RFC 3339 in UTC with whole seconds.
+        Return the time as RFC 3339 in UTC with whole seconds.
         """
         return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
 
     async def sleep(self, seconds: float) -> None:
         """
-        Wait.
+        Wait for a number of seconds.
         """
         await asyncio.sleep(seconds)

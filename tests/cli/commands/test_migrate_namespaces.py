@@ -92,7 +92,7 @@ async def test_a_namespace_that_may_not_be_looked_into_is_passed_over(
         for _ in range(2):
             await leases.acquire(crd_definition())
 
-    assert "could not be read" in caplog.text
+    assert "could not be checked" in caplog.text
     assert [seen.method for seen in script.seen] == ["GET", "POST", "GET", "PATCH"]
 
 

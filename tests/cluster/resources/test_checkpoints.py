@@ -88,7 +88,7 @@ async def test_a_damaged_checkpoint_is_not_taken_for_none(data: str) -> None:
         await checkpoints.save(definition(), {"pages": 1})
         only(shelf)["binaryData"]["checkpoint.json.gz"] = data
 
-        with pytest.raises(RejectedError, match="delete it to begin without"):
+        with pytest.raises(RejectedError, match="delete it to start from"):
             await checkpoints.load(definition())
 
 

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from espalier.cluster.transport.conversion_refusals import MAX_WORDS_CHARACTERS, refusal_in
+from espalier.cluster.transport.conversion_refusals import MAX_REASON_CHARACTERS, refusal_in
 from espalier.cluster.transport.responses import RequestedAction, error_of
 from espalier.errors import ConversionError, ConversionRefusedError
 
@@ -95,4 +95,4 @@ def test_of_a_page_the_first_one_is_told() -> None:
 def test_words_are_bounded() -> None:
     told = refusal_in(f"{WEBHOOK} failed: {'x' * 100_000}")
     assert told is not None
-    assert len(told) == MAX_WORDS_CHARACTERS
+    assert len(told) == MAX_REASON_CHARACTERS

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from espalier.cluster.transport.deep_nesting import with_room_if_needed
+from espalier.cluster.transport.deep_nesting import with_large_stack_if_needed
 from espalier.cluster.transport.json_codec import encode_json
 from espalier.engine.ports import ObjectKey
 from espalier.engine.ports.archive import ArchiveEntry
@@ -137,14 +137,14 @@ def _line(entry: ArchiveEntry) -> bytes:
     line = encode_json(document) + b"\n"
     try:
         # What cannot be read back is not archived.
-        with_room_if_needed(lambda: _entry.decode(line))
+        with_large_stack_if_needed(lambda: _entry.decode(line))
     except RecursionError as error:
         raise ValueError("an object in it is nested too deeply") from error
     return line
 
 
 def _read_entry(line: bytes) -> ArchiveEntry:
-    entry = with_room_if_needed(lambda: _entry.decode(line))
+    entry = with_large_stack_if_needed(lambda: _entry.decode(line))
     return ArchiveEntry(
         api_version=entry.reference.api_version,
         kind=entry.reference.kind,

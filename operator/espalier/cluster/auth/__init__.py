@@ -1,3 +1,3 @@
 """
-Where the API server is and who we are: kubeconfig, service account, exec plugins.
+The address of the API server and the credentials: kubeconfig, service account, exec plugins.
 """

@@ -1,8 +1,8 @@
 """
-Which API server is spoken to, and as whom.
+The address of an API server, with TLS settings and credentials.
 
-The order is that of other controllers: a kubeconfig that is asked for, ``KUBECONFIG``, the service
-account of the pod, ``~/.kube/config``.
+Sources are tried in the order that other controllers use: a given kubeconfig, ``KUBECONFIG``, the
+pod's service account, ``~/.kube/config``.
 """
 
 import ssl
@@ -18,21 +18,21 @@ from espalier.engine.ports.clock import Clock
 from espalier.errors import ConfigurationError
 
 SERVICE_ACCOUNT_FOLDER = Path("/var/run/secrets/kubernetes.io/serviceaccount")
-"""Where the kubelet puts a pod's token and the API server's certificate authority."""
+"""The folder with a pod's token and the API server's certificate authority."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Connection:
     """
-    How to reach one API server.
+    The address of one API server, with TLS settings and credentials.
 
     Attributes:
-        server: The base URL, without a slash at its end; it may have a path.
-        tls: None for plain HTTP.
-        server_name: Checked in the server's certificate instead of the URL's host, if not None.
+        server: The base URL without a trailing slash; it may have a path.
+        tls: The TLS settings; None for plain HTTP.
+        server_name: The name to expect in the server's certificate; None means the URL's host.
         proxy: The URL of an HTTP proxy, or None.
-        credentials: Gives the ``Authorization`` header.
-        origin: Where all this was found, for people.
+        credentials: The source of the ``Authorization`` header.
+        origin: Where this was read from, for messages.
     """
 
     server: str
@@ -47,10 +47,10 @@ def read_service_account(
     environ: Mapping[str, str], clock: Clock, *, folder: Path = SERVICE_ACCOUNT_FOLDER
 ) -> Connection:
     """
-    Connect as the pod's service account. Reads files: call it in a thread.
+    Return the connection of the pod's service account. It reads files: call it in a thread.
 
     Raises:
-        ConfigurationError: The process runs in no pod, or its service account is not mounted.
+        ConfigurationError: The process does not run in a pod, or no service account is mounted.
     """
     host, port = environ.get("KUBERNETES_SERVICE_HOST"), environ.get("KUBERNETES_SERVICE_PORT")
     if not host or not port:
@@ -73,17 +73,17 @@ def read_service_account(
 
 def is_in_cluster(environ: Mapping[str, str], *, folder: Path = SERVICE_ACCOUNT_FOLDER) -> bool:
     """
-    Tell whether the process runs in a pod with a service account.
+    Report whether the process runs in a pod with a service account.
     """
     return bool(environ.get("KUBERNETES_SERVICE_HOST")) and (folder / "token").is_file()
 
 
 def server_of(text: str, origin: str) -> str:
     """
-    Check a base URL.
+    Return a base URL without a trailing slash.
 
     Raises:
-        ConfigurationError: It is none.
+        ConfigurationError: The text is not the base URL of a server.
     """
     try:
         url = URL(text)
@@ -104,25 +104,25 @@ def tls_of(
     verify: bool = True,
 ) -> ssl.SSLContext:
     """
-    Make the TLS side of a connection.
+    Return the TLS settings of a connection.
 
     Args:
-        authority: PEM certificates that the server's is checked by; the system's if None.
+        authority: The PEM certificates of the authority; None means those of the system.
         credential: A client certificate with its key.
-        verify: Whether the server's certificate is checked at all.
+        verify: Whether to check the server's certificate.
 
     Raises:
         ConfigurationError: A certificate or a key cannot be read.
     """
     if authority is not None and not authority.strip():
-        # Nothing would be taken for "whatever the system trusts".
+        # OpenSSL would take an empty text to mean the authorities of the system.
         raise ConfigurationError("the certificate authority is empty")
     try:
         text = None if authority is None else authority.decode("ascii", "replace")
         tls = ssl.create_default_context(cadata=text)
     except (ssl.SSLError, ValueError) as error:
-        raise ConfigurationError(f"the certificate authority is no PEM file: {error}") from error
-    # Go does not demand what this asks for, and clusters have authorities without it.
+        raise ConfigurationError(f"the certificate authority is not a PEM file: {error}") from error
+    # Go does not check this strictly, and the authorities of some clusters would not pass.
     tls.verify_flags &= ~ssl.VerifyFlags.VERIFY_X509_STRICT
     if not verify:
         tls.check_hostname = False
@@ -134,18 +134,18 @@ def tls_of(
 
 def install_certificate(tls: ssl.SSLContext, credential: Credential) -> None:
     """
-    Show this client certificate on all connections to come.
+    Use a client certificate for all later connections.
 
     Raises:
-        ConfigurationError: The certificate or its key cannot be read, or they are no pair.
+        ConfigurationError: The certificate or its key cannot be read, or they do not match.
     """
-    # OpenSSL reads a chain from files alone; these live for this call, readable by us only.
+    # OpenSSL reads a chain only from files; these exist during this call, readable by us only.
     with tempfile.TemporaryDirectory(prefix="espalier-") as folder:
         certificate, key = Path(folder, "certificate"), Path(folder, "key")
         certificate.write_text(credential.certificate, encoding="utf-8")
         key.write_text(credential.key, encoding="utf-8")
         try:
-            # Without a password OpenSSL would ask the terminal for that of an encrypted key.
+            # Without a password, OpenSSL would ask on the terminal for that of an encrypted key.
             tls.load_cert_chain(certificate, key, password="")
         except (ssl.SSLError, ValueError) as error:
             raise ConfigurationError(
@@ -158,7 +158,7 @@ def read_bytes(path: Path) -> bytes:
     Read a file that the configuration names.
 
     Raises:
-        ConfigurationError: It cannot be read.
+        ConfigurationError: The file cannot be read.
     """
     try:
         return path.read_bytes()

@@ -1,8 +1,8 @@
 """
-Where the ``Authorization`` header comes from, and how it is renewed while the process runs.
+Sources of the ``Authorization`` header, which renew it while the process runs.
 
-Projected tokens rotate, and plugins' credentials expire: whoever sends a request asks the source
-each time, and once more after a 401.
+Projected tokens rotate, and the credentials of plugins expire. So the source is asked for each
+request, and once more after a response with status 401.
 """
 
 import asyncio
@@ -16,50 +16,50 @@ from espalier.engine.ports.clock import Clock
 from espalier.errors import ConfigurationError
 
 TOKEN_FILE_SECONDS = 60.0
-"""How long a token's file is trusted unread; the kubelet rotates a token well before it ends."""
+"""How long a token is used before its file is read again; the kubelet rotates it early enough."""
 
 _EXPIRY_MARGIN = timedelta(seconds=10)
 
 
 class TokenSource(Protocol):
     """
-    Gives the value of the ``Authorization`` header.
+    A source of the ``Authorization`` header.
     """
 
     async def header(self) -> str | None:
         """
-        Give the header's value; None to send none, as with client certificates.
+        Return the value of the header; None to send none, as with client certificates.
 
         Raises:
-            ConfigurationError: There is no credential to be had.
+            ConfigurationError: No credential can be obtained.
         """
 
     async def renewed(self, refused: str | None) -> str | None:
         """
-        Give another value after the server refused one; None if there is no other.
+        Return a new value after the server refused one; None if there is no other.
 
         Raises:
-            ConfigurationError: There is no credential to be had.
+            ConfigurationError: No credential can be obtained.
         """
 
 
 @dataclass(frozen=True, slots=True)
 class FixedSource:
     """
-    Always the same header, or none.
+    A header that never changes, or none.
     """
 
     value: str | None = field(repr=False)
 
     async def header(self) -> str | None:
         """
-        Give the value.
+        Return the value.
         """
         return self.value
 
     async def renewed(self, refused: str | None) -> str | None:
         """
-        Give the value, if another one was refused.
+        Return the value if another one was refused, else None.
         """
         return None if refused == self.value else self.value
 
@@ -67,10 +67,10 @@ class FixedSource:
 @dataclass(slots=True)
 class FileSource:
     """
-    A bearer token in a file that somebody else rotates.
+    A bearer token in a file that another program rotates.
 
     Attributes:
-        path: The file; its last good content is kept if it cannot be read for a while.
+        path: The file; the last token is kept while the file cannot be read.
     """
 
     path: Path
@@ -80,7 +80,7 @@ class FileSource:
 
     async def header(self) -> str | None:
         """
-        Give the token, read anew if the last reading is too long ago.
+        Return the token; read the file again if the last reading is too old.
         """
         age_seconds = self.clock.monotonic_seconds() - self._read_at_seconds
         if not self._token or age_seconds >= TOKEN_FILE_SECONDS:
@@ -89,7 +89,7 @@ class FileSource:
 
     async def renewed(self, refused: str | None) -> str | None:
         """
-        Read the file anew.
+        Read the file again, and return the token if it is another one.
         """
         await self._read()
         fresh = f"Bearer {self._token}"
@@ -103,7 +103,7 @@ class FileSource:
             if not self._token:
                 raise ConfigurationError(f"{self.path}: no token can be read: {error}") from error
             token = ""
-        # A file that is empty or away for a moment must not cost a token that is still good.
+        # While the file is empty or missing for a moment, the last token is still good.
         self._token = token or self._token
         if not self._token:
             raise ConfigurationError(f"{self.path}: the token's file is empty")
@@ -113,11 +113,11 @@ class FileSource:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Credential:
     """
-    What a plugin hands out.
+    The credential that a plugin returns.
 
     Attributes:
-        token: Empty if it gave a client certificate only.
-        expires: None if it is good until refused.
+        token: The bearer token; empty if there is only a client certificate.
+        expires: When it expires; None if it is valid until the server refuses it.
     """
 
     token: str = field(default="", repr=False)
@@ -129,11 +129,11 @@ class Credential:
 @dataclass(slots=True)
 class PluginSource:
     """
-    A credential that a program hands out, run anew when it expires or is refused.
+    A credential from a program, which is run again when the credential expires or is refused.
 
     Attributes:
         run: Runs the program.
-        install: Takes a client certificate into use; called for each new one.
+        install: Called with each new client certificate, to put it into use.
     """
 
     run: Callable[[], Awaitable[Credential]]
@@ -144,7 +144,7 @@ class PluginSource:
 
     async def header(self) -> str | None:
         """
-        Give the token, after a run of the program if the last one's is at its end.
+        Return the token; run the program first if there is none or it has expired.
         """
         async with self._running:
             if self._current is None or self._is_expired(self._current):
@@ -153,7 +153,7 @@ class PluginSource:
 
     async def renewed(self, refused: str | None) -> str | None:
         """
-        Run the program, unless somebody else has done so since the refused header was sent.
+        Run the program, unless another request has renewed the credential since.
         """
         async with self._running:
             if self._current is None or _bearer(self._current) == refused:
@@ -175,10 +175,10 @@ class PluginSource:
 
 def read_time(text: str) -> datetime:
     """
-    Read an RFC 3339 time; one without a zone is in UTC.
+    Read an RFC 3339 time; without a zone it is in UTC.
 
     Raises:
-        ValueError: It is none.
+        ValueError: The text is not an RFC 3339 time.
     """
     moment = datetime.fromisoformat(text)
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

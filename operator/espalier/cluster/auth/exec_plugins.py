@@ -1,8 +1,8 @@
 """
 Credential plugins: programs that a kubeconfig names and that print an ``ExecCredential``.
 
-The loader of the ``kubernetes`` package runs them too, but it cannot end one that hangs, and logs
-their failures instead of raising them.
+The ``kubernetes`` package runs them too, but it cannot stop a plugin that hangs, and it logs
+failures instead of raising them.
 
 Source:
     client-go, ``plugin/pkg/client/auth/exec/exec.go``.
@@ -26,9 +26,9 @@ from espalier.paths import JSON
 
 _VERSIONS = frozenset({"client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1"})
 _SECONDS = 60.0
-# Somebody may have to log in by a browser.
+# A person may have to log in with a browser.
 _INTERACTIVE_SECONDS = 300.0
-_MAX_COMPLAINT_CHARACTERS = 500
+_MAX_STDERR_CHARACTERS = 500
 
 
 class _Variable(msgspec.Struct):
@@ -66,11 +66,11 @@ class _Answer(msgspec.Struct, rename="camel"):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plugin:
     """
-    One plugin, ready to be run.
+    One plugin and what it needs to run.
 
     Attributes:
-        folder: Where relative commands are looked up: the kubeconfig's own folder.
-        cluster: The cluster as the plugin is told of it, if it asks for that.
+        folder: The kubeconfig's folder, from which a relative command is looked up.
+        cluster: The cluster information for a plugin with ``provideClusterInfo``.
     """
 
     config: PluginConfig
@@ -79,10 +79,10 @@ class Plugin:
 
     async def run(self) -> Credential:
         """
-        Run the program and read what it prints.
+        Run the program and read the credential that it prints.
 
         Raises:
-            ConfigurationError: It could not be run, failed, or printed something else.
+            ConfigurationError: The program could not be run, failed, or printed no credential.
         """
         interactive = self._is_interactive()
         output = await self._output(interactive=interactive)
@@ -96,7 +96,7 @@ class Plugin:
                 expires=read_time(expires) if expires else None,
             )
         except (ValueError, RecursionError) as error:
-            # The output holds secrets: it is not repeated, nor is what the decoder says of it.
+            # The output has secrets, and the decoder's message may quote it: neither is repeated.
             self._fail("printed no ExecCredential with a status", error)
         if answer.kind != "ExecCredential" or answer.api_version != self.config.api_version:
             self._fail(f"printed no ExecCredential of {self.config.api_version}")
@@ -130,7 +130,7 @@ class Plugin:
         limit_seconds = _INTERACTIVE_SECONDS if interactive else _SECONDS
         try:
             async with asyncio.timeout(limit_seconds):
-                output, complaint = await process.communicate()
+                output, stderr = await process.communicate()
         except TimeoutError as error:
             self._fail(f"did not end within {limit_seconds:.0f} s", error)
         finally:
@@ -138,8 +138,8 @@ class Plugin:
                 process.kill()
                 await process.wait()
         if process.returncode:
-            said = (complaint or b"").decode(errors="replace").strip()
-            self._fail(f"ended with {process.returncode}: {said[-_MAX_COMPLAINT_CHARACTERS:]}")
+            stderr_text = (stderr or b"").decode(errors="replace").strip()
+            self._fail(f"ended with {process.returncode}: {stderr_text[-_MAX_STDERR_CHARACTERS:]}")
         return output
 
     def _program(self) -> str:

@@ -1,9 +1,10 @@
 """
-A kubeconfig, read as ``kubectl`` reads it. Reads files: call it in a thread.
+Read a kubeconfig as ``kubectl`` does. It reads files: call it in a thread.
 
-The ``kubernetes`` package merges the files and knows which entry came from which one. What follows
-is done here, since its loader writes keys to temporary files, logs failures of plugins instead of
-raising them, and takes the current context from the last file, where ``kubectl`` takes the first.
+The ``kubernetes`` package merges the files and knows which file each entry comes from. The rest is
+done here, because the package's loader writes keys to temporary files, logs failures of plugins
+instead of raising them, and uses the current context of the last file, where ``kubectl`` uses the
+first.
 
 Source:
     client-go, ``tools/clientcmd/loader.go`` and ``client_config.go``.
@@ -83,7 +84,7 @@ _Section = TypeVar("_Section", _Cluster, _User, _Context)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Chosen:
     """
-    The sections that one context names, and the folders that their relative paths start from.
+    The cluster and user of one context, with the folders of the files that they come from.
     """
 
     origin: str
@@ -106,14 +107,14 @@ class _Chosen:
 
 def read_kubeconfig(paths: str, clock: Clock, *, context: str | None) -> Connection:
     """
-    Connect as a context of a kubeconfig says.
+    Return the connection of a context of a kubeconfig.
 
     Args:
         paths: One file, or several as in ``KUBECONFIG``.
-        context: The context's name; the current one if None.
+        context: The context's name; None means the current one.
 
     Raises:
-        ConfigurationError: It names nothing, or something that cannot be used.
+        ConfigurationError: The context does not exist, or an entry of it cannot be used.
     """
     chosen = _chosen(paths, context)
     cluster = chosen.cluster
@@ -172,15 +173,15 @@ def _merged(paths: str) -> KubeConfigMerger:
     try:
         merger = KubeConfigMerger(paths)  # type: ignore[no-untyped-call] # the package has none
     except (OSError, ValueError, yaml.YAMLError) as error:
-        # A parser's message may quote the file, which holds secrets: only its place is told.
+        # The parser's message may quote the file, which has secrets: only the line is reported.
         mark = getattr(error, "problem_mark", None)
-        where = f"line {mark.line + 1} is no YAML" if mark else type(error).__name__
+        where = f"line {mark.line + 1} is not YAML" if mark else type(error).__name__
         if isinstance(error, OSError):
             where = str(error)
         raise ConfigurationError(f"{paths}: the kubeconfig cannot be read: {where}") from error
     except (ConfigException, AttributeError, KeyError, TypeError) as error:
-        # The package looks into whatever it has read; these say that it was no kubeconfig.
-        raise ConfigurationError(f"{paths}: this is no kubeconfig, or an empty one") from error
+        # The package does not check what it has read; it raises these on anything else.
+        raise ConfigurationError(f"{paths}: this is not a kubeconfig, or it is empty") from error
     if merger.config is None:
         raise ConfigurationError(
             f"{paths}: there is no such kubeconfig; give one, or set KUBECONFIG"
@@ -200,7 +201,7 @@ def _section(
     merged: ConfigNode, kind: str, name: str, type_: type[_Section]
 ) -> tuple[_Section | None, str]:
     """
-    Find a named section, and the folder of the file that it is from.
+    Return a named section and the folder of its file; None if there is no such section.
     """
     singular = kind.removesuffix("s")
     try:
@@ -215,7 +216,7 @@ def _section(
     except msgspec.ValidationError as error:
         detail = f"the {singular} {name} is malformed: {error}"
     except (AttributeError, TypeError):
-        detail = f"the {singular} {name} is no map"
+        detail = f"the {singular} {name} is not a map"
     raise ConfigurationError(f"{merged.path}: {detail}")
 
 

@@ -1,3 +1,3 @@
 """
-The engine's ports over HTTP, a file for each kind of resource.
+The engine's ports over HTTP, one module for each kind of resource.
 """

@@ -1,5 +1,5 @@
 """
-What the process may do, as the API server's authorizer tells.
+Ask the API server which verbs this process may use.
 """
 
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ _review = msgspec.json.Decoder(_Review)
 
 class HttpRights:
     """
-    Implements ``espalier.engine.ports.definitions.Rights``.
+    Implement ``espalier.engine.ports.definitions.Rights``.
     """
 
     def __init__(self, client: Client) -> None:
@@ -34,7 +34,7 @@ class HttpRights:
         self, resource: Endpoint, verbs: Sequence[str], *, namespace: str = ""
     ) -> tuple[str, ...]:
         """
-        Ask which verbs are not granted, in a namespace or in all.
+        Return the verbs that are not allowed, in one namespace or in all.
         """
         return tuple(
             [verb for verb in verbs if not await self._is_allowed(resource, verb, namespace)]
@@ -62,7 +62,7 @@ class HttpRights:
                 "kind": "SelfSubjectAccessReview",
                 "spec": {"resourceAttributes": attributes},
             },
-            # A review is an answer, not an object: nothing is stored.
+            # A review is a query in the form of an object: nothing is stored.
             is_read=True,
         )
         return (await self._client.fetch(call, _review)).status.allowed

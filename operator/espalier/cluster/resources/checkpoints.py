@@ -1,5 +1,5 @@
 """
-Checkpoints: one ConfigMap a CustomResourceDefinition, which goes with its definition.
+Checkpoints: one ConfigMap for each definition, deleted with the definition.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ from espalier.errors import ConflictError, NotFoundError, RejectedError
 from espalier.paths import JSON
 
 MAX_PACKED_BYTES = 900 * 1024
-"""The server takes 1 MiB of data in a ConfigMap."""
+"""The largest checkpoint; the server accepts at most 1 MiB of data in a ConfigMap."""
 
 _DATA_KEY = "checkpoint.json.gz"
 
@@ -48,10 +48,10 @@ _config_map = msgspec.json.Decoder(_ConfigMap)
 
 class ConfigMapCheckpoints:
     """
-    Implements ``espalier.engine.ports.state.Checkpoints``.
+    Implement ``espalier.engine.ports.state.Checkpoints``.
 
-    A document is only replaced by who knows the one before: a second process that ran on the same
-    definition is noticed by a ConflictError.
+    A document is replaced only if this process knows the previous one. So a second process that
+    runs on the same definition causes a ConflictError.
     """
 
     def __init__(self, client: Client, namespace: str) -> None:
@@ -61,10 +61,10 @@ class ConfigMapCheckpoints:
 
     async def load(self, definition: Definition) -> dict[str, JSON] | None:
         """
-        Read the document of this definition; None if there is none, or if it is of another uid.
+        Return the document of a definition; None if there is none, or one of another uid.
 
         Raises:
-            RejectedError: There is one that cannot be read; a person must look at it.
+            RejectedError: The document cannot be read; a person must delete it.
         """
         found = await self._found(definition)
         if found is None or found.uid != definition.uid:
@@ -75,16 +75,16 @@ class ConfigMapCheckpoints:
         except ValueError as error:
             raise self._damaged(definition, str(error)) from error
         if not isinstance(document, dict):
-            raise self._damaged(definition, "no JSON object")
+            raise self._damaged(definition, "not a JSON object")
         return document
 
     async def save(self, definition: Definition, document: Mapping[str, JSON]) -> None:
         """
-        Store the document; it is durable on return.
+        Store the document. It is durable on return.
 
         Raises:
-            ConflictError: Somebody else has stored another one since it was read or saved here.
-            RejectedError: It is too large.
+            ConflictError: Another process has stored a document since this one read or saved it.
+            RejectedError: The document is too large.
         """
         packed = await asyncio.to_thread(pack, orjson.dumps(dict(document)))
         if len(packed) > MAX_PACKED_BYTES:
@@ -92,7 +92,7 @@ class ConfigMapCheckpoints:
                 verb="update",
                 resource=self._resource(definition),
                 reason="CheckpointTooLarge",
-                detail=f"{len(packed)} bytes, of {MAX_PACKED_BYTES} that are taken",
+                detail=f"{len(packed)} bytes, but the maximum is {MAX_PACKED_BYTES}",
             )
         data = base64.b64encode(packed).decode()
         if definition.name not in self._versions:
@@ -100,7 +100,7 @@ class ConfigMapCheckpoints:
         try:
             stored = await self._write(definition, data)
         except ConflictError:
-            # An answer to an earlier try of ours may have been lost on the way.
+            # An earlier attempt of ours may have succeeded although its response was lost.
             found = await self._found(definition)
             if found is None or found.packed != data or found.uid != definition.uid:
                 self._versions.pop(definition.name, None)
@@ -121,7 +121,7 @@ class ConfigMapCheckpoints:
         except NotFoundError:
             if version is None:
                 raise
-            # Somebody took it away meanwhile.
+            # It was deleted since it was read.
             del self._versions[definition.name]
             return await self._write(definition, data)
 
@@ -131,7 +131,7 @@ class ConfigMapCheckpoints:
             "namespace": self._namespace,
             "labels": {**names.MANAGED_BY, names.CRD_HASH: hash_of(definition.name)},
             "annotations": {names.CRD: definition.name, names.CRD_UID: definition.uid},
-            # Without its definition a checkpoint is of no use: the garbage collector takes it.
+            # The garbage collector deletes the checkpoint together with its definition.
             "ownerReferences": [
                 {
                     "apiVersion": "apiextensions.k8s.io/v1",
@@ -179,5 +179,5 @@ class ConfigMapCheckpoints:
         attempt = answers.RequestedAction(verb="get", resource=self._resource(definition))
         return answers.malformed(
             attempt,
-            f"the checkpoint cannot be read ({detail}); delete it to begin without what was known",
+            f"the checkpoint cannot be read ({detail}); delete it to start from the beginning",
         )

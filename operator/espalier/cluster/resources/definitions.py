@@ -1,5 +1,5 @@
 """
-CustomResourceDefinitions over HTTP.
+Read, list and update CustomResourceDefinitions over HTTP.
 """
 
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -26,7 +26,7 @@ from espalier.errors import ExpiredTokenError, MalformedDefinitionError
 from espalier.names import FIELD_MANAGER
 from espalier.paths import JSON
 
-# Names are small, but the server still reads each definition whole.
+# Names are small, but the server reads each definition in full to return its name.
 _NAMES_PAGE_SIZE = 250
 
 _RESOURCE = "customresourcedefinitions.apiextensions.k8s.io"
@@ -39,10 +39,10 @@ _TYPE: Mapping[str, JSON] = {
 @dataclass(frozen=True, slots=True)
 class MalformedDefinition:
     """
-    A CustomResourceDefinition that the server lists and that cannot be read.
+    A CustomResourceDefinition in a list that cannot be read.
 
     Attributes:
-        name: Its name, empty if not even that is there.
+        name: Its name; empty if it has none.
     """
 
     name: str
@@ -88,7 +88,7 @@ _named_list = msgspec.json.Decoder(_NamedList)
 
 class HttpDefinitions:
     """
-    Implements ``espalier.engine.ports.definitions.Definitions``, and lists them.
+    Implement ``espalier.engine.ports.definitions.Definitions``, and list definitions.
     """
 
     def __init__(self, client: Client) -> None:
@@ -96,10 +96,10 @@ class HttpDefinitions:
 
     async def get_definition(self, name: str) -> Definition:
         """
-        Read one from etcd, not from a cache.
+        Read a definition from etcd, not from the server's cache.
 
         Raises:
-            MalformedDefinitionError: What the server holds is no definition to us.
+            MalformedDefinitionError: The object cannot be read as a definition.
         """
         call = _get_call(name)
         return _read(await self._client.send(call), call)
@@ -117,14 +117,14 @@ class HttpDefinitions:
 
     async def get_resource_version(self, name: str) -> str:
         """
-        Read the resource version of one, likewise; a whole one may have a megabyte.
+        Read only the resource version, from etcd; a whole definition may have a megabyte.
         """
         call = replace(_get_call(name), accept=PARTIAL_TYPE)
         return (await self._client.fetch(call, _versioned)).metadata.resource_version
 
     async def other_migrations(self, definition: Definition) -> tuple[str, ...]:
         """
-        Name the server's own migrations of these objects that have not come to their end.
+        Return the names of the server's own unfinished migrations of these objects.
         """
         return await other_migrations(self._client, definition)
 
@@ -132,14 +132,15 @@ class HttpDefinitions:
         self, *, page_size: int = 50
     ) -> AsyncIterator[Definition | MalformedDefinition]:
         """
-        List all of them, a page at a time.
+        List all definitions, a page at a time.
 
         Args:
-            page_size: The most in a page; single ones reach a megabyte.
+            page_size: The maximum in a page; a single definition may have a megabyte.
 
         Yields:
-            Each one, or the name of one that cannot be read. If the list's token expires, it goes
-            on at a newer resource version, so that one may be missing that came meanwhile.
+            Each definition, or the name of one that cannot be read. If the continue token expires,
+            the list continues at a newer resource version, and a definition that was created in
+            between may be missing.
 
         Raises:
             ClusterError: As for ``get_definition``.
@@ -150,7 +151,7 @@ class HttpDefinitions:
 
     async def definition_names(self) -> tuple[str, ...]:
         """
-        List the names of all of them; little is read for it.
+        Return the names of all definitions, without reading them in full.
 
         Raises:
             ClusterError: As for ``get_definition``.
@@ -191,11 +192,11 @@ class HttpDefinitions:
         self, definition: Definition, versions: Sequence[str]
     ) -> Definition:
         """
-        Replace ``status.storedVersions`` by a merge patch with uid and resourceVersion.
+        Replace ``status.storedVersions`` with a merge patch that has uid and resourceVersion.
 
         Raises:
-            ValueError: The list lacks the storage version or names one that the definition does
-                not have: the server would take it, and stored objects would be unreadable.
+            ValueError: The list lacks the storage version, or has a version that the definition
+                lacks. The server would accept that, and could not read stored objects any more.
             NoStorageVersionError: The definition has no storage version.
             ConflictError: The definition changed since it was read.
         """
@@ -225,7 +226,9 @@ class HttpDefinitions:
         self, definition: Definition, conditions: Sequence[Condition], *, field_manager: str
     ) -> None:
         """
-        Server-side apply of ``status.conditions`` with the definition's uid; none takes ours away.
+        Apply ``status.conditions`` server-side, with the definition's uid.
+
+        An empty sequence removes the conditions that this field manager has applied before.
         """
         rendered: list[JSON] = [_render(condition) for condition in conditions]
         body: dict[str, JSON] = {
@@ -328,6 +331,6 @@ def _typed(body: bytes, call: ApiRequest) -> dict[str, JSON]:
     except ValueError as error:
         raise answers.malformed(call.attempt, "not JSON, or nested too deeply") from error
     if not isinstance(manifest, dict):
-        raise answers.malformed(call.attempt, "no JSON object")
-    # The items of a typed list do not say what they are.
+        raise answers.malformed(call.attempt, "not a JSON object")
+    # The items of a typed list have no apiVersion and no kind.
     return {**_TYPE, **manifest}

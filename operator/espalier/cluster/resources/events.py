@@ -1,5 +1,5 @@
 """
-Kubernetes Events on a CustomResourceDefinition.
+Post Kubernetes Events on a CustomResourceDefinition.
 """
 
 import logging
@@ -12,7 +12,7 @@ from espalier.names import MANAGED_BY
 
 logger = logging.getLogger(__name__)
 
-# Events of cluster-scoped objects live there.
+# Events of cluster-scoped objects belong to this namespace.
 _NAMESPACE = "default"
 _MAX_MESSAGE_BYTES = 1024
 _MAX_INSTANCE_CHARACTERS = 128
@@ -21,7 +21,7 @@ _MAX_NAME_CHARACTERS = 200
 
 class HttpEvents:
     """
-    Posts Events. They are a courtesy: whatever goes wrong is logged, and never raised.
+    Post Events. A failure is logged and never raised, since nothing depends on an Event.
     """
 
     def __init__(self, client: Client) -> None:
@@ -35,8 +35,8 @@ class HttpEvents:
 
         Args:
             type_: ``Normal`` or ``Warning``.
-            reason: One word for machines.
-            message: For people, without values of objects; cut at 1024 bytes.
+            reason: One word in CamelCase, for programs.
+            message: A text for people, without values of objects; cut at 1024 bytes.
         """
         now = self._client.clock.utc_timestamp()
         call = ApiRequest(

@@ -1,10 +1,10 @@
 """
-Leases that are worth nothing while an operator holds one of the same definition elsewhere.
+Leases that also respect an operator's lease of the same definition in another namespace.
 
-An operator keeps its leases in its own namespace. A command is given the namespace, and may be
-given the wrong one: then both would work on one definition at a time. So a command also looks
-into the namespaces in which operators are known to live, whenever it takes or renews its lease,
-and into no others: any tenant may make a Lease of any name in its own namespace.
+An operator keeps its leases in its own namespace. A command is given that namespace and may be given
+a wrong one; then both would work on one definition at the same time. So a command also checks the
+namespaces in which operators are known to run, whenever it takes or renews its lease. It checks no
+others, since any tenant may create a Lease of any name in its own namespace.
 """
 
 import logging
@@ -22,7 +22,7 @@ from espalier.errors import ForbiddenError, LeaseLostError, NotFoundError
 logger = logging.getLogger(__name__)
 
 SKEW_SECONDS = 60.0
-"""How far the clocks of two machines may be apart; a lease counts as held for so much longer."""
+"""How far two clocks may differ; a foreign lease counts as held for this much longer."""
 
 _CALL_SECONDS = 4.0
 
@@ -40,16 +40,16 @@ class _ForeignLease(msgspec.Struct):
 _lease = msgspec.json.Decoder(_ForeignLease)
 
 Homes = Callable[[Definition], Collection[str]]
-"""The namespaces in which operators of a definition are known to live."""
+"""Return the namespaces in which operators of a definition are known to run."""
 
 
-class NeighbourlyLeases:
+class ForeignAwareLeases:
     """
-    Implements ``espalier.engine.ports.state.Leases``; gives way to operators at work elsewhere.
+    Implement ``espalier.engine.ports.state.Leases``; give way to an operator in another namespace.
 
     Args:
-        namespace: Where the leases are.
-        homes: Names the namespaces to look into; the own one among them makes no difference.
+        namespace: The namespace of the leases.
+        homes: Returns the namespaces to check; the own namespace among them has no effect.
     """
 
     def __init__(self, client: Client, namespace: str, leases: HttpLeases, *, homes: Homes) -> None:
@@ -62,16 +62,16 @@ class NeighbourlyLeases:
     @property
     def duration_seconds(self) -> float:
         """
-        How long a lease lasts without renewal.
+        The time that a lease lasts without renewal.
         """
         return self._leases.duration_seconds
 
     async def acquire(self, definition: Definition) -> None:
         """
-        Take or renew the lease, and give it back if another namespace has one that is held.
+        Take or renew the lease, and release it if one is held in another namespace.
 
         Raises:
-            LeaseLostError: Somebody else has it, here or elsewhere.
+            LeaseLostError: Another process has the lease, here or in another namespace.
         """
         await self._leases.acquire(definition)
         for namespace in sorted({*self._homes(definition)} - {self._namespace} - self._forbidden):
@@ -82,7 +82,7 @@ class NeighbourlyLeases:
 
     async def release(self, definition: Definition) -> None:
         """
-        Give the lease back.
+        Release the lease.
         """
         await self._leases.release(definition)
 
@@ -103,7 +103,7 @@ class NeighbourlyLeases:
         except ForbiddenError:
             self._forbidden.add(namespace)
             logger.warning(
-                "Whether an operator is at work in another namespace could not be read.",
+                "The lease in another namespace could not be checked: no permission to read it.",
                 extra={"crd": definition.name, "namespace": namespace},
             )
             return None

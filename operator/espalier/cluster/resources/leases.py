@@ -1,8 +1,8 @@
 """
-One run per CustomResourceDefinition: Leases of ``coordination.k8s.io``.
+Leases of ``coordination.k8s.io``, so that only one run works on a definition at a time.
 
-Clocks of machines differ, so another holder's lease counts as run out when *this* process has seen
-it unchanged for its whole duration.
+The clocks of machines differ. So another holder's lease counts as expired when *this* process has
+seen it unchanged for its whole duration.
 
 Source:
     client-go, ``tools/leaderelection/leaderelection.go``.
@@ -26,9 +26,9 @@ from espalier.paths import JSON
 logger = logging.getLogger(__name__)
 
 DURATION_SECONDS = 15
-"""As that of Kubernetes' own controllers."""
+"""The lease duration of Kubernetes' own controllers."""
 
-# A renewal that takes longer is of no use: there must be time for another one.
+# A slower renewal is of no use: there must be time left for another attempt.
 _MAX_CALL_SECONDS = 4.0
 _CALLS_PER_LEASE = 4
 _ATTEMPTS = 3
@@ -55,9 +55,9 @@ _lease = msgspec.json.Decoder(_Lease)
 
 
 @dataclass(frozen=True, slots=True)
-class _Sight:
+class _SeenLease:
     """
-    When a state of a lease was first seen here.
+    A state of a lease, and when this process first saw it.
     """
 
     resource_version: str
@@ -66,7 +66,7 @@ class _Sight:
 
 def own_identity() -> str:
     """
-    Name this process: host, process id and chance.
+    Return a unique name for this process: host, process id and a random part.
     """
     host = socket.gethostname()[:_MAX_HOST_CHARACTERS]
     return f"{host}_{os.getpid()}_{secrets.token_hex(4)}"
@@ -74,12 +74,12 @@ def own_identity() -> str:
 
 class HttpLeases:
     """
-    Implements ``espalier.engine.ports.state.Leases``.
+    Implement ``espalier.engine.ports.state.Leases``.
 
     Args:
-        namespace: Where the Leases are.
-        identity: Names this holder; no other process may have the same.
-        duration_seconds: How long a lease lasts without renewal.
+        namespace: The namespace of the Leases.
+        identity: The name of this holder; no other process may have the same.
+        duration_seconds: The time that a lease lasts without renewal.
     """
 
     def __init__(
@@ -95,12 +95,12 @@ class HttpLeases:
         self._identity = identity
         self._duration_seconds = duration_seconds
         self._held: dict[str, str] = {}
-        self._seen: dict[str, _Sight] = {}
+        self._seen: dict[str, _SeenLease] = {}
 
     @property
     def duration_seconds(self) -> float:
         """
-        How long a lease lasts without renewal.
+        The time that a lease lasts without renewal.
         """
         return float(self._duration_seconds)
 
@@ -108,12 +108,13 @@ class HttpLeases:
         """
         Take or renew the lease of this definition.
 
-        A lease that another holder has left is taken over when it has not changed for its whole
-        duration since it was first seen here; so the call must be made again for that.
+        A lease of another holder is taken over when it has not changed for its whole duration
+        since this process first saw it. So the caller must try again later for that.
 
         Raises:
-            NamespaceGoneError: There is no place for it.
-            NotFoundError: The API server knows no leases.
+            LeaseLostError: Another process holds the lease.
+            NamespaceGoneError: The namespace is missing or being deleted.
+            NotFoundError: The API server has no Lease API.
         """
         holder = ""
         missing: NotFoundError | None = None
@@ -139,7 +140,7 @@ class HttpLeases:
                     definition, found.metadata.resource_version, transitions=transitions
                 )
             except (ConflictError, NotFoundError) as error:
-                # Somebody was quicker, or took the lease away: look again.
+                # Another process has changed or deleted the lease: read it again.
                 missing = error if isinstance(error, NotFoundError) else None
                 continue
             return
@@ -149,7 +150,7 @@ class HttpLeases:
 
     async def release(self, definition: Definition) -> None:
         """
-        Give the lease back; what goes wrong is logged, since the lease runs out by itself.
+        Release the lease; a failure is only logged, since the lease expires by itself.
         """
         version = self._held.pop(definition.name, None)
         if version is None:
@@ -158,7 +159,7 @@ class HttpLeases:
         try:
             await self._patch(definition, version, spec)
         except (NotFoundError, ConflictError):
-            # It is somebody else's by now.
+            # Another process holds it by now.
             return
         except ClusterError as error:
             logger.warning(
@@ -168,7 +169,7 @@ class HttpLeases:
 
     def _left_seconds(self, definition: Definition, found: _Lease) -> float:
         """
-        Tell when the lease runs out if nobody renews it; less than nothing if it is free.
+        Return the seconds until the lease expires without renewal; negative if it is free.
         """
         spec = found.spec or _LeaseSpec()
         if not spec.holder_identity or spec.holder_identity == self._identity:
@@ -176,13 +177,13 @@ class HttpLeases:
         now_seconds = self._client.clock.monotonic_seconds()
         sight = self._seen.get(definition.name)
         if sight is None or sight.resource_version != found.metadata.resource_version:
-            sight = _Sight(found.metadata.resource_version, now_seconds)
+            sight = _SeenLease(found.metadata.resource_version, now_seconds)
             self._seen[definition.name] = sight
         duration_seconds = spec.lease_duration_seconds or DURATION_SECONDS
         return sight.at_seconds + duration_seconds - now_seconds
 
     async def _found(self, definition: Definition) -> _Lease | None:
-        # No tries again here: a lease must be had soon or not at all.
+        # No retries here: a lease must be taken soon or not at all.
         try:
             return await self._client.fetch(self._call(definition, "get", "GET"), _lease)
         except NotFoundError:
@@ -232,7 +233,7 @@ class HttpLeases:
         }
 
     def _now(self) -> str:
-        # A MicroTime is read with exactly six digits after the point.
+        # A MicroTime has exactly six digits after the decimal point.
         return self._client.clock.utc_timestamp().removesuffix("Z") + ".000000Z"
 
     def _call(self, definition: Definition, verb: str, method: str) -> ApiRequest:

@@ -1,5 +1,5 @@
 """
-Pages of stored objects, as they come: whole objects are decoded one at a time, when wanted.
+Decode pages of stored objects; whole objects are decoded one at a time, on access.
 """
 
 from collections.abc import Iterator, Sequence
@@ -8,7 +8,7 @@ from typing import Any, overload
 import msgspec
 
 from espalier.cluster.transport import responses as answers
-from espalier.cluster.transport.deep_nesting import with_room_if_needed
+from espalier.cluster.transport.deep_nesting import with_large_stack_if_needed
 from espalier.cluster.transport.json_codec import decode_json
 from espalier.engine.ports import Endpoint, ObjectKey, StoredMetadata
 from espalier.errors import RejectedError
@@ -19,7 +19,7 @@ NAMELESS = "an object without a name"
 
 class ListMetadata(msgspec.Struct, rename="camel"):
     """
-    What a list says of itself.
+    The metadata of a list.
     """
 
     continue_token: str = msgspec.field(default="", name="continue")
@@ -29,15 +29,15 @@ class ListMetadata(msgspec.Struct, rename="camel"):
 
 class Metadata(msgspec.Struct, rename="camel"):
     """
-    An object's metadata, as far as lists of metadata are asked for.
+    The fields of an object's metadata that a list of metadata is read for.
     """
 
-    # An object that somebody put into etcd may lack these; one such must not cost its whole page.
+    # An object that was written directly to etcd may lack these; the rest of the page must be read.
     name: str = ""
     namespace: str = ""
     uid: str = ""
     resource_version: str = ""
-    # JSON of any shape; msgspec cannot follow a type that names itself.
+    # JSON of any shape; msgspec does not support the recursive type JSON.
     managed_fields: list[Any] | None = None
 
 
@@ -74,10 +74,10 @@ raw_list = msgspec.json.Decoder(RawList)
 
 class LazyObjects(Sequence[dict[str, JSON]]):
     """
-    The objects of a page; each is decoded whenever it is asked for, and then forgotten.
+    The objects of a page, each decoded on access and not kept.
 
     Attributes:
-        unread: Names of those that could not be decoded while somebody iterated.
+        unread: The names of objects that an iteration could not decode, each with the reason.
     """
 
     def __init__(
@@ -114,10 +114,10 @@ def read_object(
     text: bytes | memoryview, resource: Endpoint, attempt: answers.RequestedAction
 ) -> dict[str, JSON]:
     """
-    Decode an object; its apiVersion and kind are filled in where a list leaves them out.
+    Decode an object; fill in apiVersion and kind, which the items of a list lack.
 
     Raises:
-        RejectedError: It is no object, or has no name.
+        RejectedError: The text is not an object, or the object has no name.
     """
     try:
         obj = decode_json(text)
@@ -135,7 +135,7 @@ def read_object(
 
 def _name_in(item: msgspec.Raw) -> str:
     try:
-        metadata = with_room_if_needed(lambda: _partial.decode(item)).metadata
+        metadata = with_large_stack_if_needed(lambda: _partial.decode(item)).metadata
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return NAMELESS
     return str(ObjectKey(metadata.namespace, metadata.name)) if metadata.name else NAMELESS
@@ -143,7 +143,7 @@ def _name_in(item: msgspec.Raw) -> str:
 
 def stored_metadata(metadata: Metadata) -> StoredMetadata:
     """
-    Take over what a list of metadata tells of one object.
+    Return the metadata of one object from a list of metadata.
     """
     return StoredMetadata(
         key=ObjectKey(metadata.namespace, metadata.name),

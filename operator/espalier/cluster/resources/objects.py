@@ -1,5 +1,7 @@
 """
-Stored objects over HTTP. The hot path: pages are not decoded before somebody wants an object.
+Read and write stored objects over HTTP.
+
+This is the hot path: an object of a page is decoded only when it is used.
 """
 
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -44,8 +46,9 @@ from espalier.paths import JSON
 
 MAX_PAGE_BYTES = 16 * 1024 * 1024
 """
-An object has at most some 3 MiB, so a page of one always fits; larger pages are cut down. Decoded
-objects take up to ten times their bytes, and a page of a legacy definition is held whole.
+The largest page. An object has at most about 3 MiB, so a page of one object always fits; a larger
+page is requested again in smaller parts. Decoded objects take up to ten times their bytes, and a
+page of a legacy definition is kept in memory as a whole.
 """
 
 
@@ -69,10 +72,10 @@ _written = msgspec.json.Decoder(_Written)
 
 class HttpObjects:
     """
-    Implements ``espalier.engine.ports.objects.Objects``.
+    Implement ``espalier.engine.ports.objects.Objects``.
 
     Args:
-        watches: Sends the calls that hold a connection for long.
+        watches: The client for watches, which occupy a connection for a long time.
     """
 
     def __init__(self, client: Client, watches: Client) -> None:
@@ -88,7 +91,7 @@ class HttpObjects:
         namespace: str = "",
     ) -> MetadataPage:
         """
-        List a page of PartialObjectMetadata, of one namespace or of all.
+        List a page of PartialObjectMetadata, of one namespace or of all namespaces.
         """
         call = _list_call(resource, namespace, continue_token, PARTIAL_LIST_TYPE)
         page = await self._listed(call, page_size, partial_list)
@@ -110,10 +113,10 @@ class HttpObjects:
         namespace: str = "",
     ) -> ObjectPage:
         """
-        List a page of whole objects, of one namespace or of all.
+        List a page of whole objects, of one namespace or of all namespaces.
 
-        Each is decoded when it is taken from the page. One that cannot be decoded is left out, and
-        named by the page's ``unread``.
+        An object is decoded when it is read from the page. An object that cannot be decoded is
+        left out and named in the page's ``unread``.
         """
         call = _list_call(resource, namespace, continue_token, JSON_TYPE)
         page = await self._listed(call, page_size, raw_list)
@@ -128,7 +131,7 @@ class HttpObjects:
 
     async def list_namespaces(self) -> tuple[str, ...]:
         """
-        Name all namespaces of the cluster.
+        Return the names of all namespaces.
         """
         names: list[str] = []
         query: dict[str, str] = {}
@@ -150,13 +153,13 @@ class HttpObjects:
 
     def token_at(self, place: str) -> str:
         """
-        Make a token by which a list goes on at a place, whether an object is there or not.
+        Return a token with which a list continues at a place; no object needs to be there.
         """
         return token_from(place)
 
     def place_of(self, token: str) -> str | None:
         """
-        Tell where a token goes on; None if it is of an unknown form.
+        Return the place at which a token continues; None if its form is unknown.
         """
         return place_of_token(token)
 
@@ -171,7 +174,7 @@ class HttpObjects:
         self, resource: Endpoint, key: ObjectKey, *, uid: str, resource_version: str | None
     ) -> str:
         """
-        Have the server store an object anew by a merge patch that changes nothing.
+        Make the server store an object again, with a merge patch that changes nothing.
         """
         metadata: dict[str, JSON] = {"uid": uid}
         if resource_version is not None:
@@ -183,7 +186,7 @@ class HttpObjects:
         self, resource: Endpoint, key: ObjectKey, *, uid: str, resource_version: str
     ) -> dict[str, JSON]:
         """
-        Do the same as a dry run; nothing is stored.
+        Return the object that a rewrite would store; this is a dry run.
         """
         metadata: dict[str, JSON] = {"uid": uid, "resourceVersion": resource_version}
         call = _patch_call(resource, key, metadata, query={**_AS_US, "dryRun": "All"})
@@ -199,7 +202,7 @@ class HttpObjects:
         annotations: Mapping[str, str | None],
     ) -> str:
         """
-        Put annotations on an object by a merge patch, or take them off where a text is None.
+        Set annotations of an object with a merge patch; None removes an annotation.
         """
         metadata: dict[str, JSON] = {
             "uid": uid,
@@ -219,9 +222,9 @@ class HttpObjects:
         managed_fields: Sequence[JSON],
     ) -> None:
         """
-        Replace ``metadata.managedFields`` by a JSON Patch that tests uid and resource version.
+        Replace ``metadata.managedFields`` with a JSON Patch that tests uid and resource version.
         """
-        # An empty list would count as none given; a list of one empty entry takes all away.
+        # The server ignores an empty list; a list of one empty entry removes all entries.
         tests: list[JSON] = [
             {"op": "test", "path": "/metadata/uid", "value": uid},
             {"op": "test", "path": "/metadata/resourceVersion", "value": resource_version},
@@ -242,10 +245,10 @@ class HttpObjects:
         self, resource: Endpoint, obj: dict[str, JSON], *, subresource: str | None
     ) -> dict[str, JSON]:
         """
-        PUT an object that carries uid and resourceVersion.
+        PUT an object that has uid and resourceVersion.
 
         Raises:
-            ValueError: It carries them not, so that it could overwrite another object.
+            ValueError: The object lacks them, so that the call could overwrite another object.
         """
         call = _object_call(resource, _guarded_key(obj), verb="update", method="PUT")
         place = "" if subresource is None else f"/{segment(subresource)}"
@@ -265,7 +268,7 @@ class HttpObjects:
     async def _listed(
         self, call: ApiRequest, page_size: int, decoder: "msgspec.json.Decoder[_Listed]"
     ) -> _Listed:
-        # A page of huge objects is asked for again in smaller pieces; the token stays the same.
+        # A page that is too large is requested again with a smaller limit and the same token.
         limit = page_size
         while True:
             try:
@@ -318,7 +321,7 @@ def _patch_call(
     query: Mapping[str, str],
     accept: str = JSON_TYPE,
 ) -> ApiRequest:
-    # Made in one go: nothing else is called so often.
+    # Built in one call, since no other request is made so often.
     return ApiRequest(
         verb="patch",
         resource=f"{resource} {key}",

@@ -1,8 +1,8 @@
 """
 The API server's own migrations: StorageVersionMigration objects.
 
-The server is asked in which versions it serves them. That was v1alpha1 first and then v1beta1; what
-is read of them stands in the same place in each.
+Servers serve them as v1alpha1 or v1beta1, so the server is asked for its versions first. The fields
+that are read here are the same in both.
 """
 
 from collections.abc import Iterator
@@ -69,7 +69,7 @@ class _Group(msgspec.Struct, rename="camel"):
 
     def names(self) -> Iterator[str]:
         """
-        Name the versions, the preferred one first.
+        Yield the names of the versions, the preferred one first.
         """
         if self.preferred_version is not None:
             yield self.preferred_version.version
@@ -82,14 +82,14 @@ _group = msgspec.json.Decoder(_Group)
 
 async def other_migrations(client: Client, definition: Definition) -> tuple[str, ...]:
     """
-    Name the migrations of a definition's objects that have not come to their end.
+    Return the names of the unfinished migrations of a definition's objects.
 
     Returns:
-        None where the server knows no such thing.
+        The names; none if the server has no such API.
 
     Raises:
-        ForbiddenError: The server does not let us look.
-        ClusterError: They cannot be listed now.
+        ForbiddenError: This process may not list them.
+        ClusterError: They could not be listed.
     """
     for version in await _served_versions(client):
         call = ApiRequest(

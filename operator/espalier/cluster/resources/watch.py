@@ -1,5 +1,5 @@
 """
-Watches: one answer without an end, one JSON event a line.
+Watch objects: one long response with one JSON event in each line.
 """
 
 from collections.abc import AsyncIterator
@@ -16,10 +16,10 @@ from espalier.errors import ClusterError, RejectedError, TransientError
 from espalier.paths import JSON
 
 WATCH_SECONDS = 300
-"""After this the server ends a watch by itself; a new one is answered by whichever server is up."""
+"""The server ends a watch after this time, so that a new one may reach another server."""
 
 MAX_LINE_BYTES = 16 * 1024 * 1024
-"""An event holds one object, of at most some 3 MiB, and nothing else."""
+"""The longest event; it has one object of at most about 3 MiB."""
 
 
 class _EventMetadata(msgspec.Struct, rename="camel"):
@@ -50,13 +50,13 @@ async def watch(
     Watch the objects of a resource, until the server closes the stream.
 
     Args:
-        resource_version: Changes after this one are told.
-        max_line_bytes: The longest event that is taken.
+        resource_version: Changes after this version are returned.
+        max_line_bytes: The longest event that is accepted.
 
     Raises:
-        ExpiredTokenError: The resource version is too old; list anew.
-        TransientError: The stream broke, fell silent, or told of an error.
-        RejectedError: Something came that is no event.
+        ExpiredTokenError: The resource version is too old; list again.
+        TransientError: The stream broke, was silent for too long, or sent an error.
+        RejectedError: The stream sent something that is not an event.
     """
     call = ApiRequest(
         verb="watch",
@@ -74,7 +74,7 @@ async def watch(
     async with client.stream(call, silence_seconds=WATCH_SILENCE_SECONDS) as content:
         waiting = bytearray()
         async for piece in content.iter_any():
-            # Only the new piece is searched: a long line comes in many of them.
+            # Only the new piece is searched for a line break: a long line comes in many pieces.
             *ends, rest = piece.split(b"\n")
             for end in ends:
                 waiting += end
@@ -95,7 +95,7 @@ def _read_event(call: ApiRequest, resource: Endpoint, line: bytes) -> WatchEvent
     text = bytes(event.object)
     match event.type:
         case "ERROR":
-            raise _told_error(call, text)
+            raise _error_of_event(call, text)
         case "ADDED" | "MODIFIED" | "DELETED" | "BOOKMARK":
             version = decode(call, text, _head).metadata.resource_version
             if not version:
@@ -111,18 +111,18 @@ def _read_changed(call: ApiRequest, resource: Endpoint, text: bytes) -> dict[str
         obj = decode_json(text)
     except ValueError as error:
         raise answers.malformed(call.attempt, "an event that is nested too deeply") from error
-    # The event's head has been decoded, so that this is an object with metadata.
+    # The head of the event was decoded before, so this is an object with metadata.
     changed = obj if isinstance(obj, dict) else {}
     changed.setdefault("apiVersion", resource.api_version)
     changed.setdefault("kind", resource.kind)
     return changed
 
 
-def _told_error(call: ApiRequest, text: bytes) -> ClusterError:
+def _error_of_event(call: ApiRequest, text: bytes) -> ClusterError:
     status = answers.read_status(text)
     error = answers.error_of(call.attempt, status.code, text)
     if isinstance(error, RejectedError):
-        # The watch had been accepted, so this is not about what was asked for.
+        # The server had accepted the watch, so the error is not about the request.
         return TransientError(
             verb=call.verb,
             resource=call.resource,

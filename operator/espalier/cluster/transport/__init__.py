@@ -1,3 +1,3 @@
 """
-HTTP: the client, its session, requests and responses, JSON, redaction.
+HTTP: the client and its session, requests and responses, JSON, removal of values from messages.
 """

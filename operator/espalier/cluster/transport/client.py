@@ -1,8 +1,8 @@
 """
-One call to the API server: sent, bounded in time and size, and its failures told as our errors.
+Send calls to the API server, with limits on time and size, and raise failures as our errors.
 
-Reads are tried again a few times; a write is tried once, since only the engine knows whether it
-still makes sense.
+Reads are retried a few times. A write is sent once, since only the engine knows whether it still
+makes sense.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ from yarl import URL
 from espalier.cluster.auth.connection import Connection
 from espalier.cluster.auth.credentials import read_time
 from espalier.cluster.transport import responses as answers
-from espalier.cluster.transport.deep_nesting import with_room_if_needed
+from espalier.cluster.transport.deep_nesting import with_large_stack_if_needed
 from espalier.cluster.transport.json_codec import encode_json
 from espalier.cluster.transport.session import TOTAL_SECONDS
 from espalier.engine.ports.clock import Clock
@@ -34,16 +34,16 @@ JSON_TYPE = "application/json"
 JSON_PATCH_TYPE = "application/json-patch+json"
 MERGE_PATCH_TYPE = "application/merge-patch+json"
 APPLY_PATCH_TYPE = "application/apply-patch+yaml"
-"""JSON is YAML, so an apply's body may be JSON."""
+"""Server-side apply; its body may be JSON, since JSON is YAML."""
 PARTIAL_TYPE = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
 PARTIAL_LIST_TYPE = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 
 MAX_ANSWER_BYTES = 64 * 1024 * 1024
-"""Of any answer."""
+"""The limit for every response."""
 
 READ_ATTEMPTS = 4
 _FIRST_PAUSE_SECONDS = 0.5
-# A server that asks for a longer pause than this is asked again by the engine, or by a person.
+# If a server asks for a longer pause, the error is raised, and the engine decides.
 _MAX_PAUSE_SECONDS = 20.0
 _MAX_ERROR_BYTES = 1024 * 1024
 _OK, _ERRORS = 200, 300
@@ -58,12 +58,12 @@ class ApiRequest:
     One request.
 
     Attributes:
-        verb: As RBAC names it.
-        resource: For texts: ``widgets.example.com``, with the object's name where known.
-        path: Absolute and already quoted, below the connection's base URL.
-        body: JSON, None for a request without one.
-        is_read: Changes nothing, so that it may be sent again.
-        max_answer_bytes: The longest answer that is taken.
+        verb: The verb as RBAC names it.
+        resource: The resource for messages: ``widgets.example.com``, then the object's name.
+        path: The absolute, quoted path below the connection's base URL.
+        body: The JSON body; None for a request without one.
+        is_read: Whether the request changes nothing, so that it may be sent again.
+        max_answer_bytes: The longest response that is accepted.
     """
 
     verb: str
@@ -81,7 +81,7 @@ class ApiRequest:
     @property
     def attempt(self) -> answers.RequestedAction:
         """
-        What is tried, for the texts of errors.
+        The verb and resource, for the messages of errors.
         """
         return answers.RequestedAction(verb=self.verb, resource=self.resource)
 
@@ -89,13 +89,13 @@ class ApiRequest:
 @dataclass(unsafe_hash=True, kw_only=True)
 class TooLargeError(RejectedError):
     """
-    An answer has more bytes than are taken; a smaller page may fit.
+    A response has more bytes than are accepted; a smaller page may fit.
     """
 
 
 class Client:
     """
-    Sends calls to one API server.
+    Send calls to one API server.
     """
 
     def __init__(
@@ -116,28 +116,28 @@ class Client:
     @property
     def clock(self) -> Clock:
         """
-        The clock that pauses are made by.
+        The clock that times the pauses.
         """
         return self._clock
 
     async def send(self, call: ApiRequest) -> bytes:
         """
-        Send a call; a read is sent again, after pauses, while the server is busy or away.
+        Send a call; a read is sent again, after pauses, while the server is busy or unreachable.
 
         Returns:
-            The body of the successful answer.
+            The body of the successful response.
 
         Raises:
-            ClusterError: As ``answers.error_of`` tells it.
+            ClusterError: The error that ``responses.error_of`` returns for the response.
         """
         return await self._tried(call, lambda: self._send_once(call))
 
     async def fetch(self, call: ApiRequest, decoder: "msgspec.json.Decoder[_Result]") -> _Result:
         """
-        Send a call and decode its answer.
+        Send a call and decode the response.
 
         Raises:
-            RejectedError: The answer is not of the promised form.
+            RejectedError: The response has an unexpected form.
         """
         return decode(call, await self.send(call), decoder)
 
@@ -146,13 +146,13 @@ class Client:
         self, call: ApiRequest, *, silence_seconds: float
     ) -> AsyncIterator[aiohttp.StreamReader]:
         """
-        Send a call whose answer has no end, and give what it is read from.
+        Send a call with an endless response, and yield its stream.
 
-        Failures inside of the block are told as those of the call; only its beginning is tried
-        again.
+        Connection errors inside the block are raised as errors of the call. Only the start of
+        the call is retried.
 
         Args:
-            silence_seconds: The longest time in which nothing may come.
+            silence_seconds: The longest time without data.
         """
         limits = aiohttp.ClientTimeout(
             total=None,
@@ -214,7 +214,7 @@ class Client:
                 data=body,
                 headers=headers,
                 timeout=limits,
-                # The API never redirects what we ask for, and a write must not go elsewhere.
+                # The API never redirects our calls, and a write must not go to another server.
                 allow_redirects=False,
             ) as response:
                 if not _OK <= response.status < _ERRORS:
@@ -244,7 +244,7 @@ class Client:
         )
 
     def _server_time(self, headers: Mapping[str, str]) -> datetime:
-        # The server's own time where it tells: a date in Retry-After is one of its clock.
+        # A date in Retry-After is a time of the server's clock, so its Date header is used.
         own = read_time(self._clock.utc_timestamp())
         try:
             date = parsedate_to_datetime(headers["Date"])
@@ -254,7 +254,7 @@ class Client:
 
     def _pause_seconds(self, error: TransientError, attempt: int) -> float | None:
         """
-        Tell how long to wait; None if it would be too long.
+        Return the pause before the next attempt; None if it would be too long.
         """
         jitter = 0.5 + self._chance()
         pause_seconds = _FIRST_PAUSE_SECONDS * 2 ** (attempt - 1) * jitter
@@ -265,13 +265,13 @@ class Client:
 
 def decode(call: ApiRequest, body: bytes, decoder: "msgspec.json.Decoder[_Result]") -> _Result:
     """
-    Decode an answer that has come.
+    Decode the body of a response.
 
     Raises:
-        RejectedError: It is not of the promised form.
+        RejectedError: The body has an unexpected form.
     """
     try:
-        return with_room_if_needed(lambda: decoder.decode(body))
+        return with_large_stack_if_needed(lambda: decoder.decode(body))
     except msgspec.ValidationError as error:
         raise answers.malformed(call.attempt, f"unexpected JSON: {error}") from error
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -282,17 +282,17 @@ def _encoded(call: ApiRequest, body: Mapping[str, JSON] | Sequence[JSON]) -> byt
     try:
         return encode_json(body)
     except ValueError as error:
-        raise answers.malformed(call.attempt, f"what was to be sent is {error}") from error
+        raise answers.malformed(call.attempt, f"the body of the request is {error}") from error
 
 
 async def _read(response: aiohttp.ClientResponse, max_bytes: int) -> bytes | None:
     """
-    Read a body; None if it has more bytes than that.
+    Return the body of a response; None if it has more than ``max_bytes``.
     """
-    told_bytes = response.content_length
-    if told_bytes is not None and "Content-Encoding" not in response.headers:
-        # More than is told does not come.
-        return await response.read() if told_bytes <= max_bytes else None
+    announced_bytes = response.content_length
+    if announced_bytes is not None and "Content-Encoding" not in response.headers:
+        # The client reads no more than Content-Length says.
+        return await response.read() if announced_bytes <= max_bytes else None
     pieces: list[bytes] = []
     size_bytes = 0
     async for piece in response.content.iter_any():

@@ -1,8 +1,8 @@
 """
-JSON that is nested more deeply than this interpreter reads by itself.
+Read JSON that is nested too deeply for the interpreter's normal stack.
 
-An API server takes 10,000 levels, and whoever may create one object can make them. One such object
-must not cost the others on its page.
+An API server accepts 10,000 levels, so that anyone who may create an object can use them. The other
+objects on the page of such an object must still be read.
 """
 
 import sys
@@ -12,21 +12,21 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 MAX_LEVELS = 20_000
-"""More than an API server sends."""
+"""The deepest nesting that is read; an API server sends less."""
 
-_STACK_BYTES = 256 * 1024 * 1024  # some 13 KB a level, of which a decoder takes a tenth
+_STACK_BYTES = 256 * 1024 * 1024  # about 13 KB for each level; a decoder needs a tenth of that
 
 _Result = TypeVar("_Result")
 
 _alone = threading.Lock()
 
 
-def with_room(work: Callable[[], _Result]) -> _Result:
+def with_large_stack(work: Callable[[], _Result]) -> _Result:
     """
-    Do some short work in a thread whose stack has room for deep nesting, and wait for it.
+    Run a short function in a thread with a large stack, and wait for its result.
 
     Raises:
-        Exception: Whatever the work raised; RecursionError where the room is not enough either.
+        Exception: Any exception of the function; RecursionError if the stack is too small as well.
     """
     with _alone:
         usual_levels, usual_bytes = sys.getrecursionlimit(), threading.stack_size(_STACK_BYTES)
@@ -39,14 +39,14 @@ def with_room(work: Callable[[], _Result]) -> _Result:
             sys.setrecursionlimit(usual_levels)
 
 
-def with_room_if_needed(work: Callable[[], _Result]) -> _Result:
+def with_large_stack_if_needed(work: Callable[[], _Result]) -> _Result:
     """
-    Do some work as it is, and with room if that meets deep nesting.
+    Run a function; run it again in a thread with a large stack if the nesting is too deep.
 
     Raises:
-        Exception: Whatever the work raised; RecursionError where the room is not enough either.
+        Exception: Any exception of the function; RecursionError if the stack is too small as well.
     """
     try:
         return work()
     except RecursionError:
-        return with_room(work)
+        return with_large_stack(work)

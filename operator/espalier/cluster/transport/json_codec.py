@@ -1,5 +1,5 @@
 """
-JSON decoded as the API server decodes it, and encoded for it.
+Decode JSON as the API server does, and encode JSON for it.
 """
 
 import re
@@ -8,24 +8,24 @@ from collections.abc import Mapping, Sequence
 import msgspec
 import orjson
 
-from espalier.cluster.transport.deep_nesting import with_room_if_needed
+from espalier.cluster.transport.deep_nesting import with_large_stack_if_needed
 from espalier.paths import JSON
 
 _INT64_MIN, _INT64_MAX = -(2**63), 2**63 - 1
 
-# Only a number of 19 digits or more can be outside of 64 bits; most documents hold none.
+# Only a number of 19 or more digits can exceed 64 bits; most documents have none.
 _LONG_NUMBER = re.compile(rb"[0-9]{19}")
 
-# Fewer levels than the fast decoder refuses; of what has fewer containers, it had other reasons.
+# With fewer containers than this, the fast decoder did not fail because of deep nesting.
 _FEW_CONTAINERS = 1000
 
 
 def decode_json(text: bytes | memoryview) -> JSON:
     """
-    Decode JSON; integers outside of 64 bits with sign become floats, as in the API server.
+    Decode JSON; integers outside of signed 64 bits become floats, as in the API server.
 
     Raises:
-        ValueError: It is no JSON, or nested more deeply than any API server sends.
+        ValueError: The text is not JSON, or is nested more deeply than any API server sends.
 
     Source:
         apimachinery, ``pkg/util/json/json.go``, ``ConvertInterfaceNumbers``.
@@ -37,7 +37,7 @@ def decode_json(text: bytes | memoryview) -> JSON:
         whole = bytes(text)
         if whole.count(b"{") + whole.count(b"[") < _FEW_CONTAINERS:
             raise
-        # It reads 1024 levels only.
+        # The fast decoder reads only 1024 levels.
         value = _decode_deep(whole)
     if _LONG_NUMBER.search(text) is None:
         return value
@@ -46,33 +46,33 @@ def decode_json(text: bytes | memoryview) -> JSON:
 
 def encode_json(value: Mapping[str, JSON] | Sequence[JSON]) -> bytes:
     """
-    Encode an object.
+    Encode an object or a list.
 
     Raises:
-        ValueError: It is nested too deeply.
+        ValueError: The value is nested too deeply.
     """
     try:
         return orjson.dumps(value)
     except orjson.JSONEncodeError:
-        # It goes down 254 levels only, though it reads 1024.
+        # The fast encoder writes only 254 levels.
         pass
     try:
-        return with_room_if_needed(lambda: msgspec.json.encode(value))
+        return with_large_stack_if_needed(lambda: msgspec.json.encode(value))
     except RecursionError as error:
         raise ValueError("nested too deeply to be written as JSON") from error
 
 
 def _decode_deep(text: bytes) -> JSON:
     try:
-        value: JSON = with_room_if_needed(lambda: msgspec.json.decode(text))
+        value: JSON = with_large_stack_if_needed(lambda: msgspec.json.decode(text))
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise ValueError("no JSON, or nested too deeply") from error
     return value
 
 
 def _narrowed(root: JSON) -> JSON:
-    # One decoder makes floats of what is outside of 64 bits, but takes what fits without a sign;
-    # the other one takes integers of any length.
+    # The fast decoder keeps integers that fit unsigned 64 bits; the other decoder keeps integers of
+    # any length.
     holder: list[JSON] = [root]
     waiting: list[list[JSON] | dict[str, JSON]] = [holder]
     while waiting:
@@ -89,7 +89,7 @@ def _narrowed(root: JSON) -> JSON:
 
 
 def _number(value: JSON) -> JSON:
-    # True and False are integers to Python, and within any bounds.
+    # True and False are integers in Python, but they are always within the bounds.
     if isinstance(value, int) and not _INT64_MIN <= value <= _INT64_MAX:
         try:
             return float(value)

@@ -1,5 +1,5 @@
 """
-Paths of the API, and names that are safe in it.
+The paths of API resources, and names for the objects that Espalier creates.
 """
 
 import base64
@@ -14,7 +14,7 @@ from espalier.cluster.transport.json_codec import encode_json
 from espalier.engine.ports import Endpoint, ObjectKey
 
 DEFINITIONS_PATH = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
-"""Where the CustomResourceDefinitions are."""
+"""The path of all CustomResourceDefinitions."""
 
 NAMESPACES_PATH = "/api/v1/namespaces"
 
@@ -22,7 +22,7 @@ _HASH_CHARACTERS = 16
 _FORM = "meta.k8s.io/v1"
 
 
-# What stands for itself in a path, as nearly all names do.
+# Names that need no quoting in a path, as nearly all do.
 _PLAIN = re.compile(r"[A-Za-z0-9_~-][A-Za-z0-9._~-]*", re.ASCII)
 
 
@@ -36,22 +36,22 @@ _token = msgspec.json.Decoder(_Token)
 
 def segment(text: str) -> str:
     """
-    Quote one segment of a path.
+    Return a name, quoted as one segment of a path.
 
     Raises:
-        ValueError: It is empty, or would be another path.
+        ValueError: The name is empty, ``.`` or ``..``.
     """
     if _PLAIN.fullmatch(text):
         return text
     if text in {"", ".", ".."}:
-        raise ValueError(f"{text!r} is no name")
+        raise ValueError(f"{text!r} is not a name")
     return quote(text, safe="")
 
 
 @functools.lru_cache(maxsize=4096)
 def collection_path(resource: Endpoint, *, namespace: str = "") -> str:
     """
-    The path of all objects of a resource, or of those in one namespace.
+    Return the path of all objects of a resource, or of those in one namespace.
     """
     group, version = segment(resource.group), segment(resource.version)
     place = f"/namespaces/{segment(namespace)}" if namespace else ""
@@ -60,17 +60,17 @@ def collection_path(resource: Endpoint, *, namespace: str = "") -> str:
 
 def object_path(resource: Endpoint, key: ObjectKey) -> str:
     """
-    The path of one object.
+    Return the path of one object.
     """
     return f"{collection_path(resource, namespace=key.namespace)}/{segment(key.name)}"
 
 
 def token_from(start: str) -> str:
     """
-    Make a continue token as the API server does that goes on at its newest resource version.
+    Return a continue token with which a list continues at the newest resource version.
 
     Args:
-        start: The first key that may come, below what is listed.
+        start: The key at which the list continues, below the resource's prefix in etcd.
 
     Source:
         apiserver, ``pkg/storage/continue.go``.
@@ -81,44 +81,44 @@ def token_from(start: str) -> str:
 
 def place_of_token(token: str) -> str | None:
     """
-    Read the first key that may come, below what is listed, from a continue token of a server.
+    Return the key at which a continue token continues, below the resource's prefix in etcd.
 
     Returns:
-        None if the token is of another form.
+        The key; None if the token has an unknown form.
     """
     try:
         content = _token.decode(base64.urlsafe_b64decode(token + "=" * (-len(token) % 4)))
     except (ValueError, msgspec.MsgspecError):
         return None
-    # A list from the server's cache gives a slash at the beginning, one from etcd does not.
+    # The key begins with a slash if the list came from the server's cache, not if from etcd.
     return content.start.removeprefix("/") if content.v == _FORM else None
 
 
 def definition_path(name: str) -> str:
     """
-    The path of one CustomResourceDefinition.
+    Return the path of one CustomResourceDefinition.
     """
     return f"{DEFINITIONS_PATH}/{segment(name)}"
 
 
 def hash_of(crd: str) -> str:
     """
-    A hash of a definition's name that fits into names and label values.
+    Return a hash of a definition's name that is valid in names and label values.
     """
     return hashlib.sha256(crd.encode()).hexdigest()[:_HASH_CHARACTERS]
 
 
 def name_of(kind: str, crd: str, *, max_characters: int = 200) -> str:
     """
-    Name an object of ours after a definition.
+    Return the name of an object that belongs to a definition.
 
     Args:
-        kind: What it is: ``checkpoint``, ``archive``, ``lease``.
+        kind: The prefix: ``checkpoint``, ``archive`` or ``lease``.
         crd: The definition's name, of up to 253 characters.
-        max_characters: The longest name; a part of the definition's name is cut off.
+        max_characters: The longest name; the end of the definition's name is cut off.
 
     Returns:
-        A DNS subdomain that no other definition has, readable where that is possible.
+        A DNS subdomain that is unique to the definition and begins with its name.
     """
     room = max_characters - len(kind) - _HASH_CHARACTERS - 2
     readable = crd[:room].strip(".-")

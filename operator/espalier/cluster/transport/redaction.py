@@ -1,11 +1,10 @@
 """
-Takes the values of objects out of the API server's texts. Pure.
+Remove the values of objects from the API server's error messages. Pure.
 
-What stands in an object must not get into conditions, Events and logs by way of an error, and the
-rest of an error's text must: it is what tells people what to do. Field errors say where a value
-begins. In the text of a webhook or a policy, which is its author's own, what is recognised is what
-such texts usually are made of: a field error, a quoted text after ``got`` and the like, and a
-whole object as JSON or as Go prints it.
+Values of an object must not appear in conditions, Events and logs, but the rest of an error message
+must: it explains what to do. Field errors have their value at a known position. The message of a
+webhook or a policy has no fixed form; the usual forms are recognised: a field error, a quoted text
+after words such as ``got``, and a whole object as JSON or as Go prints it.
 
 Source:
     apimachinery, ``pkg/util/validation/field/errors.go``, ``ErrorBody``; kube-openapi,
@@ -16,11 +15,11 @@ import json
 import re
 
 _GO_STRING = r'"(?:[^"\\]|\\.)*"'
-# Of a value of the wrong type only the type is told; of a text of the wrong format, the text.
+# A message about a wrong type has only the type; one about a wrong format has the value.
 _TYPE = r'"(?:array|boolean|integer|null|number|object|string)"'
 _BEGINNING = re.compile(
     r"(?P<field>\b(?:(?:Invalid|Unsupported|Duplicate) value: |Not found: (?=\")))"
-    r"|(?P<told>(?i:\b(?:got|value|found|was|pars(?:e|ing)(?: time)?|duration|unit"
+    r"|(?P<quoted>(?i:\b(?:got|value|found|was|pars(?:e|ing)(?: time)?|duration|unit"
     rf"|Parse(?:Addr|Prefix))\b[:=(]? ?)|must be of type [^\s:]+: (?!{_TYPE})){_GO_STRING}"
     r"|(?P<bare>unexpected GroupVersion string: |invalid CIDR address: )"
     r'|(?P<json>\{"(?:[^"\\]|\\.)*": ?)'
@@ -30,7 +29,7 @@ _COLON = ": "
 _SIMPLE = re.compile(rf"{_GO_STRING}|-?(?:\d[\d.eE+-]*|\+?Inf\b)|NaN\b|<nil>|(?:true|false|null)\b")
 _COMPOSITE = re.compile(r"[\"\[{}&(*]|map\[|[\w.]+\{")
 _WORD = re.compile(r"[^\s:]+(?=: )")
-# What follows a value that has come to its end.
+# What may follow the end of a value.
 _AFTER = re.compile(r"$|: |[,;\])\n]")
 _BRACKET = re.compile(r"[\[\]{}]")
 _CLOSING = {"[": "]", "{": "}"}
@@ -40,10 +39,9 @@ _LEFT_OUT = "..."
 
 def without_values(text: str) -> str:
     """
-    Take the values out of a text, as far as they can be recognised.
+    Return a message without the values that can be recognised in it.
 
-    Returns:
-        The text without them; where a value's end cannot be told, nothing of what follows it.
+    If the end of a value is not clear, everything after its start is removed.
     """
     parts: list[str] = []
     at = 0
@@ -52,11 +50,11 @@ def without_values(text: str) -> str:
         if found["field"] is not None:
             parts.append(found["field"].removesuffix(_COLON))
             end = _end_of_field_value(text, found.end())
-        elif found["told"] is not None:
-            parts.append(f'{found["told"]}"{_LEFT_OUT}"')
+        elif found["quoted"] is not None:
+            parts.append(f'{found["quoted"]}"{_LEFT_OUT}"')
             end = found.end()
         elif found["bare"] is not None:
-            # Nothing tells where it ends.
+            # The value has no quotes, so its end is not known.
             parts.append(f"{found['bare']}{_LEFT_OUT}")
             end = None
         elif found["json"] is not None:
@@ -73,14 +71,14 @@ def without_values(text: str) -> str:
 
 def on_one_line(text: str) -> str:
     """
-    Take control characters, line breaks and what turns the direction of writing out of a text.
+    Return a text as one line, without control characters and changes of writing direction.
     """
     return " ".join("".join(c if c.isprintable() else " " for c in text).split())
 
 
 def shortened(text: str, length: int) -> str:
     """
-    Cut a text that has more characters than that.
+    Return a text of at most ``length`` characters; ``...`` marks a cut.
     """
     return text if len(text) <= length else f"{text[: length - len(_LEFT_OUT)]}{_LEFT_OUT}"
 
@@ -88,7 +86,7 @@ def shortened(text: str, length: int) -> str:
 def _end_of_field_value(text: str, start: int) -> int | None:
     simple = _SIMPLE.match(text, start)
     if simple is None and _COMPOSITE.match(text, start) is None:
-        # Errors may have no value: only a single word before a colon is taken for one then.
+        # The error may have no value; then only a single word before a colon counts as one.
         word = _WORD.match(text, start)
         return word.end() if word else start - len(_COLON)
     end = simple.end() if simple else _end_of_json(text, start)

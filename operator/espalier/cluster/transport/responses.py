@@ -1,8 +1,8 @@
 """
-What an answer of the API server means, as one of our errors. Pure.
+Turn responses of the API server into our errors. Pure.
 
-The server's texts are handed on, but for the values that they repeat: what stands in an object must
-not get into conditions, Events and logs by way of an error.
+The server's messages are kept, without values of objects: those must not appear in conditions,
+Events and logs.
 """
 
 import re
@@ -35,18 +35,18 @@ _MAX_DETAIL_CHARACTERS = 1000
 _MAX_CAUSES = 20
 
 _TRANSIENT = frozenset({HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_MANY_REQUESTS})
-# 5xx answers that say "never", not "not now".
+# Responses with a 5xx status that a retry cannot change.
 _LASTING = frozenset({HTTPStatus.NOT_IMPLEMENTED, HTTPStatus.HTTP_VERSION_NOT_SUPPORTED})
 
 _STORAGE_KEY = re.compile(r"\bKey: (/[^\s,]+)")
-# What servers say whose Status has no reason of its own for it.
+# The messages of servers whose Status has no reason for this case.
 _UNDECODABLE = re.compile(
     r"StorageError: corrupt object|object not decodable|data from the storage is not transformable"
     r"|request to convert CR from an invalid group/version"
 )
 _CONVERSION = "conversion webhook for "
-# An answer of admission's own, whatever status it chose: from the text's very beginning, so that
-# nothing that merely stands in an object is taken for one.
+# A denial by admission, with any status. It must be at the start of the message, since a text in an
+# object may look the same.
 _DENIAL = re.compile(
     r"(?:[^\s\"]{1,512}(?: \"[^\"\s]{1,253}\")? is forbidden: )?"
     r"(?:admission webhook \"[^\"\s]{1,253}\" denied the request"
@@ -75,7 +75,7 @@ class _StatusMetadata(msgspec.Struct):
 
 class Status(msgspec.Struct):
     """
-    A ``meta/v1`` Status object, as far as it is of use.
+    A ``meta/v1`` Status object, with the fields that are used here.
     """
 
     message: str = ""
@@ -87,7 +87,7 @@ class Status(msgspec.Struct):
     @property
     def causes(self) -> list[_Cause]:
         """
-        The single causes; may be empty.
+        The causes; may be empty.
         """
         return (self.details.causes or []) if self.details else []
 
@@ -98,11 +98,11 @@ _status_decoder = msgspec.json.Decoder(Status)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestedAction:
     """
-    What was tried, for the texts of errors.
+    The verb and resource of a request, for the messages of errors.
 
     Attributes:
-        verb: As RBAC names it.
-        resource: ``widgets.example.com``, with the object's name where it is known.
+        verb: The verb as RBAC names it.
+        resource: ``widgets.example.com``, with the object's name if it is known.
     """
 
     verb: str
@@ -111,7 +111,7 @@ class RequestedAction:
 
 class _Facts(TypedDict):
     """
-    What all errors have.
+    The fields that all errors have.
     """
 
     verb: str
@@ -122,9 +122,9 @@ class _Facts(TypedDict):
 
 def read_status(body: bytes) -> Status:
     """
-    Read a Status object; an empty one, if the body is anything else.
+    Read a Status object; return an empty one if the body is anything else.
 
-    Whatever is no Status may have come from a proxy, and is not repeated.
+    Another body may come from a proxy, so that its text is not repeated.
     """
     try:
         return _status_decoder.decode(body)
@@ -136,67 +136,67 @@ def error_of(
     attempt: RequestedAction, status: int, body: bytes, *, retry_after_seconds: float | None = None
 ) -> ClusterError:
     """
-    Make the error of an answer that is no success.
+    Return the error for a response that is not a success.
 
     Args:
-        attempt: What was tried.
+        attempt: The verb and resource of the request.
         status: The HTTP status.
-        body: As much of the answer as was read.
-        retry_after_seconds: From the header; else the Status's own is taken.
+        body: The part of the body that was read.
+        retry_after_seconds: The header's value; None uses the value in the Status.
 
     Returns:
         The error, not raised.
     """
-    said = read_status(body)
-    code = status or said.code
+    reply = read_status(body)
+    code = status or reply.code
     facts: _Facts = {
         "verb": attempt.verb,
         "resource": attempt.resource,
-        "reason": said.reason or _phrase(code),
-        "detail": _speakable(said),
+        "reason": reply.reason or _phrase(code),
+        "detail": _detail(reply),
     }
-    namespace = _namespace_gone(code, said) if attempt.verb == "create" else ""
+    namespace = _namespace_gone(code, reply) if attempt.verb == "create" else ""
     if namespace:
         return NamespaceGoneError(**facts, status=code, namespace=namespace)
-    # Admission chooses any status for what it denies; one of them asks to come again later.
-    is_denied = code != HTTPStatus.TOO_MANY_REQUESTS and _DENIAL.match(said.message) is not None
-    special = None if is_denied else _special(code, said, facts, retry_after_seconds)
-    return special or RejectedError(**facts, status=code, causes=tuple(_texts(said.causes)))
+    # Admission may deny with any status, but 429 means that a retry may succeed.
+    is_denied = code != HTTPStatus.TOO_MANY_REQUESTS and _DENIAL.match(reply.message) is not None
+    special = None if is_denied else _special(code, reply, facts, retry_after_seconds)
+    return special or RejectedError(**facts, status=code, causes=tuple(_texts(reply.causes)))
 
 
 def _special(
-    code: int, said: Status, facts: _Facts, retry_after_seconds: float | None
+    code: int, reply: Status, facts: _Facts, retry_after_seconds: float | None
 ) -> ClusterError | None:
     """
-    Make the error of an answer that callers tell from a plain refusal; None of such a one.
+    Return the error for a response that callers handle specially; None for a plain refusal.
     """
-    if code == HTTPStatus.GONE or said.reason in {"Expired", "Gone"}:
-        token = said.metadata.continue_token if said.metadata else ""
+    if code == HTTPStatus.GONE or reply.reason in {"Expired", "Gone"}:
+        token = reply.metadata.continue_token if reply.metadata else ""
         return ExpiredTokenError(**facts, status=code, fresh_token=token or None)
     if code == HTTPStatus.NOT_FOUND:
-        is_object = said.details is not None and bool(said.details.name)
+        is_object = reply.details is not None and bool(reply.details.name)
         return NotFoundError(**facts, status=code, is_object=is_object)
     if code in _NAMED:
         return _NAMED[code](**facts, status=code)
-    # Before the next one: some servers tell it as a fault of what is stored.
-    if code >= HTTPStatus.INTERNAL_SERVER_ERROR and _CONVERSION in said.message:
-        told = refusal_in(said.message)
-        if told is None:
+    # Checked before storage errors, since some servers report a failed conversion as one.
+    if code >= HTTPStatus.INTERNAL_SERVER_ERROR and _CONVERSION in reply.message:
+        refusal = refusal_in(reply.message)
+        if refusal is None:
             return ConversionError(**facts, status=code, retry_after_seconds=retry_after_seconds)
-        facts["detail"] = told
-        keys = _storage_keys(facts["resource"], said)
+        facts["detail"] = refusal
+        keys = _storage_keys(facts["resource"], reply)
         return ConversionRefusedError(**facts, status=code, keys=keys)
-    if _is_undecodable(code, said):
-        return UndecodableError(**facts, status=code, keys=_storage_keys(facts["resource"], said))
+    if _is_undecodable(code, reply):
+        return UndecodableError(**facts, status=code, keys=_storage_keys(facts["resource"], reply))
     if code in _TRANSIENT or (code >= HTTPStatus.INTERNAL_SERVER_ERROR and code not in _LASTING):
-        if retry_after_seconds is None and said.details and said.details.retry_after_seconds > 0:
-            retry_after_seconds = said.details.retry_after_seconds
+        if retry_after_seconds is None and reply.details and reply.details.retry_after_seconds > 0:
+            retry_after_seconds = reply.details.retry_after_seconds
         return TransientError(**facts, status=code, retry_after_seconds=retry_after_seconds)
     return None
 
 
 _NAMED: Mapping[int, type[ForbiddenError | ConflictError]] = {
-    # The credentials were renewed before; a person must give others.
+    # The credential was renewed before, so a person must provide another one.
     HTTPStatus.UNAUTHORIZED: ForbiddenError,
     HTTPStatus.FORBIDDEN: ForbiddenError,
     HTTPStatus.CONFLICT: ConflictError,
@@ -205,7 +205,7 @@ _NAMED: Mapping[int, type[ForbiddenError | ConflictError]] = {
 
 def malformed(attempt: RequestedAction, detail: str) -> RejectedError:
     """
-    Make the error of an answer that says success and is not what the API promises.
+    Return the error for a successful response with an unexpected form.
     """
     return RejectedError(
         verb=attempt.verb, resource=attempt.resource, reason="MalformedAnswer", detail=detail
@@ -217,11 +217,11 @@ def retry_after_seconds_of(value: str | None, *, now: datetime) -> float | None:
     Read a ``Retry-After`` header: seconds or an HTTP date.
 
     Args:
-        value: The header, None if it is not there.
-        now: The server's own time where known.
+        value: The header; None if it is absent.
+        now: The server's time, if known.
 
     Returns:
-        Seconds from now, never negative; None for what is neither.
+        The seconds from now, never negative; None if the header is neither.
 
     Source:
         RFC 9110, section 10.2.3.
@@ -229,7 +229,7 @@ def retry_after_seconds_of(value: str | None, *, now: datetime) -> float | None:
     if value is None:
         return None
     if value.isascii() and value.isdigit():
-        # Longer ones are no waiting times; int() refuses thousands of digits.
+        # More digits are no sensible pause, and int() refuses thousands of digits.
         return float(value) if len(value) < 10 else None  # noqa: PLR2004 - thirty years
     try:
         date = parsedate_to_datetime(value)
@@ -245,41 +245,41 @@ def _phrase(code: int) -> str:
         return "UnknownAnswer"
 
 
-def _is_undecodable(code: int, said: Status) -> bool:
+def _is_undecodable(code: int, reply: Status) -> bool:
     return code == HTTPStatus.INTERNAL_SERVER_ERROR and (
-        said.reason == "StorageReadError" or _UNDECODABLE.search(said.message) is not None
+        reply.reason == "StorageReadError" or _UNDECODABLE.search(reply.message) is not None
     )
 
 
-def _storage_keys(resource: str, said: Status) -> tuple[str, ...]:
-    named = [cause.field for cause in said.causes if cause.field.startswith("/")]
-    named += _STORAGE_KEY.findall(said.message)
-    # Lists name them with the server's prefix (--etcd-prefix), single reads without it.
+def _storage_keys(resource: str, reply: Status) -> tuple[str, ...]:
+    named = [cause.field for cause in reply.causes if cause.field.startswith("/")]
+    named += _STORAGE_KEY.findall(reply.message)
+    # A list reports keys with the server's prefix (--etcd-prefix), a single read without it.
     plural, _, group = resource.partition(" ")[0].partition(".")
     root = f"/{group}/{plural}/"
     return tuple(dict.fromkeys(key[max(0, key.find(root)) :] for key in named))
 
 
-def _namespace_gone(code: int, said: Status) -> str:
+def _namespace_gone(code: int, reply: Status) -> str:
     """
-    Name the namespace that is missing, or that is about to be deleted.
+    Return the name of the namespace that is missing or being deleted; empty if there is none.
     """
-    if said.details is None:
+    if reply.details is None:
         return ""
-    if code == HTTPStatus.NOT_FOUND and said.details.kind == "namespaces":
-        return said.details.name
-    for cause in said.causes:
+    if code == HTTPStatus.NOT_FOUND and reply.details.kind == "namespaces":
+        return reply.details.name
+    for cause in reply.causes:
         if cause.reason == _NAMESPACE_TERMINATING:
             found = _TERMINATING.search(cause.message)
             return found[1] if found else ""
     return ""
 
 
-def _speakable(said: Status) -> str:
-    if said.reason != "Invalid" or _DENIAL.match(said.message):
-        return _clean(said.message)
-    subject = said.message.partition(" is invalid")[0] if " is invalid" in said.message else ""
-    texts = list(_texts(said.causes))
+def _detail(reply: Status) -> str:
+    if reply.reason != "Invalid" or _DENIAL.match(reply.message):
+        return _clean(reply.message)
+    subject = reply.message.partition(" is invalid")[0] if " is invalid" in reply.message else ""
+    texts = list(_texts(reply.causes))
     return _cut(
         f"{on_one_line(subject)} is invalid: {'; '.join(texts)}" if subject else "; ".join(texts)
     )

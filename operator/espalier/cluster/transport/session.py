@@ -11,10 +11,10 @@ from espalier.cluster.auth.connection import Connection
 from espalier.errors import ConfigurationError
 
 USER_AGENT = f"espalier/{version('espalier')}"
-"""By this the audit log tells Espalier's own requests; Kopf's session has another one."""
+"""The user agent of Espalier's requests in the audit log; Kopf's session has another one."""
 
 TOTAL_SECONDS = 75.0
-"""For a whole call; the server itself gives up after 60 s unless told otherwise."""
+"""The time limit of a whole call; the server's own default limit is 60 s."""
 
 WATCH_SILENCE_SECONDS = 150.0
 """The longest silence on a watch: the server sends a bookmark about every minute."""
@@ -24,21 +24,21 @@ _SILENCE_SECONDS = 65.0
 _UNAUTHORIZED = 401
 
 MAX_CONNECTIONS = 128
-"""More than two runs have rewrites in flight: a lease is renewed while all of those wait."""
+"""More than the rewrites in flight of two runs, so that a lease can still be renewed."""
 
 
 class NoCredentialsError(aiohttp.ClientError):
     """
-    There is no credential to send. An error of the client library, so that Kopf retries too.
+    There is no credential to send. It is an error of the client library, so that Kopf retries.
     """
 
 
 class Authentication:
     """
-    A client middleware that signs requests, and sends one again with a new credential after a 401.
+    A client middleware that adds the credential, and retries with a new one after a 401.
 
-    Only requests to the connection's own server are signed: a redirect elsewhere must not
-    carry a token away.
+    Only requests to the connection's own server get the credential: a redirect must not send a
+    token to another server.
     """
 
     def __init__(self, connection: Connection) -> None:
@@ -50,10 +50,10 @@ class Authentication:
         self, request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerType
     ) -> aiohttp.ClientResponse:
         """
-        Send a request with the credential of the moment.
+        Send a request with the current credential.
 
         Raises:
-            NoCredentialsError: There is none.
+            NoCredentialsError: There is no credential.
         """
         if request.url.origin() != self._origin:
             return await handler(request)
@@ -92,11 +92,11 @@ def open_session(
     max_connections: int = MAX_CONNECTIONS,
 ) -> aiohttp.ClientSession:
     """
-    Open a session that authenticates by itself; the caller closes it.
+    Open a session that adds credentials to its requests; the caller closes it.
 
     Args:
         user_agent: The whole header.
-        max_connections: 0 for any number: a watch holds a connection for as long as it lives.
+        max_connections: The limit; 0 for none. Each watch occupies a connection.
     """
     return aiohttp.ClientSession(
         connector=aiohttp.TCPConnector(
@@ -106,7 +106,7 @@ def open_session(
             total=TOTAL_SECONDS, sock_connect=_CONNECT_SECONDS, sock_read=_SILENCE_SECONDS
         ),
         headers={"User-Agent": user_agent},
-        # The API keeps no state in cookies; a load balancer's would only tie us to one server.
+        # The API has no cookies; a load balancer's cookie would bind us to one server.
         cookie_jar=aiohttp.DummyCookieJar(),
         middlewares=(Authentication(connection),),
         proxy=connection.proxy,
