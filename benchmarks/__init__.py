@@ -1,3 +1,3 @@
 """
-What is measured, each by a target of the Makefile; the last line printed is one JSON object.
+The benchmarks. Each has a target in the Makefile and prints one JSON object as its last line.
 """

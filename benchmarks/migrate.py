@@ -1,9 +1,10 @@
 """
-How fast is a migration, against a loop that only sends the same patches? ``make bench-migrate``.
+Compare a migration with a loop that only sends the same patches: ``make bench-migrate``.
 
-On a real control plane, on the same cores as its servers. Each round flips the storage version
-twice: once for the bare loop, a small Go program, and once for Espalier's engine, which also
-proves, verifies and trims. Figures are medians over the rounds. The last line is one JSON object.
+It runs on a real control plane, on the same cores as the servers. Each round changes the storage
+version twice: once for the bare loop, a small Go program, and once for Espalier's engine, which
+also proves, verifies and trims. Figures are medians over the rounds. The last line is one JSON
+object.
 """
 
 import argparse
@@ -35,10 +36,10 @@ LOOP = Path(__file__).parent / "bareloop"
 VERSIONS = ("v1", "v2")
 CANDIDATES = ((8, False), (16, False), (24, False), (32, False), (48, False), (16, True))
 SPEC = {"payload": {"type": "string"}}
-# Metadata and what stands around the payload.
+# The size of the metadata and of everything else besides the payload.
 SERVERS_BYTES = 500
 FLIP_SECONDS = 60.0
-# After a flip the server makes its handlers and caches anew; whoever comes first must not pay.
+# After the change the server rebuilds its handlers and caches; that must not count for the first.
 QUIET_SECONDS = 3.0
 
 HEADLINES = ("rewrite_over_bare_loop", "objects_per_second", "peak_rss_mib")
@@ -49,12 +50,12 @@ Figures: TypeAlias = dict[str, float]
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoopRun:
     """
-    What the bare loop has taken, as it tells it.
+    The figures that the bare loop prints.
 
     Attributes:
-        seconds: Of the patches alone.
-        cpu_seconds: Of the client, likewise.
-        sent_bytes: By the client.
+        seconds: The time for the patches alone.
+        cpu_seconds: The client's CPU time for the patches.
+        sent_bytes: The bytes that the client sent.
     """
 
     objects: int
@@ -67,7 +68,7 @@ class LoopRun:
 @dataclass(frozen=True, slots=True)
 class Round:
     """
-    One of each, one after the other.
+    One run of the bare loop and one of the engine.
     """
 
     bare: LoopRun
@@ -76,19 +77,19 @@ class Round:
     @property
     def ratio(self) -> float:
         """
-        The engine's rewriting rate over that of the bare loop.
+        The engine's rewriting rate divided by that of the bare loop.
         """
         return self.bare.seconds / self.engine.rewrite_seconds
 
 
 def main() -> None:
     """
-    Measure, print tables for people, and the figures for machines.
+    Measure; print tables for people and the figures as JSON.
     """
     given = _arguments()
-    print("Objects per second, clients and servers on the same cores. The engine's settle time is")
-    print("0 and its byte budget is off; all else is as by default. Client CPU and bytes are those")
-    print("of an object's rewrite; flat: the rate of the pass's second half over its first.")
+    print("Objects per second; clients and servers share the cores. The engine's settle time is 0")
+    print("and its byte budget is off; everything else is at its default. Client CPU and bytes are")
+    print("per rewritten object. flat: the rate of the pass's second half divided by its first.")
     figures: Figures = {}
     with _control_plane() as plane:
         loop = _build_loop(plane.folder)
@@ -113,17 +114,15 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--bytes", type=int, nargs="+", default=[1024, 5120])
     parser.add_argument(
-        "--definitions", type=int, default=1000, help="for the idle operator; 0 leaves it out"
+        "--definitions", type=int, default=1000, help="for the idle operator; 0 skips it"
     )
     parser.add_argument(
-        "--in-tree", action="store_true", help="a StorageVersionMigration of each size, too"
+        "--in-tree", action="store_true", help="also time a StorageVersionMigration of each size"
     )
     parser.add_argument(
-        "--workers", type=int, help="of the bare loop; without it, six ways are tried first"
+        "--workers", type=int, help="workers of the bare loop; else six settings are tried first"
     )
-    parser.add_argument(
-        "--no-traffic", action="store_true", help="leave out the run that counts bytes"
-    )
+    parser.add_argument("--no-traffic", action="store_true", help="skip the run that counts bytes")
     return parser.parse_args()
 
 
@@ -218,10 +217,10 @@ class _Bench:
 
     def find_best(self) -> None:
         """
-        Try the bare loop in several ways, each on its shares of the objects.
+        Find the fastest settings of the bare loop; each is tried on a part of the objects.
         """
         self._flip()
-        # Each twice: a way must not win because the machine was quiet just then.
+        # Each is tried twice, so that none wins only because the machine was quiet just then.
         trials = [*CANDIDATES, *reversed(CANDIDATES)]
         share = max(self.objects // len(trials), 1)
         seconds = dict.fromkeys(CANDIDATES, 0.0)
@@ -234,7 +233,7 @@ class _Bench:
 
     def round(self, *, engine_first: bool) -> Round:
         """
-        Let both do the same work; who begins alternates, for the machine may get slower or faster.
+        Run both; the order alternates, since the machine may become slower or faster.
         """
         if engine_first:
             engine = self._engine()
@@ -244,7 +243,7 @@ class _Bench:
 
     def traffic(self) -> Figures:
         """
-        Count the bytes of an engine's run, over a relay that is too slow to be timed.
+        Count the bytes of a run of the engine through a relay, which is too slow for timing.
         """
         self._begin()
         with Relay(self.plane.url) as relay:
@@ -265,7 +264,7 @@ class _Bench:
 
     def in_tree_seconds(self) -> float:
         """
-        Time the server's own migration, once.
+        Return the seconds of one migration by the server itself.
         """
         self._flip()
         seconds = migrate_in_tree(self.plane, self.crd)
@@ -276,7 +275,7 @@ class _Bench:
         self._flip()
         found = self._patch(self.workers, http2=self.http2)
         if found.objects != self.objects:
-            raise SystemExit(f"the bare loop has found {found.objects} objects")
+            raise SystemExit(f"the bare loop found {found.objects} objects")
         return found
 
     def _engine(self) -> EngineRun:
@@ -289,7 +288,7 @@ class _Bench:
 
     def _begin(self) -> None:
         self._flip()
-        # Of the checkpoint of an earlier round it would know that only a new proof is needed.
+        # With the checkpoint of an earlier round, the engine would only verify the objects.
         self.plane.api.delete(f"/api/v1/namespaces/{CHECKPOINTS}/configmaps")
 
     def _check(self, who: str) -> None:
@@ -313,14 +312,14 @@ class _Bench:
 
     def _flip(self) -> None:
         """
-        Make the other version the storage version, and wait until the server has taken it over.
+        Change the storage version, and wait until the server uses it.
         """
         self.storage = VERSIONS[1 - VERSIONS.index(self.storage)]
         self.crd.set_versions(_versions(), storage=self.storage)
         deadline = time.monotonic() + FLIP_SECONDS
         while self._stored_version_of_a_probe() != self.storage:
             if time.monotonic() > deadline:
-                raise SystemExit("the server does not take over the storage version")
+                raise SystemExit("the server does not use the new storage version")
         time.sleep(QUIET_SECONDS)
 
     def _stored_version_of_a_probe(self) -> str:

@@ -1,8 +1,8 @@
 """
-One run of Espalier's engine, phase by phase.
+Measure one run of Espalier's engine, phase by phase.
 
-Run as a program it is a process of its own, so that its memory is its own, too; it imports
-nothing that the operator does not. It prints one JSON object.
+It runs as a process of its own, so that its memory can be measured, and imports nothing that the
+operator does not import. It prints one JSON object.
 """
 
 import sys
@@ -23,29 +23,29 @@ from espalier.engine.ports.progress import PassProgress
 CHECKPOINTS = "bench"
 """The namespace of the checkpoint and the lease."""
 
-# Nothing bounds the rate but the server: the byte budget is there for the sake of etcd's quota.
+# Only the server limits the rate. The byte budget is off; it exists to respect etcd's quota.
 SETTINGS = RunSettings(settle_seconds=0, bytes_per_second=1 << 40)
 
 Traffic = tuple[int, int]
-"""Bytes sent and received so far."""
+"""The bytes sent and received so far."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EngineRun:
     """
-    What a run has taken.
+    The time, memory and bytes of one run.
 
     Attributes:
-        rewrite_seconds: Of the pass that rewrites, with the lists of its pages.
-        verify_seconds: Of the passes that prove it, and the trim.
-        total_seconds: From the start to the trim.
-        rewrite_cpu_seconds: Of the client, in the pass that rewrites.
-        total_cpu_seconds: Of the client, from the start to the trim.
-        sent_bytes: By the client in the pass that rewrites; 0 if nobody counted.
-        received_bytes: Likewise.
-        peak_rss_mib: Of the process, from its start.
-        second_half_over_first: The rate of the second half of the rewriting pass over that of the
-            first; 1.0 where there are too few pages to tell.
+        rewrite_seconds: The time of the rewriting pass, including the lists of its pages.
+        verify_seconds: The time of the verifying passes and of the trim.
+        total_seconds: The time from the start to the trim.
+        rewrite_cpu_seconds: The client's CPU time in the rewriting pass.
+        total_cpu_seconds: The client's CPU time from the start to the trim.
+        sent_bytes: The bytes that the client sent in the rewriting pass; 0 if not counted.
+        received_bytes: The bytes that the client received in the rewriting pass; 0 if not counted.
+        peak_rss_mib: The peak memory of the process since its start.
+        second_half_over_first: The rate of the second half of the rewriting pass divided by that
+            of the first; 1.0 if there are too few pages.
     """
 
     rewrite_seconds: float
@@ -68,7 +68,7 @@ class _Moment(NamedTuple):
 @dataclass(slots=True)
 class _Stopwatch:
     """
-    Notes when a run comes to a phase.
+    Record when a run reaches each phase.
     """
 
     count: Callable[[], Traffic]
@@ -91,7 +91,7 @@ class _Stopwatch:
 
     def halves(self) -> float:
         """
-        Tell the rate of the second half of the rewriting pass over that of the first.
+        Return the rate of the rewriting pass's second half divided by that of its first half.
         """
         (first, begun), (last, ended) = self.pages[0], self.pages[-1]
         middle, halfway = next(page for page in self.pages if page[0] * 2 >= last)
@@ -108,13 +108,13 @@ async def run_engine(
     kubeconfig: str, name: str, *, count: Callable[[], Traffic] = lambda: (0, 0)
 ) -> EngineRun:
     """
-    Migrate the objects of one definition, labelled for it.
+    Migrate the objects of one labelled definition.
 
     Args:
-        count: Counts the bytes on the wire.
+        count: Returns the bytes sent and received so far.
 
     Raises:
-        SystemExit: The run proved nothing.
+        SystemExit: The run did not prove that all objects are current.
     """
     watch = _Stopwatch(count)
     async with cluster.connect(kubeconfig) as connected:
@@ -151,7 +151,7 @@ async def run_engine(
 
 def main() -> None:
     """
-    Migrate the definition that is named, by the kubeconfig that is named.
+    Migrate the definition of the given name with the given kubeconfig.
     """
     kubeconfig, name = sys.argv[1:]
     sys.stdout.buffer.write(orjson.dumps(asdict(run(run_engine(kubeconfig, name)))))

@@ -1,5 +1,5 @@
 """
-What the operator takes while it has nothing to do, in a cluster with many definitions.
+Measure the memory of an idle operator in a cluster with many definitions.
 """
 
 import os
@@ -17,7 +17,7 @@ from benchmarks.migrate_memory import peak_mib, resident_mib
 GROUP = "idle.example.com"
 MANIFESTS = Path(__file__).parent.parent / "manifests"
 FIELDS = 40
-# It is idle when it has used next to nothing for so long.
+# The operator is idle when it has used hardly any CPU time for this long.
 QUIET_SECONDS = 10.0
 QUIET_CPU_SECONDS = 0.2
 PATIENCE_SECONDS = 900.0
@@ -25,7 +25,7 @@ PATIENCE_SECONDS = 900.0
 
 class Idle(NamedTuple):
     """
-    Memory of the operator's process.
+    The memory of the operator's process.
     """
 
     resident_mib: float
@@ -34,10 +34,10 @@ class Idle(NamedTuple):
 
 def measure_idle(plane: ControlPlane, definitions: int) -> Idle:
     """
-    Create definitions, start the operator, and wait until it is through with them.
+    Create definitions, start the operator, and measure once it is idle.
 
     Raises:
-        SystemExit: It does not come to rest.
+        SystemExit: The operator does not become idle in time.
     """
     plane.api.create_many(CRDS, (_definition(number) for number in range(definitions)))
     plane.kubectl("apply", "-k", str(MANIFESTS))
@@ -47,7 +47,7 @@ def measure_idle(plane: ControlPlane, definitions: int) -> Idle:
         deadline = time.monotonic() + PATIENCE_SECONDS
         while (before := _cpu_seconds(pid)) < 1.0 or not _is_quiet(pid, before):
             if operator.child.exit_code is not None or time.monotonic() > deadline:
-                raise SystemExit(f"the operator does not come to rest:\n{operator.child.tail()}")
+                raise SystemExit(f"the operator does not become idle:\n{operator.child.tail()}")
         return Idle(resident_mib(pid), peak_mib(pid))
     finally:
         operator.stop()
@@ -59,7 +59,7 @@ def _is_quiet(pid: int, before_cpu_seconds: float) -> bool:
 
 
 def _cpu_seconds(pid: int) -> float:
-    # The fields behind the name, which may hold anything; the 12th and 13th are user and system.
+    # The name may have any character, so count from behind it: 12th and 13th are user and system.
     text = Path("/proc", str(pid), "stat").read_text(encoding="utf-8").rpartition(")")[2]
     user, system = text.split()[11:13]
     return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")

@@ -1,5 +1,5 @@
 """
-The same migration by the server's own means: a StorageVersionMigration.
+Time the same migration by the server itself: a StorageVersionMigration.
 """
 
 import time
@@ -9,7 +9,7 @@ from tests.e2e.crds import Crd
 
 API = "storagemigration.k8s.io/v1"
 MIGRATIONS = f"/apis/{API}/storageversionmigrations"
-# The migrator asks the garbage collector's cache for what there is.
+# The migrator gets the objects from the garbage collector's cache.
 CONTROLLERS = ("storage-version-migrator-controller", "garbage-collector-controller")
 PATIENCE_SECONDS = 3600.0
 POLL_SECONDS = 0.5
@@ -17,13 +17,13 @@ POLL_SECONDS = 0.5
 
 def migrate_in_tree(plane: ControlPlane, crd: Crd) -> float:
     """
-    Have kube-controller-manager migrate the objects of a definition.
+    Let kube-controller-manager migrate the objects of a definition.
 
     Returns:
-        Seconds from the creation of the StorageVersionMigration until it has succeeded.
+        The seconds from the creation of the StorageVersionMigration until it has succeeded.
 
     Raises:
-        SystemExit: It failed, or has not come to an end.
+        SystemExit: The migration failed, or did not end in time.
     """
     controllers = plane.start_controllers(*CONTROLLERS)
     name = f"{crd.plural}-{time.time_ns()}"
@@ -38,7 +38,7 @@ def migrate_in_tree(plane: ControlPlane, crd: Crd) -> float:
         plane.api.post(MIGRATIONS, body)
         while not _has_succeeded(plane, name):
             if time.monotonic() - begun > PATIENCE_SECONDS:
-                raise SystemExit("the StorageVersionMigration does not come to an end")
+                raise SystemExit("the StorageVersionMigration did not end in time")
             time.sleep(POLL_SECONDS)
         return time.monotonic() - begun
     finally:

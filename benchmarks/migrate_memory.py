@@ -1,5 +1,5 @@
 """
-How much memory a process has in RAM, as Linux counts it.
+The resident memory of a process, as Linux counts it.
 """
 
 import re
@@ -8,16 +8,16 @@ from pathlib import Path
 
 def peak_mib(pid: int | str = "self") -> float:
     """
-    Tell the most that a process ever had in RAM.
+    Return the peak resident memory of a process.
 
-    ``getrusage`` would not do: a child's figure begins with what its parent had when it forked.
+    ``getrusage`` is no alternative: a child's figure includes its parent's memory at the fork.
     """
     return _field(pid, "VmHWM")
 
 
 def resident_mib(pid: int | str = "self") -> float:
     """
-    Tell what a process has in RAM now.
+    Return the present resident memory of a process.
     """
     return _field(pid, "VmRSS")
 
@@ -26,5 +26,5 @@ def _field(pid: int | str, name: str) -> float:
     text = Path("/proc", str(pid), "status").read_text(encoding="ascii", errors="replace")
     found = re.search(rf"^{name}:\s+(\d+) kB$", text, re.MULTILINE)
     if found is None:
-        raise SystemExit(f"the kernel does not tell {name} of process {pid}")
+        raise SystemExit(f"the kernel does not report {name} of process {pid}")
     return int(found[1]) / 1024

@@ -13,11 +13,11 @@ _PIECE_BYTES = 64 * 1024
 
 class Relay:
     """
-    Hands every connection on to one server; a context manager.
+    Forward every connection to one server; use it as a context manager.
 
     Attributes:
-        sent_bytes: From clients to the server, as they were on the wire.
-        received_bytes: From the server to clients.
+        sent_bytes: The bytes from clients to the server, encrypted as on the wire.
+        received_bytes: The bytes from the server to clients.
     """
 
     def __init__(self, url: str) -> None:

@@ -1,7 +1,7 @@
 """
-How fast is the schema core? ``make bench-schema``.
+Measure the speed of the schema core: ``make bench-schema``.
 
-All compared times are of one run on the same objects. The last line is one JSON object.
+All compared times come from one run on the same objects. The last line is one JSON object.
 """
 
 import copy
@@ -20,7 +20,7 @@ from espalier import schema
 from espalier.paths import JSON
 from espalier.schema import Normalizer, Profile
 
-# What recognises objects that need no change is made only after some hundreds of them.
+# The fast path for objects that need no change is compiled only after some hundreds of them.
 _WARMING = 2_000
 _MANY = 300
 _REPEATS = 9
@@ -33,7 +33,7 @@ _T = TypeVar("_T")
 
 def main() -> None:
     """
-    Measure, print a table for people, and the figures for machines.
+    Measure; print tables for people and the figures as JSON.
     """
     gc.disable()
     figures = _compare_shapes() | _grow() | _compile_large()
@@ -42,7 +42,7 @@ def main() -> None:
 
 def _compare_shapes() -> Figures:
     print("Microseconds per object, profile apiserver, no managedFields.")
-    print("normal: nothing to do. stale: a few changes. spoilt: every third object within.\n")
+    print("normal: no changes. stale: a few. spoilt: changes in every third nested object.\n")
     print(f"{'object':8} {'state':7} {'deepcopy':>9} {'normalise':>10} {'loads':>7} {'ratio':>7}")
     ratios: dict[str, list[float]] = {"normal": [], "stale": [], "spoilt": []}
     figures: Figures = {}
@@ -106,7 +106,7 @@ def _compile_large() -> Figures:
     raw = large_schema(_LARGE_SCHEMA_BYTES)
     size = len(orjson.dumps(raw))
     parsing, structural = _best_ms(lambda: schema.parse(raw, profile=Profile.APISERVER))
-    # Past the cache, which would answer at once.
+    # Without the cache, which would return the result at once.
     compiling, _ = _best_ms(
         lambda: schema.compile_normalizer.__wrapped__(structural, profile=Profile.APISERVER)
     )
@@ -139,7 +139,7 @@ def _best_ms(call: Callable[[], _T]) -> tuple[float, _T]:
 
 
 def _per_call(calls: int, *measured: Callable[[], object]) -> list[float]:
-    # In turns, by processor time, and the fastest turn of each counts: the machine may be busy.
+    # Turns alternate, and the fastest turn by CPU time counts, since the machine may be busy.
     for call in measured:
         timeit.timeit(call, number=_WARMING if calls > _MANY else _MANY)
     turns = [

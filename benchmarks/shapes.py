@@ -1,5 +1,5 @@
 """
-Schemas and objects of the shape and size of real ones. Nothing is random: each run has the same.
+Schemas and objects with the shape and size of real ones. They are the same in every run.
 """
 
 import itertools
@@ -20,13 +20,14 @@ _DESCRIPTION = (
 
 class Shape(NamedTuple):
     """
-    A schema and objects of it.
+    A schema, and three objects for it.
 
     Attributes:
-        normal: Needs no change.
-        stale: Needs a few changes, as after an upgrade: about every sixtieth object within, and at
-            least one, has an unknown field or a meaningless null, or lacks a field with a default.
-        spoilt: Every third has.
+        normal: An object that needs no change.
+        stale: An object that needs a few changes, as after an upgrade. About every sixtieth nested
+            object, and at least one, has an unknown field or a null that is dropped, or lacks a
+            field with a default.
+        spoilt: The same with every third nested object.
     """
 
     name: str
@@ -38,42 +39,42 @@ class Shape(NamedTuple):
 
 def text(default: str | None = None) -> Node:
     """
-    Describe a string.
+    Return the schema of a string.
     """
     return _with_default({"type": "string"}, default)
 
 
 def whole(default: int | None = None) -> Node:
     """
-    Describe an integer.
+    Return the schema of an integer.
     """
     return _with_default({"type": "integer", "format": "int32"}, default)
 
 
 def flag() -> Node:
     """
-    Describe a boolean.
+    Return the schema of a boolean.
     """
     return {"type": "boolean"}
 
 
 def fields(**properties: Node) -> Node:
     """
-    Describe an object with these fields.
+    Return the schema of an object with these fields.
     """
     return {"type": "object", "properties": dict(properties)}
 
 
 def many(item: Node) -> Node:
     """
-    Describe a list.
+    Return the schema of a list.
     """
     return {"type": "array", "items": item}
 
 
 def table(value: Node) -> Node:
     """
-    Describe a map.
+    Return the schema of a map.
     """
     return {"type": "object", "additionalProperties": value}
 
@@ -234,7 +235,7 @@ def _cluster() -> Node:
 
 def shapes() -> tuple[Shape, ...]:
     """
-    Make the three sizes that are compared.
+    Return the three sizes that are compared.
     """
     return (
         _shape("0.6 KB", _request(), 600),
@@ -245,14 +246,14 @@ def shapes() -> tuple[Shape, ...]:
 
 def grown(target_bytes: int) -> Shape:
     """
-    Make objects of the largest shape, of about the wanted size; the smallest has 1.5 KB.
+    Return objects of the largest shape with about this size; the smallest has 1.5 KB.
     """
     return _shape(f"{target_bytes} bytes", _cluster(), target_bytes)
 
 
 def large_schema(least_bytes: int) -> Node:
     """
-    Make a schema so large, with descriptions everywhere, as generators write them.
+    Return a schema of at least this size, with a description at every field, as generated ones.
     """
     pods: Node = {}
     while len(orjson.dumps(_root(fields(**pods)))) < least_bytes:  # type: ignore[arg-type]
@@ -289,10 +290,10 @@ def _size_of(value: JSON) -> int:
 
 class _Sampler:
     """
-    Makes an object of a schema; fields with defaults are always there.
+    Make an object for a schema; fields with defaults are always set.
 
     Args:
-        length: How long the outermost lists are; those within are short.
+        length: The length of the outermost lists; nested lists are short.
     """
 
     def __init__(self, length: int) -> None:
@@ -301,7 +302,7 @@ class _Sampler:
 
     def resource(self, schema: Node) -> Node:
         """
-        Make a whole object.
+        Return a whole object.
         """
         return self._fields(schema, in_list=False) | {
             "apiVersion": "bench.example.com/v1",
@@ -349,7 +350,7 @@ class _Sampler:
 
 def _spoilt(normal: Node, schema: Node, every: int) -> Node:
     """
-    Copy an object and spoil every so many of the objects within it.
+    Return a copy of an object in which every n-th nested object needs a change.
     """
     copied: Node = orjson.loads(orjson.dumps(normal))
     defaulted = frozenset(_names_with_default(schema))

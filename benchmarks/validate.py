@@ -1,8 +1,8 @@
 """
-How fast are objects validated? ``make bench-validate``.
+Measure the speed of validation: ``make bench-validate``.
 
-All compared times are of one run, on the same objects and schemas, prepared before. The last line
-is one JSON object.
+All compared times come from one run on the same objects and prepared schemas. The last line is one
+JSON object.
 """
 
 import functools
@@ -32,11 +32,11 @@ _FAULTS = 3
 
 def main() -> None:
     """
-    Measure, print tables for people, and the figures for machines.
+    Measure; print tables for people and the figures as JSON.
     """
     gc.disable()
-    print("Objects per second. Schemas are prepared before, but by kubernetes-validate, which")
-    print("reads them for each object. Invalid objects have three faults, and all are told.")
+    print("Objects per second. Schemas are prepared before; only kubernetes-validate reads them")
+    print("for each object. Invalid objects have three violations, and all are reported.")
     figures = _compare_sizes("constrained", subjects())
     figures |= _compare_sizes("types_only", unconstrained())
     figures |= _compare_deployment()
@@ -73,7 +73,7 @@ def _print_head(title: str) -> None:
 
 def _compare(subject: Subject, others: dict[str, Callable[[Node], object]]) -> Figures:
     """
-    Measure one subject, print two rows, and give the ratios to Espalier's speeds.
+    Measure one subject, print two rows, and return the ratios of the rates.
     """
     structural = schema.parse(subject.schema, profile=Profile.APISERVER)
     fast = ScreenedValidation(structural, Profile.APISERVER).validate
@@ -106,14 +106,14 @@ def _require_agreement(subject: Subject, checks: dict[str, Callable[[Node], Any]
         if check(subject.valid):
             raise AssertionError(f"{name} refuses the valid {subject.name}")
         if not check(subject.invalid):
-            raise AssertionError(f"{name} takes the invalid {subject.name}")
+            raise AssertionError(f"{name} accepts the invalid {subject.name}")
     for name in ("espalier", "exact", "jsonschema"):
         if len(checks[name](subject.invalid)) < _FAULTS:
-            raise AssertionError(f"{name} finds too little in the invalid {subject.name}")
+            raise AssertionError(f"{name} finds too few violations in the invalid {subject.name}")
 
 
 def _as_json_schema(node: Any) -> Any:
-    # What OpenAPI says by `nullable` and the servers by int-or-string, JSON Schema says by types.
+    # JSON Schema uses a list of types for OpenAPI's `nullable` and for int-or-string.
     if isinstance(node, list):
         return [*map(_as_json_schema, node)]
     if not isinstance(node, dict):
@@ -141,7 +141,7 @@ def _kubernetes_error(value: Node) -> object:
 
 
 def _per_second(checks: dict[str, Callable[[], object]]) -> dict[str, float]:
-    # In turns, by processor time, and the fastest turn of each counts: the machine may be busy.
+    # Turns alternate, and the fastest turn by CPU time counts, since the machine may be busy.
     calls = {name: _calls(check) for name, check in checks.items()}
     best = dict.fromkeys(checks, math.inf)
     for _ in range(_TURNS):

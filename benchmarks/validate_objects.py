@@ -1,5 +1,5 @@
 """
-Schemas of real size with the keywords of real ones, and objects, valid ones and spoilt ones.
+Schemas with the size and keywords of real ones, and valid and invalid objects for them.
 """
 
 import json
@@ -12,7 +12,7 @@ from benchmarks.shapes import Node, shapes
 from espalier.paths import JSON
 
 KUBERNETES = "1.37"
-"""The version whose schemas of built-in kinds are read."""
+"""The Kubernetes version of the built-in schemas."""
 
 
 class Subject(NamedTuple):
@@ -28,7 +28,7 @@ class Subject(NamedTuple):
 
 def subjects() -> tuple[Subject, ...]:
     """
-    Make the three sizes of ``bench-schema``, with value validations at most nodes.
+    Return the three sizes of ``bench-schema``, with value validations at most nodes.
     """
     made = []
     for shape in shapes():
@@ -41,7 +41,7 @@ def subjects() -> tuple[Subject, ...]:
 
 def unconstrained() -> tuple[Subject, ...]:
     """
-    Make the three sizes as ``bench-schema`` has them: types and formats only.
+    Return the three sizes of ``bench-schema`` unchanged, with types and formats only.
     """
     return tuple(
         Subject(shape.name, shape.schema, shape.normal, _spoilt(shape.normal)) for shape in shapes()
@@ -80,7 +80,7 @@ def _constrained_text(node: Node, name: str) -> Node:
 
 
 def _choose_entries(value: JSON, node: JSON) -> None:
-    # Where an enum stands now, its first entry is the value.
+    # A field that has an enum now gets its first entry as the value.
     match value, node:
         case dict(), {"properties": dict() as properties}:
             for name, member in value.items():
@@ -113,7 +113,7 @@ def _copy(value: Node) -> Node:
 
 def deployment() -> Subject:
     """
-    Make a Deployment, and the schema that ``kubernetes-validate`` has of it, without references.
+    Return a Deployment, and its schema from ``kubernetes-validate``, without references.
     """
     folder = resources.files("kubernetes_validate").joinpath("kubernetes-json-schema")
     version = folder.joinpath(f"v{KUBERNETES}.0-local")

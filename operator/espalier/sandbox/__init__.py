@@ -1,9 +1,9 @@
 """
 An in-memory API server for CustomResourceDefinitions and their objects, on Espalier's own core.
 
-It is a stand-in for demonstrations and tests, never for a real API server. What it leaves out is
-said in its modules: validation of values, most validation of definitions, conversion webhooks,
-admission, tables.
+It is for demonstrations and tests, and cannot replace a real API server. It has no validation of
+values, little validation of definitions, no conversion webhooks, no admission and no tables; the
+docstrings of its modules have the details.
 """
 
 from espalier.sandbox.faults import Fault, Faults

@@ -1,5 +1,5 @@
 """
-One request, taken apart.
+The parts of a request: target, verb, options and body.
 """
 
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ STRATEGIC = "application/strategic-merge-patch+json"
 
 class View(Enum):
     """
-    What the client wants to see of objects.
+    The form in which the client wants objects.
     """
 
     WHOLE = "whole"
@@ -30,11 +30,11 @@ class View(Enum):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestTarget:
     """
-    What a path names.
+    The resource or object that a path names.
 
     Attributes:
-        name: Empty for a collection.
-        subresource: Empty for the main resource.
+        name: The object's name; empty for a collection.
+        subresource: The subresource's name; empty for the main resource.
     """
 
     group: str
@@ -48,12 +48,12 @@ class RequestTarget:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObjectRequest:
     """
-    One request on objects.
+    One request for objects.
 
     Attributes:
-        verb: As RBAC names it.
-        options: The query.
-        content_type: Without parameters.
+        verb: The verb as RBAC names it.
+        options: The query parameters.
+        content_type: The media type, without parameters.
     """
 
     verb: str
@@ -67,28 +67,28 @@ class ObjectRequest:
     @property
     def dry_run(self) -> bool:
         """
-        Whether nothing is to be stored.
+        Whether nothing must be stored.
         """
         return self.options.get("dryRun") == "All"
 
     @property
     def force(self) -> bool:
         """
-        Whether an apply takes fields from others.
+        Whether an apply takes over fields that other managers own.
         """
         return self.options.get("force") in ("true", "1")
 
     @property
     def manager(self) -> str:
         """
-        The field manager: as asked for, else the program in the user agent.
+        The field manager of the query, else the program's name in the user agent.
         """
         return self.options.get("fieldManager") or self.user_agent.partition("/")[0]
 
 
 def target_of(path: str) -> RequestTarget | None:
     """
-    Take the path of an object or a collection apart; None if it has another form.
+    Parse the path of an object or a collection; return None for another path.
     """
     parts = [part for part in path.split("/") if part]
     match parts:
@@ -101,7 +101,7 @@ def target_of(path: str) -> RequestTarget | None:
 
 def _target(group: str, version: str, rest: list[str]) -> RequestTarget | None:
     namespace = ""
-    # A namespace's own subresources look like collections within it.
+    # The subresources of a namespace look like collections in it.
     own = not group and rest[2:] in (["status"], ["finalize"])
     if rest[0] == "namespaces" and len(rest) > 2 and not own:  # noqa: PLR2004 - a name, a plural
         namespace, rest = rest[1], rest[2:]
@@ -120,7 +120,7 @@ def _target(group: str, version: str, rest: list[str]) -> RequestTarget | None:
 
 def verb_of(method: str, target: RequestTarget, options: Mapping[str, str]) -> str:
     """
-    Name the verb of a request; empty for a method that is not served.
+    Return the verb of a request; empty for a method that is not served.
     """
     if method == "GET" and not target.name:
         return "watch" if options.get("watch") in ("1", "true") else "list"
@@ -132,7 +132,7 @@ def verb_of(method: str, target: RequestTarget, options: Mapping[str, str]) -> s
 
 def view_of(accept: str) -> View:
     """
-    Choose a view; tables are not made, so that whoever accepts JSON too gets that.
+    Choose a view. There are no tables: a client that also accepts JSON gets JSON.
     """
     for offer in accept.split(","):
         if "as=PartialObjectMetadata" in offer:
@@ -144,7 +144,7 @@ def view_of(accept: str) -> View:
 
 def check_media_type(call: ObjectRequest) -> None:
     """
-    Refuse bodies that are no JSON; clients that prefer protobuf then send JSON.
+    Refuse bodies that are not JSON; clients that prefer protobuf then send JSON.
 
     Raises:
         Refusal: 415.
@@ -179,7 +179,7 @@ def json_body(body: bytes, kind: str) -> Object:
 
 def patch_body(body: bytes) -> Any:
     """
-    Decode a JSON or a merge patch.
+    Decode a JSON patch or a merge patch.
 
     Raises:
         Refusal: 400.
@@ -221,7 +221,7 @@ _OPTIONS = {"patch": "PatchOptions", "create": "CreateOptions", "update": "Updat
 
 def check_options(call: ObjectRequest) -> None:
     """
-    Refuse options that make no sense.
+    Refuse invalid options.
 
     Raises:
         Refusal: 400 or 422.

@@ -1,5 +1,5 @@
 """
-Which resources are served: the built-in ones, and those of the established definitions.
+The served resources: built-in ones, and those of established definitions.
 """
 
 import functools
@@ -26,7 +26,7 @@ _CUSTOM_VERBS = (
 
 class CodecCatalogue:
     """
-    Finds codecs by group, version and plural.
+    Find codecs by group, version and plural.
     """
 
     def __init__(self, store: Store) -> None:
@@ -39,7 +39,7 @@ class CodecCatalogue:
 
     def find(self, group: str, version: str, plural: str) -> Codec | None:
         """
-        Find what is served; None if nothing is.
+        Return the codec of a resource; None if the resource is not served.
         """
         builtin = self._builtins.get((group, version, plural))
         if builtin is not None:
@@ -49,7 +49,7 @@ class CodecCatalogue:
 
     def codecs(self) -> Iterator[Codec]:
         """
-        List everything that is served: built-in kinds first, then definitions by name.
+        Yield the codecs of all served resources: built-in kinds, then definitions by name.
         """
         yield from self._builtins.values()
         for stored in self._store.scan(CRDS.prefix):
@@ -57,7 +57,7 @@ class CodecCatalogue:
 
     def definition(self, name: str) -> Object | None:
         """
-        Read a definition; None if there is none.
+        Return a definition; None if there is none.
         """
         stored = self._store.get(CRDS.key("", name))
         return None if stored is None else self.definitions.read(stored)

@@ -1,5 +1,5 @@
 """
-What the API server holds against an object that is written, whatever its kind.
+The checks that an API server makes on a written object of any kind.
 """
 
 import re
@@ -64,7 +64,7 @@ def check_name(call: ObjectRequest, metadata: Object) -> None:
 
 def check_new_name(kind: Kind, metadata: Object) -> None:
     """
-    Require a name, or something to make it from.
+    Require a name or a generateName.
 
     Raises:
         Refusal: 422.
@@ -87,8 +87,8 @@ def check_preconditions(
     Compare the resource version and, for a PUT, the uid with what is stored.
 
     Raises:
-        Refusal: 409; 422 for a PUT without a resource version that needs one; 500 for one that is
-            no number.
+        Refusal: 409; 422 for a PUT that lacks a required resource version; 500 for a resource
+            version that is not a number.
     """
     name, metadata = call.target.name, new["metadata"]
     uid, own = metadata.get("uid"), live["metadata"].get("uid", "")
@@ -113,7 +113,7 @@ def check_preconditions(
 
 def check_update(kind: Kind, live: Object, new: Object) -> None:
     """
-    Require that what cannot change has not changed.
+    Require that immutable fields have not changed.
 
     Raises:
         Refusal: 422.
@@ -122,7 +122,7 @@ def check_update(kind: Kind, live: Object, new: Object) -> None:
     name, uid = was.get("name", ""), metadata.get("uid")
     if uid and uid != was.get("uid", ""):
         text = f"Invalid value: {quote(uid)}: field is immutable"
-        # Checked by two layers of the API server, and so listed twice.
+        # Two layers of the API server check this, so the error is listed twice.
         causes = [Cause("FieldValueInvalid", text, "metadata.uid")] * 2
         raise invalid(kind.group, kind.kind, name, causes)
     before = was.get("finalizers") or []

@@ -1,10 +1,10 @@
 """
-Between stored bytes, objects at a version, and bodies of requests: one codec for each resource.
+Codecs between stored bytes, objects at a version, and bodies of requests; one for each resource.
 
-Custom objects take the API server's way: what is read is decoded at its stored version, converted
-(the apiVersion changes) and decoded again at the version asked for; what is written is decoded at
-the request's version and, if that is another one, at the storage version. Value validation is left
-out: an object of wrong types is stored here where the API server would answer 422.
+Custom objects are handled as in the API server. A read decodes the object at its stored version,
+converts it (the apiVersion changes) and decodes it again at the requested version. A write decodes
+it at the request's version, and then at the storage version if that differs. There is no validation
+of values: an object with wrong types is stored, where an API server would respond with 422.
 """
 
 import base64
@@ -27,7 +27,7 @@ from espalier.schema.metadata.decoding import decode_metadata
 
 class Codec(Protocol):
     """
-    Reads and writes the objects of one resource at one version.
+    Read and write the objects of one resource at one version.
     """
 
     kind: Kind
@@ -38,7 +38,7 @@ class Codec(Protocol):
         Decode stored bytes; the resource version is set.
 
         Raises:
-            Refusal: 500, the bytes cannot be decoded.
+            Refusal: 500 if the bytes cannot be decoded.
         """
 
     def accept(self, body: Object) -> Object:
@@ -46,7 +46,7 @@ class Codec(Protocol):
         Decode the body of a request.
 
         Raises:
-            Refusal: 400, it is malformed.
+            Refusal: 400 if the body is malformed.
         """
 
     def store(self, obj: Object) -> bytes:
@@ -70,7 +70,7 @@ def read_json(stored: Stored) -> Object:
     Decode stored JSON.
 
     Raises:
-        Refusal: 500, as the API server answers for a corrupt object.
+        Refusal: 500 for a corrupt object, as in the API server.
     """
     try:
         value = orjson.loads(stored.value)
@@ -152,7 +152,7 @@ class BuiltinCodec:
         """
         List the fields that the schema does not declare.
         """
-        del obj  # what Go's types declare isn't known here
+        del obj  # the fields of Go's types are not known here
         return []
 
 
@@ -210,7 +210,7 @@ class CustomCodec:
         except MalformedValueError as error:
             raise _corrupt(stored, str(error)) from error
         metadata = obj.setdefault("metadata", {})
-        # A generation of zero is one that an API server without generations has left.
+        # A missing generation is from an API server that had no generations yet.
         obj["metadata"] = {**metadata, "generation": metadata.get("generation") or 1}
         return _with_revision(self._own.convert(obj), stored.revision)
 
@@ -247,7 +247,7 @@ class CustomCodec:
 
 class DecodedVersion:
     """
-    What the schema of one version does to objects.
+    Decode and convert objects by the schema of one version.
     """
 
     def __init__(self, api_version: str, structural: Structural | None, *, prunes: bool) -> None:
@@ -263,7 +263,7 @@ class DecodedVersion:
         Prune, drop nulls, default, decode metadata.
 
         Raises:
-            MalformedValueError: Metadata, kind or apiVersion do not decode.
+            MalformedValueError: Metadata, kind or apiVersion cannot be decoded.
         """
         normal = self._normalize(obj, drop_malformed_metadata=drop_malformed_metadata).value
         return _object(normal)
@@ -279,7 +279,7 @@ class DecodedVersion:
 
     def convert(self, obj: Object) -> Object:
         """
-        Convert to this version by the strategy ``None``; nothing is defaulted.
+        Convert to this version with the strategy ``None``, without defaulting.
         """
         obj = {**obj, "apiVersion": self._api_version}
         if not self._prunes:
@@ -297,9 +297,9 @@ def _object(value: JSON) -> Object:
 
 def versions_of(definition: Definition) -> Versions:
     """
-    Prepare all versions of a definition, by apiVersion.
+    Return the decoders of all versions of a definition, by apiVersion.
 
-    A schema that cannot be parsed counts as none: the API server does not serve such a version.
+    A schema that cannot be parsed counts as absent; an API server does not serve such a version.
     """
     prepared = {}
     for version in definition.versions:

@@ -1,10 +1,9 @@
 """
-What the API server does to definitions by itself: names, ``NonStructuralSchema``, the end.
+The API server's controllers for definitions: names, ``NonStructuralSchema`` and deletion.
 
-One task follows the store. A definition gets its names accepted and is established at once; its
-``NonStructuralSchema`` is brought up to date with every change, after a delay that can be chosen,
-until it was written once for a generation; one that was deleted goes with its objects. Names never
-conflict here, unlike in an API server.
+One task follows the store. It accepts the names of a new definition and establishes it at once,
+writes ``NonStructuralSchema`` once for each generation after a chosen delay, and removes a deleted
+definition together with its objects. Unlike in an API server, names never conflict.
 """
 
 import asyncio
@@ -29,8 +28,8 @@ class Controllers:
     The API server's own controllers.
 
     Args:
-        structural_delay_seconds: How long after a change ``NonStructuralSchema`` is checked; None
-            turns that off.
+        structural_delay_seconds: The delay from a change to the check for
+            ``NonStructuralSchema``; None turns the check off.
     """
 
     def __init__(
@@ -58,7 +57,7 @@ class Controllers:
 
     def settle(self) -> None:
         """
-        Do all that is due now.
+        Do all work that is due now.
         """
         for stored in list(self._store.scan(CRDS.prefix)):
             if self._revisions.get(stored.key) != stored.revision:

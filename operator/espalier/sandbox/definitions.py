@@ -1,10 +1,9 @@
 """
-CustomResourceDefinitions as the API server takes and keeps them.
+Validate and default CustomResourceDefinitions as an API server does.
 
-Validated is what Espalier's story needs: names, versions, the storage version, stored versions,
-``preserveUnknownFields`` and whether schemas are there and structural. All other rules of the API
-server (printer columns, subresources' paths, defaults' values, CEL) are left out: such a definition
-is accepted here.
+Only the rules that matter to Espalier are checked: names, versions, the storage version, stored
+versions, ``preserveUnknownFields``, and that there are schemas and they are structural. The other
+rules of the API server (printer columns, paths of subresources, values of defaults, CEL) are not.
 """
 
 from collections.abc import Iterator
@@ -50,7 +49,7 @@ _SHARED = ("additionalPrinterColumns", "subresources")
 
 def as_v1(obj: Object) -> Object:
     """
-    Read a stored definition, of v1beta1 or v1, as v1 and with its defaults.
+    Return a stored definition of v1beta1 or v1 as v1, with defaults.
     """
     spec = dict(obj.get("spec") or {})
     if obj.get("apiVersion") == f"{CRD_GROUP}/v1beta1":
@@ -75,7 +74,7 @@ def _spec_of_beta(spec: Object) -> Object:
 
 def with_defaults(obj: Object) -> Object:
     """
-    Fill in what the API server defaults, and drop what it does not know.
+    Fill in the API server's defaults, and drop unknown fields.
     """
     spec = {key: value for key, value in obj["spec"].items() if key in _SPEC_FIELDS}
     names = dict(spec.get("names") or {})
@@ -95,21 +94,21 @@ def with_defaults(obj: Object) -> Object:
 
 def storage_name(obj: Object) -> str:
     """
-    Name the storage version; empty, if there is none.
+    Return the name of the storage version; empty if there is none.
     """
     return next((v["name"] for v in obj["spec"]["versions"] if v.get("storage")), "")
 
 
 def check(new: Object, old: Object | None) -> Definition:
     """
-    Validate a definition that is written.
+    Validate a written definition.
 
     Args:
-        new: With defaults and with the status that it will have.
-        old: The one before; None for a create.
+        new: The new definition, with defaults and with its future status.
+        old: The previous definition; None for a create.
 
     Raises:
-        Refusal: 422 with the API server's texts, or 400 for what cannot be decoded.
+        Refusal: 422 with the API server's messages, or 400 if it cannot be decoded.
     """
     try:
         definition = read_definition(new)
@@ -162,7 +161,7 @@ def _schema_causes(new: Definition, old: Definition | None) -> Iterator[Cause]:
     if old is not None and new.preserve_unknown_fields and _is_nonstructural(old):
         return
     schemas = [version.schema for version in new.versions]
-    # The internal form holds schemas that are all equal once, and says so in its paths.
+    # The API server's internal form has equal schemas only once, which shows in the paths.
     same = all(found == schemas[0] for found in schemas)
     for index, version in enumerate(new.versions[:1] if same else new.versions):
         where: Path = ("validation",) if same else ("versions", index, "schema")
@@ -229,7 +228,7 @@ def _stored_causes(new: Definition) -> Iterator[Cause]:
 
 def refuse_malformed(obj: Object) -> None:
     """
-    Refuse what cannot be decoded into the Go type.
+    Refuse a definition that cannot be decoded into the Go type.
 
     Raises:
         Refusal: 400.

@@ -1,5 +1,5 @@
 """
-What is served, as documents: ``/version``, ``/api``, ``/apis`` and below, in the classic form.
+Discovery documents: ``/version``, ``/api``, ``/apis`` and below, in the unaggregated form.
 """
 
 from collections.abc import Iterable
@@ -19,13 +19,13 @@ _VERSION = {
     "compiler": "none",
     "platform": "espalier/sandbox",
 }
-# A stable version before a beta before an alpha, the newer before the older.
+# Stable versions come first, then beta, then alpha; newer versions before older ones.
 _RANKS = ("alpha", "beta", "")
 
 
 def document(path: str, codecs: Iterable[Codec]) -> Object | None:
     """
-    Make a discovery document; None if there is none at this path.
+    Return the discovery document of a path; None if there is none.
     """
     kinds = [codec.kind for codec in codecs]
     match [part for part in path.split("/") if part]:

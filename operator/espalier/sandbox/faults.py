@@ -1,5 +1,5 @@
 """
-What goes wrong on purpose: scripted answers, rights that are denied, watches that stall.
+Faults for tests: scripted responses, denied permissions, stalled watches.
 """
 
 import asyncio
@@ -12,17 +12,17 @@ from espalier.sandbox.wire import RequestRefusal, qualified
 @dataclass(slots=True, kw_only=True)
 class Fault:
     """
-    What happens to some requests.
+    A failure of the requests that match.
 
     Attributes:
-        method: Of the requests meant; empty for all.
+        method: The HTTP method to match; empty for all.
         path: A regular expression that is searched for in the path.
-        verb: As RBAC names it; empty for all.
-        skip: How many such requests pass first.
-        times: How many are hit then; None for all.
-        status: Is answered; 0 closes the connection without an answer.
-        retry_after_seconds: Goes into the ``Retry-After`` header.
-        after_write: Carry the request out, and fail only then: the client does not know.
+        verb: The RBAC verb to match; empty for all.
+        skip: The number of matching requests that succeed first.
+        times: The number of requests that fail after that; None for all.
+        status: The status of the response; 0 closes the connection without a response.
+        retry_after_seconds: The value of the ``Retry-After`` header.
+        after_write: Whether to carry out the request first, so that only the response is lost.
     """
 
     method: str = ""
@@ -38,7 +38,7 @@ class Fault:
 
     def hits(self, method: str, path: str, verb: str) -> bool:
         """
-        Tell whether a request is hit, and count it.
+        Report whether a request fails, and count it.
         """
         if self.method not in ("", method) or self.verb not in ("", verb):
             return False
@@ -53,7 +53,7 @@ class Fault:
 
     def refusal(self) -> RequestRefusal:
         """
-        Make the answer.
+        Return the error response.
         """
         details = None
         if self.retry_after_seconds is not None:
@@ -65,7 +65,7 @@ class Fault:
 
 class Faults:
     """
-    The faults in force.
+    The active faults.
     """
 
     def __init__(self) -> None:
@@ -78,14 +78,14 @@ class Faults:
 
     def add(self, fault: Fault) -> Fault:
         """
-        Put a fault in force.
+        Activate a fault.
         """
         self._faults.append(fault)
         return fault
 
     def clear(self) -> None:
         """
-        Let everything go right again.
+        Remove all faults.
         """
         self._faults.clear()
         self._denied.clear()
@@ -93,31 +93,31 @@ class Faults:
 
     def find(self, method: str, path: str, verb: str) -> Fault | None:
         """
-        Find the fault that hits a request, and count it.
+        Return the fault for a request, and count the request; None if there is no fault.
         """
         return next((fault for fault in self._faults if fault.hits(method, path, verb)), None)
 
     def deny(self, verb: str, group: str, resource: str) -> None:
         """
-        Deny a right; ``resource`` may be ``widgets/status``.
+        Deny a permission; ``resource`` may be ``widgets/status``.
         """
         self._denied.add((verb, group, resource))
 
     def allow(self, verb: str, group: str, resource: str) -> None:
         """
-        Grant a denied right again.
+        Grant a denied permission again.
         """
         self._denied.discard((verb, group, resource))
 
     def is_denied(self, verb: str, group: str, resource: str) -> bool:
         """
-        Tell whether a right is denied.
+        Report whether a permission is denied.
         """
         return (verb, group, resource) in self._denied
 
     def check(self, verb: str, group: str, resource: str, namespace: str) -> None:
         """
-        Refuse a request whose right is denied.
+        Refuse a request without permission.
 
         Raises:
             Refusal: 403.
@@ -136,7 +136,7 @@ class Faults:
 
     def stall_watches(self) -> None:
         """
-        Hold all watch events back; connections stay open.
+        Hold back all watch events; connections stay open.
         """
         self._flowing.clear()
 
@@ -148,7 +148,7 @@ class Faults:
 
     def close_watches(self) -> None:
         """
-        End all watches that are open.
+        End all open watches.
         """
         self.watch_epoch += 1
         for event in self._watches:
@@ -156,13 +156,13 @@ class Faults:
 
     def attach(self, event: asyncio.Event) -> None:
         """
-        Have an event set when watches are to close.
+        Register an event that is set when watches must end.
         """
         self._watches.add(event)
 
     def detach(self, event: asyncio.Event) -> None:
         """
-        Stop setting an event.
+        Unregister an event.
         """
         self._watches.discard(event)
 

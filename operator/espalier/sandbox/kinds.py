@@ -1,5 +1,5 @@
 """
-What the sandbox serves: its built-in kinds, and how a kind is described.
+The built-in kinds of the sandbox, and the description of a kind.
 """
 
 from collections.abc import Mapping
@@ -19,9 +19,9 @@ class Kind:
     One resource at one version.
 
     Attributes:
-        verbs: In discovery's order.
-        scaffold: Structs that objects of Go types always have, which therefore nobody owns.
-        typed: Whether bodies and lists look as those of Go types do.
+        verbs: The verbs in the order of discovery documents.
+        scaffold: Empty structs that objects of Go types always have; no field manager owns them.
+        typed: Whether bodies and lists have the form of Go types.
     """
 
     group: str
@@ -41,14 +41,14 @@ class Kind:
     @property
     def api_version(self) -> str:
         """
-        As objects say it.
+        The apiVersion of the objects.
         """
         return f"{self.group}/{self.version}" if self.group else self.version
 
     @property
     def prefix(self) -> str:
         """
-        What all keys of its objects begin with, whatever their version.
+        The prefix of the keys of all its objects, at any version.
         """
         if self.group and (not self.typed or self.group == CRD_GROUP):
             return f"/registry/{self.group}/{self.plural}/"
@@ -56,7 +56,7 @@ class Kind:
 
     def key(self, namespace: str, name: str) -> str:
         """
-        Name the key of one object.
+        Return the key of one object.
         """
         return f"{self.prefix}{namespace}/{name}" if self.namespaced else f"{self.prefix}{name}"
 

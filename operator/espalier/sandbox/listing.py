@@ -1,5 +1,5 @@
 """
-Lists: pages, tokens, views.
+Lists: pages, continue tokens and views.
 """
 
 import base64
@@ -27,9 +27,11 @@ _EXPIRED = (
 
 class _Start(NamedTuple):
     """
-    Where a page begins: a revision, None for the newest, and the first text that a key may have.
+    The start of a page.
 
-    The text is one below what is listed, right behind the last key of the page before.
+    Attributes:
+        revision: The revision to read; None for the newest.
+        after: The first key of the page, relative to the listed prefix.
     """
 
     revision: int | None
@@ -44,7 +46,7 @@ class _ListPage(NamedTuple):
 
 def viewed(obj: Object, view: View) -> Object:
     """
-    Show an object as asked for.
+    Return an object in the requested form.
     """
     if view is View.WHOLE:
         return obj
@@ -53,14 +55,14 @@ def viewed(obj: Object, view: View) -> Object:
 
 def collection_prefix(kind: Kind, namespace: str) -> str:
     """
-    Name what the keys of a collection begin with.
+    Return the prefix of the keys of a collection.
     """
     return f"{kind.prefix}{namespace}/" if namespace else kind.prefix
 
 
 class ListHandler:
     """
-    Lists objects of a store.
+    List objects of a store.
     """
 
     def __init__(self, store: Store) -> None:
@@ -72,7 +74,7 @@ class ListHandler:
 
         Raises:
             Refusal: 400; 410 with a fresh token; 500 for an object that cannot be decoded; 504 for
-                a resource version that is yet to come.
+                a resource version in the future.
         """
         start = self._start(call)
         prefix = collection_prefix(codec.kind, call.target.namespace)
@@ -92,10 +94,10 @@ class ListHandler:
 
     def get(self, codec: Codec, namespace: str, name: str) -> Object | None:
         """
-        Read one object; None if there is none.
+        Return one object; None if there is none.
 
         Raises:
-            Refusal: 500, it cannot be decoded.
+            Refusal: 500 if the object cannot be decoded.
         """
         stored = self._store.get(codec.kind.key(namespace, name))
         return None if stored is None else codec.read(stored)
@@ -190,7 +192,7 @@ def _listed(kind: Kind, objects: list[Object], metadata: Object, view: View) -> 
             "items": [viewed(obj, view) for obj in objects],
         }
     if kind.typed:
-        # Go's lists say once what their items are.
+        # The items of a Go list have no apiVersion and no kind; the list has them.
         objects = [
             {key: value for key, value in obj.items() if key not in ("kind", "apiVersion")}
             for obj in objects

@@ -1,9 +1,9 @@
 """
-Who set which field: ``metadata.managedFields``, and server-side apply upon it.
+Field ownership: ``metadata.managedFields``, and server-side apply based on it.
 
-Field sets are kept as ``fieldsV1`` has them: nested objects whose keys are path elements, with
-``.`` for the thing itself. The API server's conversion of field sets between versions is left out;
-conversions here change the apiVersion and prune, so that paths mean the same in all versions.
+Field sets have the form of ``fieldsV1``: nested objects whose keys are path elements, with ``.``
+for the value itself. Field sets are not converted between versions. That is correct here, since
+conversions only change the apiVersion and prune, so that paths are the same in all versions.
 
 Source:
     structured-merge-diff, ``merge/update.go``; apimachinery, ``pkg/util/managedfields``.
@@ -19,7 +19,7 @@ from espalier.sandbox.wire import Object, RequestRefusal
 
 FieldSet = dict[str, Any]
 
-# What the server keeps itself; nobody owns it.
+# The server sets these itself; no field manager owns them.
 _STRIPPED = ("apiVersion", "kind")
 _STRIPPED_METADATA = (
     "name",
@@ -38,7 +38,7 @@ _STRIPPED_METADATA = (
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Writer:
     """
-    Who writes, and how.
+    The field manager of a write, and the kind of write.
     """
 
     name: str
@@ -49,7 +49,7 @@ class Writer:
 
     def is_author_of(self, entry: Mapping[str, Any]) -> bool:
         """
-        Tell whether an entry of managedFields is this writer's.
+        Report whether an entry of managedFields belongs to this writer.
         """
         return (
             entry.get("manager") == self.name
@@ -60,7 +60,7 @@ class Writer:
 
     def entry(self, fields: FieldSet, *, time: str) -> Object:
         """
-        Make this writer's entry.
+        Return this writer's entry in managedFields.
         """
         made: Object = {
             "manager": self.name,
@@ -75,7 +75,7 @@ class Writer:
 
 class Difference(NamedTuple):
     """
-    What one value has set that the other has not, and what it lacks.
+    The fields that a new value has set, and those that it has removed.
     """
 
     written: FieldSet
@@ -84,10 +84,10 @@ class Difference(NamedTuple):
 
 def tracked(obj: Mapping[str, Any]) -> Object:
     """
-    Take out what nobody can own.
+    Return an object without the fields that no field manager can own.
     """
     kept = {key: value for key, value in obj.items() if key not in _STRIPPED}
-    # Metadata is always there to Go, if only empty, and so nobody has set it.
+    # In Go, metadata always exists, even if empty, so no manager has set it.
     metadata = obj.get("metadata") or {}
     kept["metadata"] = {k: v for k, v in metadata.items() if k not in _STRIPPED_METADATA}
     return kept
@@ -95,7 +95,7 @@ def tracked(obj: Mapping[str, Any]) -> Object:
 
 def compare(old: Any, new: Any, shape: SchemaShape) -> Difference:
     """
-    Find the fields that differ between two values.
+    Return the fields that differ between two values.
     """
     before, after = members(old, shape) or {}, members(new, shape) or {}
     written: FieldSet = {}
@@ -134,7 +134,7 @@ def _everything(value: Any, shape: SchemaShape, *, with_self: bool) -> FieldSet:
 
 def applied_set(value: Any, shape: SchemaShape) -> FieldSet:
     """
-    List the fields that an applied configuration names.
+    Return the fields that an applied configuration has.
     """
     found: FieldSet = {}
     for key, (item, below) in (members(value, shape) or {}).items():
@@ -145,7 +145,7 @@ def applied_set(value: Any, shape: SchemaShape) -> FieldSet:
 
 def union(one: FieldSet, other: FieldSet) -> FieldSet:
     """
-    Join two sets.
+    Return the fields that are in either set.
     """
     joined = dict(one)
     for key, below in other.items():
@@ -155,14 +155,14 @@ def union(one: FieldSet, other: FieldSet) -> FieldSet:
 
 def difference(fields: FieldSet, taken: FieldSet) -> FieldSet:
     """
-    Take fields out of a set; what is left empty by it goes too.
+    Return a set without some fields, and without containers that become empty.
     """
     left: FieldSet = {}
     for key, below in fields.items():
         if key not in taken:
             left[key] = below
         elif below:
-            # A field that is named in one and a container in the other is not the same field.
+            # A leaf in one set and a container in the other are different fields.
             rest = difference(below, taken[key])
             if rest:
                 left[key] = rest
@@ -173,7 +173,7 @@ def difference(fields: FieldSet, taken: FieldSet) -> FieldSet:
 
 def intersection(fields: FieldSet, other: FieldSet) -> FieldSet:
     """
-    Find the fields that are in both sets.
+    Return the fields that are in both sets.
     """
     found: FieldSet = {}
     for key in fields.keys() & other.keys():
@@ -186,7 +186,7 @@ def intersection(fields: FieldSet, other: FieldSet) -> FieldSet:
 
 def entries_of(obj: Mapping[str, Any]) -> list[Object]:
     """
-    Read ``managedFields``; empty where nobody is tracked.
+    Return ``managedFields``; empty if the object has none.
     """
     entries = obj.get("metadata", {}).get("managedFields") or []
     return [entry for entry in entries if isinstance(entry, dict) and entry.get("manager")]
@@ -196,11 +196,11 @@ def track_update(
     live: Object | None, new: Object, shape: SchemaShape, writer: Writer
 ) -> list[Object]:
     """
-    Say who owns what after a create or an update.
+    Return ``managedFields`` after a create or an update.
 
     Args:
-        live: What was there; None for a create. An object that nobody is tracked on stays so.
-        new: What is written. If it names managedFields itself, these are taken.
+        live: The stored object; None for a create. Without managedFields, the new one has none.
+        new: The written object. If it has managedFields itself, these are used.
 
     Returns:
         The entries, in the server's order.
@@ -256,15 +256,16 @@ def apply(
     force: bool,
 ) -> Object:
     """
-    Merge an applied configuration into what is there.
+    Merge an applied configuration into the stored object.
 
-    Fields that the writer applied before, and applies no more, go, unless another owns them too.
+    Fields that the writer applied before and no longer applies are removed, unless another manager
+    owns them too.
 
     Returns:
         The object with its new managedFields.
 
     Raises:
-        Refusal: 409, if others own fields that would change and ``force`` is not set.
+        Refusal: 409 if other managers own fields that would change, and ``force`` is false.
     """
     base = live or {}
     entries = _entries_before(live, shape, writer)
@@ -296,7 +297,7 @@ def _entries_before(live: Object | None, shape: SchemaShape, writer: Writer) -> 
     entries = entries_of(live or {})
     if live is None or entries:
         return entries
-    # What was there before anybody was tracked has an owner of its own from now on.
+    # Fields from the time before tracking belong to a manager of their own from now on.
     first = Writer(
         name="before-first-apply",
         operation="Update",

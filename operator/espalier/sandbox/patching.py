@@ -15,10 +15,10 @@ _GO_NAMES = {list: "array", dict: "object", str: "string", bool: "bool", int: "n
 
 def merge(obj: Object, patch: Any) -> Object:
     """
-    Apply a merge patch; the object stays as it is.
+    Return an object with a merge patch applied.
 
     Raises:
-        Refusal: 400, the patch is no object.
+        Refusal: 400 if the patch is not an object.
     """
     if not isinstance(patch, dict):
         found = _GO_NAMES.get(type(patch), "value")
@@ -43,10 +43,10 @@ def _merge(value: Any, patch: Object) -> Object:
 
 def json_patch(obj: Object, patch: Any) -> Object:
     """
-    Apply a JSON patch; the object stays as it is.
+    Return an object with a JSON patch applied.
 
     Raises:
-        Refusal: 400, it is no list of operations; 422, one of them does not hold or has no place.
+        Refusal: 400 if it is not a list of operations; 422 if an operation fails.
     """
     if not isinstance(patch, list):
         found = _GO_NAMES.get(type(patch), "value")

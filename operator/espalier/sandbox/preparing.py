@@ -1,5 +1,5 @@
 """
-What the API server does to an object that is written, before it is validated and stored.
+Prepare a written object as an API server does, before it is validated and stored.
 """
 
 import secrets
@@ -25,10 +25,10 @@ _KEPT = (
 
 def prepare_new(codec: Codec, new: Object, namespace: str, *, now: str) -> Object:
     """
-    Give a new object its name, uid and times, and take its status away.
+    Return a new object with name, uid and creation time, and without the client's status.
 
     Raises:
-        Refusal: 422, a definition is invalid.
+        Refusal: 422 if the object is an invalid definition.
     """
     kind = codec.kind
     metadata = {key: value for key, value in new["metadata"].items() if key not in _NEVER_NEW}
@@ -50,7 +50,7 @@ def prepare_new(codec: Codec, new: Object, namespace: str, *, now: str) -> Objec
 
 def scaffold_of(kind: Kind, new: Object) -> Object:
     """
-    Make what a new object is compared with to find the fields that its creator owns.
+    Return the empty object to compare a new object with; its creator owns the difference.
     """
     if kind is NAMESPACES:
         return {"spec": new["spec"], "status": new["status"]}
@@ -61,10 +61,10 @@ def scaffold_of(kind: Kind, new: Object) -> Object:
 
 def prepare_update(codec: Codec, live: Object, new: Object, subresource: str) -> Object:
     """
-    Keep what the request cannot change, and count the generation.
+    Return the new object with the fields that a request cannot change, and the next generation.
 
     Raises:
-        Refusal: 422, a definition is invalid.
+        Refusal: 422 if the object is an invalid definition.
     """
     if subresource:
         return _status_only(live, new)

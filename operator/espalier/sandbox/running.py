@@ -1,5 +1,5 @@
 """
-A sandbox: the server with its store and its controllers, on a free port of loopback.
+The sandbox: server, store and controllers, on a free port of the loopback interface.
 """
 
 import asyncio
@@ -28,19 +28,19 @@ _NAMESPACES = ("default", "kube-system")
 
 class Sandbox:
     """
-    An API server in memory, for definitions and their objects: a stand-in, not a cluster.
+    An API server in memory for definitions and their objects; not a cluster.
 
-    Use it as an asynchronous context manager; it runs in the loop that enters it.
+    Use it as an asynchronous context manager. It runs in the event loop that enters it.
 
     Args:
-        structural_delay_seconds: How long after each new generation of a definition the server
-            maintains ``NonStructuralSchema``; None turns that off, as on other kinds of servers.
-        kept_changes: How many changes watches and pages can look back.
-        bookmark_seconds: How often watches get bookmarks.
-        namespaces: Those that exist at the start.
+        structural_delay_seconds: The delay from a new generation of a definition until the server
+            writes ``NonStructuralSchema``; None turns it off, as on servers without it.
+        kept_changes: The number of past changes that watches and pages can use.
+        bookmark_seconds: The time between two bookmarks of a watch.
+        namespaces: The namespaces that exist at the start.
 
     Attributes:
-        faults: What goes wrong on purpose.
+        faults: The faults for tests.
     """
 
     def __init__(
@@ -94,22 +94,22 @@ class Sandbox:
     @property
     def url(self) -> str:
         """
-        Where the API is, without a slash at the end.
+        The base URL, without a trailing slash.
         """
         return self._url
 
     @property
     def log(self) -> list[Request]:
         """
-        All requests so far, in the order of their answers; a watch stands there once it ended.
+        All requests so far, in the order of their responses; a watch is added when it ends.
         """
         return self._server.log
 
     def kubeconfig(self) -> str:
         """
-        Write a kubeconfig, as YAML.
+        Return a kubeconfig, as YAML.
         """
-        # JSON is YAML; kubectl reads it, and so does everybody else.
+        # JSON is YAML, and every client reads it.
         content = {
             "apiVersion": "v1",
             "kind": "Config",
@@ -122,22 +122,22 @@ class Sandbox:
 
     def raw_get(self, key: str) -> bytes | None:
         """
-        Read what is stored under a key such as ``/registry/example.com/widgets/default/a``.
+        Return the value of a key such as ``/registry/example.com/widgets/default/a``.
 
-        Definitions are stored here as v1, and in a real etcd as v1beta1.
+        Definitions are stored as v1 here, and as v1beta1 in a real etcd.
         """
         stored = self._store.get(key)
         return None if stored is None else stored.value
 
     def raw_put(self, key: str, value: bytes) -> None:
         """
-        Store bytes past all checks, as somebody with access to etcd could.
+        Store bytes without any checks, as is possible with access to etcd.
         """
         self._store.put(key, value)
 
     def expire_the_past(self) -> None:
         """
-        Compact: continue tokens and resource versions of before are too old from now on.
+        Compact the store: all present continue tokens and resource versions expire.
         """
         self._store.compact()
 

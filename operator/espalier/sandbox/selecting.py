@@ -13,14 +13,14 @@ Test = Callable[[Mapping[str, str]], bool]
 _SET = re.compile(r"^(?P<key>\S+)\s+(?P<negated>not)?in\s*\((?P<values>[^)]*)\)$")
 _EQUALS = re.compile(r"^(?P<key>[^!=\s]+)\s*(?P<operator>==?|!=)\s*(?P<value>[^!=\s]*)$")
 _EXISTS = re.compile(r"^(?P<negated>!)?\s*(?P<key>[A-Za-z0-9./_-]+)$")
-# By these `kubectl describe` finds the Events of an object.
+# `kubectl describe` finds the Events of an object by these fields.
 _INVOLVED = "involvedObject."
 _COMMA = re.compile(r",(?![^(]*\))")
 
 
 def selector(options: Mapping[str, str]) -> Matches | None:
     """
-    Compile the selectors of a request; None where there are none.
+    Compile the selectors of a request; return None if it has none.
 
     Raises:
         Refusal: 400.

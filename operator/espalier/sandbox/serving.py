@@ -1,5 +1,5 @@
 """
-The HTTP application: routes, answers, faults, the log of requests.
+The HTTP application: routes, responses, faults, and the log of requests.
 """
 
 import asyncio
@@ -36,12 +36,12 @@ _CREATED = 201
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
     """
-    One request, as it was answered.
+    One request, with the status of its response.
 
     Attributes:
-        verb: As RBAC names it; empty for what is no resource.
-        status: 0 if the connection was closed instead.
-        body: As sent.
+        verb: The verb as RBAC names it; empty if the path is not a resource.
+        status: The status of the response; 0 if the connection was closed instead.
+        body: The body of the request.
     """
 
     method: str
@@ -56,14 +56,14 @@ class Request:
     @property
     def mutates(self) -> bool:
         """
-        Whether it asks for a write.
+        Whether the request is a write.
         """
         return self.verb in ("create", "update", "patch", "delete", "deletecollection")
 
 
 class Server:
     """
-    Answers requests.
+    Respond to requests.
     """
 
     def __init__(
@@ -78,7 +78,7 @@ class Server:
 
     def application(self) -> web.Application:
         """
-        Make the aiohttp application.
+        Return the aiohttp application.
         """
         app = web.Application(client_max_size=_MAX_BODY_BYTES)
         app.router.add_route("*", "/{tail:.*}", self._handle)
@@ -226,7 +226,7 @@ class Server:
                 await response.write(orjson.dumps(event) + b"\n")
             await response.write_eof()
         except ConnectionError:
-            # The client has gone; that is how watches end.
+            # The client has closed the connection, which is how watches end.
             pass
         return response
 
@@ -236,7 +236,7 @@ async def _fail(request: web.Request, fault: Fault) -> web.Response:
         raise fault.refusal()
     if request.transport is not None:
         request.transport.abort()
-    # The connection is gone by now; aiohttp only wants something to return.
+    # The connection is closed by now; aiohttp only requires a return value.
     await asyncio.sleep(0)
     return web.Response(status=500)
 

@@ -1,7 +1,7 @@
 """
-How field ownership sees a value: what is one field, and how the items of a list are told apart.
+The shapes of values for field ownership: which values are one field, and the keys of list items.
 
-A simplification of structured-merge-diff's schemas that is exact for custom resources and for the
+This simplifies the schemas of structured-merge-diff. It is exact for custom resources and for the
 parts of built-in kinds that the sandbox serves.
 """
 
@@ -20,14 +20,14 @@ _NOTHING: Mapping[str, "SchemaShape"] = MappingProxyType({})
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SchemaShape:
     """
-    One node.
+    The shape of one value.
 
     Attributes:
-        atomic: The value is one field, whatever is in it.
-        keys: The items of a list are maps told apart by these keys.
-        is_set: The items of a list are told apart by their values.
-        fields: Shapes of members that differ from what is deduced.
-        rest: The shape of all other members; deduced, if it is None.
+        atomic: Whether the whole value is one field.
+        keys: The map keys that identify the items of a list.
+        is_set: Whether the items of a list are identified by their values.
+        fields: The shapes of members that cannot be deduced.
+        rest: The shape of all other members; None if it is deduced.
     """
 
     atomic: bool = False
@@ -38,13 +38,13 @@ class SchemaShape:
 
     def member(self, key: str) -> "SchemaShape":
         """
-        Find the shape of a map's member, or, by any key, that of a list's items.
+        Return the shape of a map's member; for a list, the shape of its items.
         """
         return self.fields.get(key) or self.rest or DEDUCED
 
 
 DEDUCED = SchemaShape()
-"""Maps are granular and lists are atomic, as where there is no schema."""
+"""The shape without a schema: maps are granular and lists are atomic."""
 ATOMIC = SchemaShape(atomic=True)
 _METADATA = SchemaShape(
     fields={
@@ -69,7 +69,7 @@ BUILTIN_SHAPES: Mapping[str, SchemaShape] = MappingProxyType(
 
 def shape_of(structural: Structural | None) -> SchemaShape:
     """
-    Derive the shape of custom objects from their schema; it is deduced where there is none.
+    Return the shape of custom objects by their schema; deduced if there is no schema.
     """
     if structural is None:
         return OBJECT
@@ -94,10 +94,10 @@ def _node(node: Structural) -> SchemaShape:
 
 def members(value: Any, shape: SchemaShape) -> dict[str, tuple[Any, SchemaShape]] | None:
     """
-    Take a value apart into the path elements of ``fieldsV1`` and what stands there.
+    Return the members of a value with their shapes, by the path elements of ``fieldsV1``.
 
     Returns:
-        None for a value that is one field: a scalar, an atomic map or list.
+        The members; None for a value that is one field: a scalar, an atomic map or list.
     """
     if shape.atomic:
         return None
@@ -113,7 +113,7 @@ def members(value: Any, shape: SchemaShape) -> dict[str, tuple[Any, SchemaShape]
 
 def item_key(item: Mapping[str, Any], shape: SchemaShape) -> str:
     """
-    Write the path element of an item of a map list: ``k:{"type":"Ready"}``.
+    Return the path element of an item of a map list, such as ``k:{"type":"Ready"}``.
     """
     named = {key: item.get(key) for key in shape.keys}
     return f"k:{orjson.dumps(named, option=orjson.OPT_SORT_KEYS).decode()}"

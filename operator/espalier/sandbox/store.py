@@ -1,8 +1,8 @@
 """
-The sandbox's etcd: keys, bytes, one revision counter, and a bounded past.
+The sandbox's etcd: keys, bytes, one revision counter, and a limited history.
 
-Every change makes a new revision. The past is kept for as many changes as the store was told to
-keep: within it, keys are read as they were at a revision, and watchers get what they missed.
+Every change makes a new revision. The store keeps a limited number of past changes. Within these,
+keys can be read as of a revision, and watchers get the changes that they have missed.
 """
 
 import asyncio
@@ -26,7 +26,7 @@ class Stored(NamedTuple):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreEvent:
     """
-    One change: ``before`` is None for a new key, ``after`` for one taken away.
+    One change: ``before`` is None for a new key, ``after`` is None for a deleted key.
     """
 
     key: str
@@ -37,7 +37,7 @@ class StoreEvent:
 
 class CompactedError(Exception):
     """
-    A revision is asked for that is no longer kept.
+    The requested revision is no longer kept.
     """
 
 
@@ -46,7 +46,7 @@ class Store:
     The keys and their values.
 
     Args:
-        kept_changes: How many changes of the past are kept.
+        kept_changes: The number of past changes to keep.
     """
 
     def __init__(self, *, kept_changes: int) -> None:
@@ -60,7 +60,7 @@ class Store:
 
     def get(self, key: str) -> Stored | None:
         """
-        Read a key; None if there is nothing.
+        Return the value of a key; None if there is none.
         """
         return self._at(key, self.revision)
 
@@ -75,7 +75,7 @@ class Store:
 
     def delete(self, key: str) -> int:
         """
-        Take a key away, which must be there.
+        Delete a key, which must exist.
 
         Returns:
             The new revision.
@@ -86,14 +86,14 @@ class Store:
         self, prefix: str, *, after: str = "", revision: int | None = None
     ) -> Iterator[Stored]:
         """
-        Read the keys with a prefix, in order.
+        Yield the values of the keys with a prefix, in the order of the keys.
 
         Args:
-            after: Only keys beyond this one.
-            revision: As they were then; now, if it is None.
+            after: Only keys after this one.
+            revision: The revision to read; None for the newest.
 
         Raises:
-            CompactedError: That revision is no longer kept.
+            CompactedError: The revision is no longer kept.
         """
         at = self.revision if revision is None else revision
         if at < self.compacted:
@@ -107,10 +107,10 @@ class Store:
 
     def changes_since(self, revision: int) -> list[StoreEvent]:
         """
-        List the changes after a revision, oldest first.
+        Return the changes after a revision, oldest first.
 
         Raises:
-            CompactedError: Some of them are no longer kept.
+            CompactedError: Some of the changes are no longer kept.
         """
         if revision < self.compacted:
             raise CompactedError
@@ -121,14 +121,14 @@ class Store:
 
     def compact(self) -> None:
         """
-        Forget the whole past.
+        Drop all past changes.
         """
         while self._changes:
             self._forget()
 
     def watch(self) -> asyncio.Event:
         """
-        Make an event that every later change sets; give it back with ``unwatch``.
+        Return an event that every later change sets; pass it to ``unwatch`` at the end.
         """
         event = asyncio.Event()
         self._watchers.add(event)

@@ -1,5 +1,5 @@
 """
-Watches: what a client missed, then what happens, bookmarks, and an end.
+Watches: missed changes first, then new changes and bookmarks, until a timeout.
 """
 
 import asyncio
@@ -21,10 +21,10 @@ _END_OF_INITIAL = {"k8s.io/initial-events-end": "true"}
 
 class Watching:
     """
-    Streams changes of a store.
+    Stream the changes of a store.
 
     Args:
-        bookmark_seconds: How often those who want them get bookmarks.
+        bookmark_seconds: The time between two bookmarks, for clients that ask for them.
     """
 
     def __init__(
@@ -37,7 +37,7 @@ class Watching:
 
     def check(self, call: ObjectRequest) -> None:
         """
-        Refuse a resource version that is none, before the stream begins.
+        Refuse an invalid resource version before the stream begins.
 
         Raises:
             Refusal: 500.
@@ -129,7 +129,7 @@ def _expired(wanted: int, oldest: int) -> Object:
 
 class _Stream:
     """
-    Turns changes into the events that one client asked for.
+    Turn changes into the events that one client has requested.
     """
 
     def __init__(self, codec: Codec, call: ObjectRequest) -> None:
@@ -142,7 +142,7 @@ class _Stream:
 
     def initial(self, stored: Stored) -> Iterator[Object]:
         """
-        Yield the event of an object that is there, if it is wanted.
+        Yield the event for an existing object, if the client selects it.
         """
         try:
             obj = self.codec.read(stored)
@@ -154,7 +154,7 @@ class _Stream:
 
     def translate(self, change: StoreEvent) -> Iterator[Object]:
         """
-        Yield the event of a change, if it is wanted.
+        Yield the event for a change, if the client selects the object.
         """
         if not change.key.startswith(self.prefix):
             return
@@ -170,7 +170,7 @@ class _Stream:
 
     def bookmark(self, revision: int, *, annotations: Object | None = None) -> Object:
         """
-        Make a bookmark.
+        Return a bookmark event.
         """
         metadata: Object = {"resourceVersion": str(revision)}
         if annotations:

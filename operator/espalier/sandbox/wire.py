@@ -1,5 +1,5 @@
 """
-What goes over the wire: objects, their bytes, and Status objects for what fails.
+Objects as JSON, and Status objects for errors.
 """
 
 from dataclasses import dataclass, field
@@ -9,16 +9,16 @@ import orjson
 
 Object: TypeAlias = dict[str, Any]
 """
-A decoded Kubernetes object. Its members are what any client sent, so their types are open.
+A decoded Kubernetes object. A client may send anything, so the types of its members are open.
 """
 
 
 def encode(value: Any) -> bytes:
     """
-    Write JSON as the API server stores it: compact, sorted keys, ``<``, ``>`` and ``&`` escaped.
+    Return JSON as the API server stores it: compact, sorted keys, ``<``, ``>`` and ``&`` escaped.
     """
     text = orjson.dumps(value, option=orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE)
-    # Outside of strings these three are no JSON at all, so that a plain replacement is right.
+    # These characters occur only in strings in JSON, so a plain replacement is correct.
     for char in b"<>&":
         if char in text:
             text = text.replace(bytes((char,)), b"\\u%04x" % char)
@@ -27,10 +27,10 @@ def encode(value: Any) -> bytes:
 
 def decode(data: bytes) -> Any:
     """
-    Read JSON.
+    Decode JSON.
 
     Raises:
-        orjson.JSONDecodeError: It is none.
+        orjson.JSONDecodeError: The data is not JSON.
     """
     return orjson.loads(data)
 
@@ -50,13 +50,13 @@ class Cause:
 
 
 @dataclass(unsafe_hash=True, kw_only=True)
-class RequestRefusal(Exception):  # noqa: N818 - an answer of the server, not a fault of ours
+class RequestRefusal(Exception):  # noqa: N818 - a response of the server, not an error in the sandbox
     """
-    A request is answered with a Status object, or with plain text where there is no message.
+    A request is refused with a Status object, or with plain text if there is no message.
 
     Attributes:
         details: The Status's ``details``; None leaves them out.
-        metadata: The Status's ``metadata``: a fresh continue token.
+        metadata: The Status's ``metadata``, for a fresh continue token.
     """
 
     status: int
@@ -67,7 +67,7 @@ class RequestRefusal(Exception):  # noqa: N818 - an answer of the server, not a 
 
     def body(self) -> Object:
         """
-        Make the Status object.
+        Return the Status object.
         """
         body: Object = {
             "kind": "Status",
@@ -86,7 +86,7 @@ class RequestRefusal(Exception):  # noqa: N818 - an answer of the server, not a 
 
 def details_of(group: str, kind: str, name: str = "") -> Object:
     """
-    Make a Status's details; empty parts are left out.
+    Return the details of a Status without empty parts.
     """
     parts = {"name": name, "group": group, "kind": kind}
     return {key: value for key, value in parts.items() if value}
@@ -94,14 +94,14 @@ def details_of(group: str, kind: str, name: str = "") -> Object:
 
 def qualified(group: str, kind: str) -> str:
     """
-    Write a resource or a kind with its group: ``widgets.example.com``.
+    Return a resource or a kind with its group: ``widgets.example.com``.
     """
     return f"{kind}.{group}" if group else kind
 
 
 def not_found(group: str, plural: str, name: str) -> RequestRefusal:
     """
-    Say that an object does not exist.
+    Return the refusal for an object that does not exist.
     """
     return RequestRefusal(
         status=404,
@@ -113,7 +113,7 @@ def not_found(group: str, plural: str, name: str) -> RequestRefusal:
 
 def terminating(group: str, plural: str, name: str, namespace: str) -> RequestRefusal:
     """
-    Say that nothing can be created in a namespace that is being deleted.
+    Return the refusal for a create in a namespace that is being deleted.
     """
     causes = [
         {
@@ -133,7 +133,7 @@ def terminating(group: str, plural: str, name: str, namespace: str) -> RequestRe
 
 def already_exists(group: str, plural: str, name: str) -> RequestRefusal:
     """
-    Say that there is an object of this name.
+    Return the refusal for a create of an object that exists.
     """
     return RequestRefusal(
         status=409,
@@ -150,7 +150,7 @@ MODIFIED = (
 
 def conflict(group: str, plural: str, name: str, text: str = MODIFIED) -> RequestRefusal:
     """
-    Say that a precondition does not hold.
+    Return the refusal for a failed precondition.
     """
     return RequestRefusal(
         status=409,
@@ -162,7 +162,9 @@ def conflict(group: str, plural: str, name: str, text: str = MODIFIED) -> Reques
 
 def invalid(group: str, kind: str, name: str, causes: list[Cause]) -> RequestRefusal:
     """
-    Say what is wrong with an object; equal errors are said once, and listed as often as found.
+    Return the refusal for an invalid object.
+
+    The message has equal errors only once; the list of causes has all of them.
     """
     texts = list(dict.fromkeys(str(cause) for cause in causes))
     text = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
@@ -177,21 +179,21 @@ def invalid(group: str, kind: str, name: str, causes: list[Cause]) -> RequestRef
 
 def bad_request(message: str) -> RequestRefusal:
     """
-    Say that a request makes no sense.
+    Return the refusal for an invalid request.
     """
     return RequestRefusal(status=400, reason="BadRequest", message=message)
 
 
 def server_error(message: str) -> RequestRefusal:
     """
-    Say what the API server lets slip as an internal error without a reason.
+    Return the refusal for an internal error without a reason.
     """
     return RequestRefusal(status=500, message=message)
 
 
 def corrupt(key: str, revision: int, text: str) -> RequestRefusal:
     """
-    Say that stored bytes cannot be read.
+    Return the refusal for stored bytes that cannot be decoded.
     """
     message = (
         f"StorageError: corrupt object, Code: 7, Key: {key}, ResourceVersion: 0, "

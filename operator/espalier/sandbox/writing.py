@@ -1,8 +1,9 @@
 """
 Create, update, patch, apply and delete.
 
-A write encodes the whole object at the storage version and compares bytes with those stored: where
-they are equal nothing is written, which is what makes a patch that changes nothing a proof.
+A write encodes the whole object at the storage version and compares the bytes with the stored ones.
+If they are equal, nothing is written, so that a patch without changes shows whether an object is
+current.
 """
 
 import time
@@ -50,14 +51,14 @@ CLEANUP = "customresourcecleanup.apiextensions.k8s.io"
 
 def utc_now() -> str:
     """
-    Write the time as objects have it.
+    Return the time in the format of object metadata.
     """
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
 
 
 class Writing:
     """
-    Writes objects into a store.
+    Write objects to a store.
     """
 
     def __init__(self, store: Store) -> None:
@@ -89,7 +90,7 @@ class Writing:
 
     def patch(self, codec: Codec, call: ObjectRequest) -> tuple[Object, bool]:
         """
-        Patch an object; an apply creates it where it is not there.
+        Patch an object; an apply creates an object that does not exist.
 
         Returns:
             The object, and whether it was created.
@@ -103,7 +104,7 @@ class Writing:
             case "application/json-patch+json":
                 return self._patch(codec, call, patching.json_patch), False
             case "application/strategic-merge-patch+json" if codec.kind.typed:
-                # Lists of the kinds served here have no merge keys that clients make use of.
+                # No list of the kinds served here has a merge key that a client needs.
                 return self._patch(codec, call, patching.merge), False
             case "application/apply-patch+yaml":
                 return self._apply(codec, call)
@@ -112,10 +113,10 @@ class Writing:
 
     def delete(self, codec: Codec, call: ObjectRequest) -> Object:
         """
-        Delete an object, or mark it, if finalizers hold it.
+        Delete an object, or mark it as deleted if it has finalizers.
 
         Returns:
-            A Status once it is gone, else the object.
+            A Status if the object is deleted, else the object.
 
         Raises:
             Refusal: 404, 409.
@@ -259,7 +260,7 @@ class Writing:
             writer = _writer(codec, call)
             before = dict(codec.default(live))
             if codec.kind.has_status and not call.target.subresource:
-                # What happens to the status here is the server's doing, not the client's.
+                # The server changes the status here, not the client.
                 before["status"] = new.get("status")
             fields = ownership.track_update(before, new, codec.shape, writer)
             new["metadata"] = _with_fields(new["metadata"], fields)
@@ -301,7 +302,7 @@ class Writing:
 
 
 def _answer(codec: Codec, stored: Stored) -> Object:
-    # What is answered is read back from what was written, as the API server does.
+    # The response is decoded from the stored bytes, as in the API server.
     answer = codec.read(stored)
     if not stored.revision:
         del answer["metadata"]["resourceVersion"]
