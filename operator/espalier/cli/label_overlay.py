@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from espalier.crd import Condition, Definition
-from espalier.engine.ports.definitions import Definitions
+from espalier.engine.ports import Definitions
 from espalier.names import MODE
 
 ENFORCE = "enforce"

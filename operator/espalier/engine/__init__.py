@@ -8,9 +8,17 @@ afterwards, and ``restore`` brings back what pruning removed.
 
 from espalier.engine.controller.loop import keep_pruned
 from espalier.engine.conversion.comparison import ConversionLoss
+from espalier.engine.coordination.checkpoint import read_progress
 from espalier.engine.coordination.definition_guard import run_identity
 from espalier.engine.flowcontrol.backoff import FORBIDDEN_PAUSE_SECONDS, run_pause_seconds
-from espalier.engine.legacy.archive_pages import export_archive, old_pages, remove_pages
+from espalier.engine.legacy.archive_pages import (
+    Copied,
+    export_archive,
+    old_pages,
+    remove_pages,
+    total_bytes,
+)
+from espalier.engine.legacy.inverse_patches import additions
 from espalier.engine.legacy.restoration import Refusal, RestoreReport, restore, restore_alone
 from espalier.engine.policy.labels import Mode, Policy, read_policy
 from espalier.engine.policy.loss import Loss
@@ -22,6 +30,7 @@ from espalier.engine.settings import Ports, RunSettings
 from espalier.engine.status.conditions import NOT_CHECKED, Reason
 from espalier.engine.status.path_counts import Counts, PathCount
 from espalier.engine.status.tally import Totals
+from espalier.engine.status.text import enumerated
 from espalier.engine.surveys.report import Normalising, Survey
 from espalier.engine.surveys.survey import Scope, survey
 from espalier.engine.surveys.surveyor import Surveyor
@@ -30,6 +39,7 @@ __all__ = [
     "FORBIDDEN_PAUSE_SECONDS",
     "NOT_CHECKED",
     "ConversionLoss",
+    "Copied",
     "Counts",
     "Legacy",
     "Loss",
@@ -50,12 +60,15 @@ __all__ = [
     "Surveyor",
     "Totals",
     "Trace",
+    "additions",
+    "enumerated",
     "export_archive",
     "find_traces",
     "keep_pruned",
     "old_pages",
     "plan",
     "read_policy",
+    "read_progress",
     "remove_pages",
     "remove_trace",
     "restore",
@@ -65,4 +78,5 @@ __all__ = [
     "run_key",
     "run_pause_seconds",
     "survey",
+    "total_bytes",
 ]

@@ -18,15 +18,15 @@ from espalier.cli.output.formats import TABULAR
 from espalier.cli.output.terminal import Terminal
 from espalier.cli.result import Column, Finding, Level, Result, Subject, Table
 from espalier.cluster import Cluster, FolderArchive
-from espalier.engine.legacy.archive_pages import (
+from espalier.engine import (
     Copied,
+    additions,
     export_archive,
     old_pages,
     remove_pages,
     total_bytes,
 )
-from espalier.engine.legacy.inverse_patches import additions
-from espalier.engine.ports.archive import DAMAGES, ArchivePage, ArchivePages, UnreadablePage
+from espalier.engine.ports import DAMAGES, ArchivePage, ArchivePages, UnreadablePage
 from espalier.paths import JSON, render_pointer
 from espalier.plurals import counted
 

@@ -24,8 +24,7 @@ from espalier.cli.result import Finding, Level, Problem, Result, Subject
 from espalier.cluster import Cluster, FolderArchive
 from espalier.crd import Definition
 from espalier.engine import Ports, Reason, RunOutcome, RunSettings, Stop, read_policy
-from espalier.engine.ports.archive import Archive
-from espalier.engine.ports.records import resource_of
+from espalier.engine.ports import Archive, resource_of
 from espalier.errors import EspalierError
 from espalier.handlers.settings import Settings
 from espalier.names import LOSS, MODE, NAMESPACES

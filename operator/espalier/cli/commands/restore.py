@@ -19,10 +19,8 @@ from espalier.cli.output.terminal import Terminal
 from espalier.cli.result import Column, Finding, Level, Result, Subject, Table
 from espalier.cluster import Cluster, FolderArchive
 from espalier.crd import Definition
-from espalier.engine import RestoreReport
-from espalier.engine.legacy.inverse_patches import additions
-from espalier.engine.ports import ObjectKey
-from espalier.engine.ports.archive import Archive, UnreadablePage
+from espalier.engine import RestoreReport, additions
+from espalier.engine.ports import Archive, ObjectKey, UnreadablePage
 from espalier.errors import EspalierError, LeaseLostError
 from espalier.paths import render_pointer
 from espalier.plurals import counted

@@ -14,8 +14,7 @@ from espalier.cli.output.terminal import Terminal
 from espalier.cli.result import Column, Problem, Result, Table
 from espalier.cluster import MalformedDefinition
 from espalier.crd import Condition, Definition
-from espalier.engine import read_policy
-from espalier.engine.policy.labels import Mode
+from espalier.engine import Mode, read_policy
 from espalier.errors import NoStorageVersionError, SchemaParseError
 from espalier.names import NON_STRUCTURAL_SCHEMA, STORED_OBJECTS_CURRENT, STORED_OBJECTS_VALID
 from espalier.paths import JSON

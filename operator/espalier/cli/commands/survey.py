@@ -23,8 +23,7 @@ from espalier.cli.output.terminal import Advance, Terminal
 from espalier.cli.result import Level, Problem, Result, Subject
 from espalier.cluster import Cluster
 from espalier.crd import Definition
-from espalier.engine import Counts, PathCount, Scope, Survey
-from espalier.engine.coordination.checkpoint import read_progress
+from espalier.engine import Counts, PathCount, Scope, Survey, read_progress
 from espalier.errors import EspalierError, MalformedDefinitionError, SourceError
 from espalier.plurals import counted
 

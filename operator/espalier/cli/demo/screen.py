@@ -16,7 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from espalier.crd import Condition
-from espalier.engine.ports.archive import ArchiveEntry
+from espalier.engine.ports import ArchiveEntry
 from espalier.paths import JSON
 
 _WIDTH = 100

@@ -10,7 +10,7 @@ import orjson
 
 from espalier.cluster.transport.client import ApiRequest, Client
 from espalier.crd import Definition, read_definition
-from espalier.engine.ports.archive import Archive, ArchiveEntry
+from espalier.engine.ports import Archive, ArchiveEntry
 from espalier.errors import ConflictError, NotFoundError
 from espalier.paths import JSON
 

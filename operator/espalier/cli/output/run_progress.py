@@ -7,7 +7,7 @@ from textwrap import shorten
 
 from espalier.cli.output.terminal import Advance, Terminal
 from espalier.crd import Condition, Definition
-from espalier.engine.ports.progress import PassProgress
+from espalier.engine.ports import PassProgress
 
 _TEXT_CHARACTERS = 60
 

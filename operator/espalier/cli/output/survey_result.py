@@ -6,8 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from espalier.cli.result import Column, Finding, Level, Subject, Table
-from espalier.engine import Counts, PathCount, Survey
-from espalier.engine.status.text import enumerated
+from espalier.engine import Counts, PathCount, Survey, enumerated
 from espalier.paths import JSON
 from espalier.plurals import counted
 

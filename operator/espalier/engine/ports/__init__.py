@@ -5,7 +5,14 @@ The world as the engine sees it: small protocols in domain words, no client type
 coroutines that time out by themselves; what they raise is listed a protocol.
 """
 
-from espalier.engine.ports.archive import Archive, ArchiveEntry, UnreadablePage
+from espalier.engine.ports.archive import (
+    DAMAGES,
+    Archive,
+    ArchiveEntry,
+    ArchivePage,
+    ArchivePages,
+    UnreadablePage,
+)
 from espalier.engine.ports.clock import Clock
 from espalier.engine.ports.definitions import Definitions, Rights
 from espalier.engine.ports.objects import Objects
@@ -18,13 +25,17 @@ from espalier.engine.ports.records import (
     StoredMetadata,
     WatchEvent,
     key_of,
+    resource_of,
 )
 from espalier.engine.ports.reporter import Reporter
 from espalier.engine.ports.state import Checkpoints, Leases
 
 __all__ = [
+    "DAMAGES",
     "Archive",
     "ArchiveEntry",
+    "ArchivePage",
+    "ArchivePages",
     "Checkpoints",
     "Clock",
     "Definitions",
@@ -41,4 +52,5 @@ __all__ = [
     "UnreadablePage",
     "WatchEvent",
     "key_of",
+    "resource_of",
 ]
