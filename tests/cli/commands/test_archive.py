@@ -166,5 +166,5 @@ async def test_an_age_that_makes_no_sense_is_a_usage_error(age: str) -> None:
     async with site(WIDGETS) as cluster:
         result = await cluster.run("archive", "expire", "--older-than", age)
 
-    assert "is no age: write 90d" in result.stderr
+    assert "is not an age: write 90d" in result.stderr
     assert result.exit_code == Exit.USAGE

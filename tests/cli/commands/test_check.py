@@ -86,10 +86,10 @@ def test_both_profiles_are_named_where_they_differ(folder: Path) -> None:
     kep, server = check("crd.yaml"), check("crd.yaml", "--profile", "apiserver")
 
     assert (
-        "the profiles differ: kep says structural, apiserver says not structural (1 finding);"
+        "the profiles differ: structural under kep, not structural (1 finding) under apiserver;"
         " see --profile apiserver"
     ) in kep.output
-    assert "the profiles differ: apiserver says not structural (1 finding), kep" in server.output
+    assert "the profiles differ: not structural (1 finding) under apiserver," in server.output
     refusal = (
         "the API server refuses to create it: spec.validation.openAPIV3Schema.properties[spec]"
     )
@@ -180,7 +180,7 @@ def test_a_folder_may_hold_other_manifests(folder: Path) -> None:
         "1 definition checked by profile kep: no findings; 1 document skipped\n"
     )
     assert result.exit_code == 0
-    assert "skipped: crds/deployment.yaml:1:1: Deployment is no definition" in (
+    assert "skipped: crds/deployment.yaml:1:1: Deployment is not a CustomResourceDefinition" in (
         check("crds", "-o", "wide").output
     )
 

@@ -139,7 +139,7 @@ async def test_nothing_is_begun_without_a_yes() -> None:
         methods = {request.method for request in cluster.sandbox.log[before:]}
 
     assert result.stderr == (
-        f"All stored objects will be rewritten of: {NAME}\n"
+        f"All stored objects of these definitions will be rewritten: {NAME}\n"
         "espalier: cannot ask for confirmation without a terminal; use --yes\n"
     )
     assert result.exit_code == Exit.INCOMPLETE
@@ -223,7 +223,7 @@ async def test_a_namespace_that_holds_nothing_is_no_silent_success(
         result = await cluster.run(*command)
         strict = await cluster.run(*command, "--fail-on", "warning")
 
-    assert "the namespace defualt has no such object; is it spelt right?" in result.stdout
+    assert "the namespace defualt has no such object; check its name" in result.stdout
     assert "the namespace default has no" not in result.stdout
     assert result.exit_code == Exit.CLEAN
     assert strict.exit_code == Exit.FINDINGS

@@ -46,7 +46,7 @@ def test_what_is_left_alone_is_told_and_may_fail() -> None:
     result = run("prune", "--crd", "crd.yaml", "--fail-on", "warning", "objects.yaml")
 
     assert "warning: Deployment d: no schema for it, so it stays as it is\n" in result.stderr
-    assert "Widget other: no schema for it, so it stays as it is; there are only v1" in (
+    assert "Widget other: no schema for it, so it stays as it is; its kind has only v1" in (
         result.stderr
     )
     assert result.exit_code == Exit.FINDINGS
@@ -77,7 +77,7 @@ def test_nothing_is_written_without_a_yes(folder: Path) -> None:
     result = run("prune", "--crd", "crd.yaml", "--in-place", "objects.yaml")
 
     assert (folder / "objects.yaml").read_text() == OBJECTS
-    assert "1 file to write: objects.yaml\ncomments and the layout" in result.stderr
+    assert "1 file to write: objects.yaml\nYAML comments and layout" in result.stderr
     assert result.stderr.endswith(
         "espalier: cannot ask for confirmation without a terminal; use --yes\n"
     )
@@ -91,7 +91,7 @@ def test_a_file_that_is_right_is_not_touched(folder: Path) -> None:
     result = run("normalize", "--crd", "crd.yaml", "--in-place", "--yes", "right.yaml")
 
     assert (folder / "right.yaml").read_text() == text
-    assert result.stderr == "nothing to write\n"
+    assert result.stderr == "no file changes\n"
     assert result.exit_code == Exit.CLEAN
 
 
@@ -135,7 +135,7 @@ UNREADABLE = [
     (["--crd", "crd.yaml", "no.yaml"], "no.yaml: cannot be read"),
     (
         ["--crd", "crd.yaml", "--crd", "crd.yaml", "objects.yaml"],
-        "crd.yaml:1:1: widgets.example.com is defined in crd.yaml:1:1 already",
+        "crd.yaml:1:1: widgets.example.com is already defined in crd.yaml:1:1",
     ),
 ]
 

@@ -106,7 +106,7 @@ async def test_what_was_removed_is_put_back() -> None:
         assert result.output == (
             "OBJECT            PATH          STATE\n"
             "default/tree-001  /spec/height  restored\n"
-            "1 restored, 0 there already, 0 refused\n"
+            "1 restored, 0 already there, 0 refused\n"
         )
         assert result.exit_code == 0
         assert await relics.spec() == {"species": "pear", "height": 3}
@@ -119,7 +119,7 @@ async def test_what_is_there_already_is_counted() -> None:
 
         result = await relics.restore()
 
-        assert result.output == "0 restored, 1 there already, 0 refused\n"
+        assert result.output == "0 restored, 1 already there, 0 refused\n"
         assert result.exit_code == 0
 
 
@@ -133,7 +133,7 @@ async def test_what_would_be_pruned_again_is_refused() -> None:
             "error: default/tree-001: /spec/junk: refused: it would be removed again\n"
             "OBJECT            PATH        STATE\n"
             "default/tree-001  /spec/junk  refused\n"
-            "0 restored, 0 there already, 1 refused\n"
+            "0 restored, 0 already there, 1 refused\n"
         )
         assert result.exit_code == 1
         assert await relics.spec() == {"species": "pear"}

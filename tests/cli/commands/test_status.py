@@ -50,5 +50,5 @@ async def test_only_those_that_are_labelled_or_named() -> None:
 
     assert some.stdout.endswith("1 definition, 1 labelled\n")
     assert one.stdout.endswith("1 definition, 0 labelled\n")
-    assert none.stderr == "espalier: none.example.com: there is no such definition\n"
+    assert none.stderr == "espalier: none.example.com: the definition does not exist\n"
     assert none.exit_code == Exit.UNREADABLE

@@ -120,7 +120,7 @@ def test_a_missing_schema_is_a_status_of_its_own(folder: Path) -> None:
 
     assert statuses(without) == statuses(unfit) == [ObjectStatus.NO_SCHEMA]
     assert without.exit_code == unfit.exit_code == unknown.exit_code == Exit.INCOMPLETE
-    assert "there is no schema for it; there are only v1\n" in unknown.stdout
+    assert "there is no schema for it; its kind has only v1\n" in unknown.stdout
     assert lenient.exit_code == Exit.CLEAN
 
 

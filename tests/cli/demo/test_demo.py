@@ -58,7 +58,7 @@ async def test_a_condition_that_does_not_come_is_told() -> None:
 async def test_an_object_that_is_not_stored_as_promised_is_told() -> None:
     plant = CreateObjects(version="v1alpha1", count=1, spec={"species": "pear"})
     async with empty_stage() as stage:
-        with pytest.raises(IncompleteError, match='is not stored as promised: see "pear"'):
+        with pytest.raises(IncompleteError, match='is not stored as expected: check "pear"'):
             await play(stage, DEFINITION, plant, Remember(), Compare(gone=('"pear"',)))
 
 

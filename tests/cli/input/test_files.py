@@ -71,19 +71,19 @@ SCALARS: list[tuple[str, JSON]] = [
 BROKEN: list[tuple[str, str, int | None, str]] = [
     ("a bracket that is not closed", "a: [1\nb: 2\n", 2, "not YAML: did not find expected"),
     ("a tab as indentation", "a:\n\tb: 1\n", 2, "not YAML: found character that cannot start"),
-    ("a key that stands twice", "a: 1\nb: 2\na: 3\n", 3, "the key 'a' stands twice in one map"),
-    ("keys that become equal", "on: 1\ntrue: 2\n", 2, "the key 'true' stands twice"),
+    ("a key that occurs twice", "a: 1\nb: 2\na: 3\n", 3, "the key 'a' stands twice in one map"),
+    ("keys that become equal", "on: 1\ntrue: 2\n", 2, "the key 'true' occurs twice"),
     ("an unknown anchor", "a: *b\n", 1, "not YAML: unknown anchor 'b'"),
     ("an anchor that contains itself", "a: &b\n  - *b\n", 2, "anchor 'b' contains itself"),
     ("a merge of a scalar", "a:\n  <<: 1\n", 2, "map merge requires map"),
     ("a null as a key", "~: 1\n", 1, "a key must be a string, a number or a boolean"),
     ("a list as a key", "? [a]\n: 1\n", 1, "a key must be a string, a number or a boolean"),
     ("a number that JSON lacks", "a: .nan\n", 1, "JSON has no number nan"),
-    ("a tag that does not fit", "a: !!int x\n", 1, "'x' is no !!int"),
+    ("a tag that does not fit", "a: !!int x\n", 1, "'x' is not of the type !!int"),
     ("binary that is none", 'a: !!binary "?"\n', 1, "invalid base64"),
     ("a control character", "a: \x01\n", None, "not YAML"),
     ("a deep nesting", "[" * 300, 1, "nested deeper than 256 levels"),
-    ("JSON with a key twice", '{"a": 1, "a": 2}', None, "the key 'a' stands twice"),
+    ("JSON with a key twice", '{"a": 1, "a": 2}', None, "the key 'a' occurs twice"),
     ("JSON with a number that it lacks", '{"a": NaN}', None, "JSON has no number NaN"),
     ("deep JSON", '{"a":' + "[" * 300 + "]" * 300 + "}", None, "nested deeper than 256 levels"),
     ("very deep JSON", "[" * 100_000 + "]" * 100_000, None, "nested deeper than 256 levels"),
@@ -252,5 +252,5 @@ def test_a_folder_stands_for_the_files_in_it(tmp_path: Path) -> None:
 
 
 def test_a_folder_without_such_files_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(SourceError, match=r"holds no \.yaml"):
+    with pytest.raises(SourceError, match=r"has no \.yaml"):
         list(expand([str(tmp_path)]))

@@ -151,7 +151,7 @@ def default(*, terminal: Terminal, **given: object) -> None:
 @_transforming
 def normalize(*, terminal: Terminal, **given: object) -> None:
     """
-    Print objects in normal form: pruned, with defaults, and without nulls that are not allowed.
+    Print objects in normal form: pruned and defaulted, without nulls that are not allowed.
 
     This is the form in which an API server stores and returns them. OBJ is a YAML or JSON file,
     which may have several documents and lists, a folder, a quoted pattern, or - for standard
