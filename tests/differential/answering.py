@@ -1,5 +1,5 @@
 """
-What Espalier answers to a question that the oracle is asked, in the same form.
+Espalier's answers to the questions that the oracle gets, in the same form.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -31,8 +31,8 @@ class Group:
 
     Attributes:
         raw: The schema; none for definitions.
-        values: None where only the schema counts.
-        olds: For each value the one that it replaces, if any.
+        values: The values; None if only the schema matters.
+        olds: The values that they replace, or None.
     """
 
     op: str
@@ -42,7 +42,7 @@ class Group:
 
     def question(self) -> JSON:
         """
-        Write what the oracle is asked.
+        Return the question in the oracle's form.
         """
         asked, fixed, _ = OPS[self.op]
         options: dict[str, JSON] = {**fixed, "olds": [*self.olds]} if self.olds else {**fixed}
@@ -50,13 +50,13 @@ class Group:
 
     def single(self, index: int) -> "Group":
         """
-        Take one of the questions out.
+        Return a group of one question of this group.
         """
         return Group(self.op, self.raw, [self.values[index]], [*self.olds[index : index + 1]])
 
     def answers(self) -> Iterator[Answer]:
         """
-        Answer all of them; the schema is read once.
+        Yield the answers to all questions of a group; the schema is parsed once.
         """
         answer = OPS[self.op][2]
         read = _Read(self.raw)
@@ -88,11 +88,11 @@ class _Read:
 @dataclass(frozen=True)
 class Question:
     """
-    What both are asked.
+    One question for Espalier and the oracle.
 
     Attributes:
-        value: The value; none where only the schema counts.
-        old: The value that it replaces, if any.
+        value: The value; None if only the schema matters.
+        old: The value that it replaces, or None.
     """
 
     read: _Read

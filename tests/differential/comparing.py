@@ -1,5 +1,5 @@
 """
-Compares Espalier's answers with those of the API server's packages.
+Compare Espalier's answers with those of the API server's packages.
 """
 
 import re
@@ -22,13 +22,13 @@ So many answers of the server may be ours where they depend on the order of its 
 @dataclass
 class Outcome:
     """
-    What came of comparing.
+    The result of a comparison.
 
     Attributes:
-        different: The questions to which the answers differ.
-        asked_again: How many answers depend on the order of the server's maps, or differ.
-        unchecked: How often Espalier itself says that it does not know.
-        answers: Espalier's, group by group.
+        different: The questions with different answers.
+        asked_again: The number of answers that differ, or that depend on the order of Go's maps.
+        unchecked: The number of questions that Espalier reports as not checked.
+        answers: Espalier's answers, group by group.
     """
 
     different: list[Group] = field(default_factory=list)
@@ -39,10 +39,10 @@ class Outcome:
 
 def compare(oracle: Oracle, groups: Sequence[Group]) -> Outcome:
     """
-    Ask both all the questions.
+    Compare the answers to all questions.
 
-    Where the server's answer depends on the order of its maps, one of a few answers of it must
-    be ours.
+    If the server's answer depends on the order of its maps, it is asked several times, and one of
+    its answers must equal ours.
     """
     answering = oracle.begin([group.question() for group in groups])
     before = [_written([*group.values, *group.olds]) for group in groups]
@@ -66,7 +66,7 @@ def compare(oracle: Oracle, groups: Sequence[Group]) -> Outcome:
 
 
 def _once_equal(oracle: Oracle, group: Group, ours: Answer, theirs: Answer) -> bool:
-    # Go begins a map at any of its eight places, so whatever was put in first mostly comes
+    # Go starts iterating a map at one of eight places, so the first inserted key mostly comes
     # first. What our answer names is therefore put in before what the server's names.
     paths = [*_unreadable(ours, group.raw), *_paths(ours), *_paths(theirs)]
     again = Group(
@@ -88,7 +88,7 @@ def _paths(answer: Answer) -> list[list[str]]:
 
 
 def _unreadable(answer: Answer, raw: JSON) -> Iterator[list[str]]:
-    # What cannot be read is told by the name of its keyword alone.
+    # Only the name of the keyword is compared for values that cannot be read.
     named = re.search(r"'(.+?)'", str(answer.get("parse_error", "")))
     waiting: list[tuple[JSON, list[str]]] = [(raw, [])] if named else []
     while named and waiting:
@@ -107,7 +107,7 @@ def _with_first(value: JSON, paths: Sequence[Sequence[str]]) -> JSON:
             below: dict[str, list[Sequence[str]]] = {}
             waiting: list[Sequence[str]] = []
             for path in paths:
-                # Some have names of the server's in between, or lack some of ours.
+                # The server's message may have extra names in between, or lack names that ours has.
                 at = next((i for i, name in enumerate(path) if name in value), len(path))
                 if at < len(path):
                     below.setdefault(path[at], []).append(path[at + 1 :])
@@ -127,7 +127,7 @@ def _equal(op: str, ours: Answer, theirs: Answer) -> bool:
     if _says_nothing(theirs):
         return True
     left, right = _comparable(op, ours), _comparable(op, theirs)
-    # Go writes 1.0 as 1, which is seldom of any matter.
+    # Go writes 1.0 as 1, which hardly ever matters.
     return _written(left) == _written(right) or go_json(left) == go_json(right)
 
 

@@ -1,8 +1,8 @@
 """
-Which rules of the structural check the made-up schemas hit, and how often.
+Count which rules of the structural check the generated schemas hit, and how often.
 
-Most rules are told by what the check says; two of them are exceptions, which are told by what it
-does not say.
+Most rules are recognised by a finding. Two rules are exceptions: they are recognised by the absence
+of a finding.
 """
 
 import re
@@ -44,10 +44,10 @@ RULES = (*_BY_TEXT, _S14, _S18)
 
 def rules_hit(raw: JSON, errors: JSON) -> set[str]:
     """
-    Name the rules that one schema hit.
+    Return the names of the rules that one schema hits.
 
     Args:
-        errors: What the structural check said of the schema.
+        errors: The findings of the structural check.
     """
     listed = errors if isinstance(errors, list) else []
     hit = {
@@ -66,7 +66,7 @@ def rules_hit(raw: JSON, errors: JSON) -> set[str]:
 
 def render(hits: Mapping[str, int]) -> Iterator[str]:
     """
-    Write the table, a line for a rule.
+    Return the table, one line for each rule.
     """
     for rule in sorted(RULES, key=lambda rule: int(rule.removeprefix("ST-S").split()[0])):
         few = "" if hits[rule] >= LEAST_HITS else f"  (fewer than {LEAST_HITS})"
@@ -75,7 +75,7 @@ def render(hits: Mapping[str, int]) -> Iterator[str]:
 
 def rare(hits: Mapping[str, int]) -> list[str]:
     """
-    Name the rules that were hit too seldom for a run to mean anything.
+    Return the names of the rules that were hit too seldom for a meaningful run.
     """
     return [rule for rule in RULES if hits[rule] < LEAST_HITS]
 

@@ -1,5 +1,5 @@
 """
-Definitions, right and broken, and updates *near* them.
+Generate valid and invalid definitions, and updates that are close to them.
 """
 
 from copy import deepcopy
@@ -142,7 +142,7 @@ def definitions() -> st.SearchStrategy[Node]:
 
 def definition(dice: Dice) -> Node:
     """
-    Make a definition that is mostly right but for its schemas.
+    Return a definition that is mostly valid, except for its schemas.
     """
     spec: Node = {
         "group": "example.com",
@@ -173,7 +173,7 @@ def definition(dice: Dice) -> Node:
 
 def plain(schema: Node) -> Node:
     """
-    Make a definition in which nothing can be wrong but its schema.
+    Return a definition that is valid, except for its schema.
     """
     return {
         "apiVersion": "apiextensions.k8s.io/v1",
@@ -198,7 +198,7 @@ def plain(schema: Node) -> Node:
 
 def updated(dice: Dice, old: Node) -> Node:
     """
-    Make a definition that replaces an old one: often the same but for one thing.
+    Return a definition that replaces an old one; often only one field differs.
     """
     new, other = deepcopy(old), definition(dice)
     new.pop("status", None)

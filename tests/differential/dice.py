@@ -1,5 +1,5 @@
 """
-Chance, from a seed.
+Random decisions from a seed.
 """
 
 from collections.abc import Sequence
@@ -11,9 +11,9 @@ Side = TypeVar("Side")
 
 class Dice:
     """
-    Decides by a source of random numbers; the smaller its numbers, the plainer what is decided.
+    Make random decisions; smaller numbers of the source lead to simpler results.
 
-    Any source will do: hypothesis has one whose numbers it shrinks.
+    Any source of numbers works. Hypothesis has one that can shrink its numbers.
     """
 
     def __init__(self, random: Random) -> None:
@@ -21,18 +21,18 @@ class Dice:
 
     def pick(self, options: Sequence[Side]) -> Side:
         """
-        Choose one of several.
+        Return one of several items.
         """
         return options[int(self.number() * len(options))]
 
     def seldom(self, one_in: float) -> bool:
         """
-        Say yes once in so many times.
+        Return True once in ``one_in`` times, on average.
         """
         return self.number() >= 1 - 1 / one_in
 
     def count(self, most: int) -> int:
         """
-        Choose a number from 0 to the most.
+        Return a number from 0 to the maximum.
         """
         return int(self.number() * (most + 1))

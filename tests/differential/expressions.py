@@ -1,7 +1,7 @@
 """
-Expressions in CEL, by a grammar over the libraries that rules may use.
+Generate CEL expressions from a grammar of the libraries that rules may use.
 
-They are well typed most of the time, and mostly can be evaluated.
+Most of them have correct types and can be evaluated.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,7 +19,7 @@ MAYBE_INT, MAYBE_STRING, UINT = "optional(int)", "optional(string)", "uint"
 
 class _Form(NamedTuple):
     """
-    A way to write an expression: a text with a place for each part, and the parts' types.
+    A form of an expression: a text with a placeholder for each part, and the types of the parts.
     """
 
     text: str
@@ -287,10 +287,10 @@ _ODD = (
 
 class Grammar:
     """
-    Writes expressions.
+    Generate expressions.
 
     Args:
-        reachable: By type: what yields such a value, ``self.a`` for one.
+        reachable: The expressions that yield a value, such as ``self.a``, by type.
     """
 
     def __init__(self, dice: Dice, reachable: Mapping[str, Sequence[str]]) -> None:
@@ -299,7 +299,7 @@ class Grammar:
 
     def expression(self, of: str, depth: int = 3) -> str:
         """
-        Write an expression of a type; seldom one that is wrong.
+        Return an expression of a type, and now and then one of a wrong type.
         """
         dice = self._dice
         if dice.seldom(90):

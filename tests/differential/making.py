@@ -1,5 +1,5 @@
 """
-Questions from a seed.
+Generate questions from a seed.
 """
 
 from random import Random
@@ -20,7 +20,7 @@ _TEXTS_OF_A_QUESTION = 50
 
 def groups(op: str, pairs: int, seed: str) -> list[Group]:
     """
-    Make so many pairs, or at most a few more, of a schema and a value, always the same.
+    Return groups of questions; the same seed always gives the same ones.
     """
     dice = Dice(Random(seed))  # noqa: S311 - a seed must give the same
     made: list[Group] = []

@@ -1,5 +1,5 @@
 """
-Makes broken schemas structural, so that what only structural ones meet is met often enough.
+Make broken schemas structural, so that enough questions are about structural schemas.
 """
 
 from espalier.paths import JSON
@@ -26,7 +26,7 @@ _TYPE_METAS: tuple[tuple[str, Node], ...] = (
 
 def mend(root: Node) -> None:
     """
-    Take away, or add, what keeps a schema from being structural.
+    Return a schema without the faults that keep it from being structural.
     """
     root["type"] = "object"
     for keyword in ("additionalProperties", "nullable", "default", "x-kubernetes-int-or-string"):

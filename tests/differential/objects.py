@@ -1,5 +1,5 @@
 """
-Objects *near* a schema: right, slightly wrong, and updates of them.
+Generate objects that are close to a schema: valid, slightly invalid, and updates of them.
 """
 
 from collections.abc import Callable, Mapping
@@ -49,7 +49,7 @@ _MANAGED: Mapping[str, tuple[JSON, ...]] = MappingProxyType(
 
 def obj(dice: Dice, schema: JSON) -> Node:
     """
-    Make an object near a schema: a resource, often with metadata, right or slightly wrong.
+    Return an object that is close to a schema: a resource, often with metadata.
     """
     made = value(dice, schema)
     result: Node = made if isinstance(made, dict) else {"a": made}
@@ -63,7 +63,7 @@ def obj(dice: Dice, schema: JSON) -> Node:
 
 def updated(dice: Dice, schema: JSON, old: Node) -> Node:
     """
-    Make an object that replaces another: the same but for a few members, or a new one.
+    Return an object that replaces another one; it differs in a few members, or is a new one.
     """
     if dice.seldom(12):
         return obj(dice, schema)
@@ -75,7 +75,7 @@ def updated(dice: Dice, schema: JSON, old: Node) -> Node:
 
 def value(dice: Dice, schema: JSON, depth: int = _DEEPEST) -> JSON:
     """
-    Make a value near a schema, with unknown keys, nulls and wrong types at every level.
+    Return a value that is close to a schema, with unknown keys, nulls and wrong types.
     """
     if depth == 0 or not isinstance(schema, dict) or dice.seldom(9):
         return loose(dice)
@@ -96,8 +96,9 @@ def value(dice: Dice, schema: JSON, depth: int = _DEEPEST) -> JSON:
 
 def metadata(dice: Dice) -> JSON:
     """
-    Make metadata, right or malformed in at most one place: the server's map order decides
-    which of several faults it reports.
+    Return metadata with at most one fault.
+
+    Of several faults, the server reports the one that comes first in the order of its maps.
     """
     if dice.seldom(15):
         return loose(dice)

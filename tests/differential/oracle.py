@@ -1,5 +1,5 @@
 """
-The API server's own packages, asked over a pipe: a JSON line for a JSON line.
+The oracle: the API server's own packages, with one JSON line for each question and answer.
 """
 
 import os
@@ -22,7 +22,7 @@ SOURCE = Path(__file__).parent / "oracle"
 
 def cache_folder() -> Path:
     """
-    Name the folder for what is built and can be built again.
+    Return the folder for build results.
     """
     root = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(root) / "espalier" / "oracle"
@@ -30,22 +30,19 @@ def cache_folder() -> Path:
 
 def has_go() -> bool:
     """
-    Tell whether the oracle can be built here.
+    Report whether the oracle can be built on this machine.
     """
     return shutil.which("go") is not None
 
 
 def build() -> Path:
     """
-    Build the oracle, unless it is built.
-
-    Returns:
-        The program.
+    Build the oracle if necessary, and return the path of the program.
     """
     binary = cache_folder() / "oracle"
     binary.parent.mkdir(parents=True, exist_ok=True)
-    # Go's own cache makes this a matter of a second when nothing changed.
-    subprocess.run(  # noqa: S603 - our own source, by the toolchain of whoever runs this
+    # With Go's cache this takes a second if nothing has changed.
+    subprocess.run(  # noqa: S603 - our own source, with the user's toolchain
         ["go", "build", "-trimpath", "-buildvcs=false", "-o", str(binary), "."],  # noqa: S607
         cwd=SOURCE,
         env={**os.environ, "CGO_ENABLED": "0"},
@@ -77,7 +74,7 @@ class Oracle:
 
     def close(self) -> None:
         """
-        End it.
+        End the oracle.
         """
         self._process.terminate()
         self._process.communicate()
@@ -87,7 +84,7 @@ class Oracle:
         Ask one question.
 
         Returns:
-            The members of a vector's ``expected``; ``failure`` where the oracle itself failed.
+            The members of a vector's ``expected``; ``failure`` if the oracle itself failed.
         """
         question: JSON = {"op": op, "schema": schema, "input": value, "options": options}
         answer: dict[str, JSON] = orjson.loads(self.begin([question]).lines()[0])
@@ -95,9 +92,9 @@ class Oracle:
 
     def begin(self, questions: Sequence[JSON]) -> "Answering":
         """
-        Ask many questions at once, and go on while they are answered.
+        Send many questions at once, and return while they are answered.
 
-        The answers must be waited for before anything else is asked.
+        Wait for all answers before the next question is sent.
         """
         stdin, stdout = self._process.stdin, self._process.stdout
         if stdin is None or stdout is None:
@@ -110,7 +107,7 @@ class Oracle:
 
 class Answering:
     """
-    Answers that are read as they come: a pipe holds little.
+    Read the answers in the background, since the buffer of a pipe is small.
     """
 
     def __init__(self, count: int, read: ReadLine) -> None:

@@ -1,5 +1,5 @@
 """
-Schemas with rules, and objects that mostly are what these schemas say but for the rules.
+Generate schemas with validation rules, and objects that mostly have the types of the schema.
 """
 
 from collections.abc import Callable, Mapping
@@ -90,7 +90,7 @@ _RIGHT: Mapping[str, Callable[[Dice], JSON]] = MappingProxyType(
 
 class Ruled:
     """
-    An object schema with rules at some of its nodes.
+    An object schema with rules at several of its nodes.
 
     Attributes:
         schema: The schema.
@@ -114,7 +114,7 @@ class Ruled:
 
     def reachable(self, base: str) -> dict[str, list[str]]:
         """
-        Tell by type which expressions reach a value, from one that is the object's.
+        Return the expressions that reach a value of the object, by type.
         """
         found: dict[str, list[str]] = {cel.OBJECT: [base]}
         for name, kind in self._kinds.items():
@@ -130,7 +130,7 @@ class Ruled:
 
     def obj(self) -> Node:
         """
-        Make an object of the schema.
+        Return an object for the schema.
         """
         dice = self._dice
         made: Node = {}

@@ -1,5 +1,7 @@
 """
-Compares many made-up schemas, objects and definitions: ``python -m tests.differential``.
+Compare answers for many generated schemas, objects and definitions.
+
+``python -m tests.differential`` runs it.
 """
 
 import argparse
@@ -38,7 +40,7 @@ _ENOUGH_FOR_COVERAGE = 20_000
 
 class Chunk(NamedTuple):
     """
-    A part of the work, always the same for a seed.
+    A part of the work; a seed always gives the same parts.
     """
 
     op: str
@@ -50,12 +52,12 @@ class Chunk(NamedTuple):
 @dataclass
 class Tally:
     """
-    What came of one operation or of one chunk.
+    The counts for one operation or one chunk.
 
     Attributes:
-        different: How many answers differ.
-        shown: Vectors of some of the questions to which they do.
-        hits: How many schemas hit a rule of the structural check.
+        different: The number of different answers.
+        shown: Vectors for the first questions with different answers.
+        hits: The number of schemas that hit each rule of the structural check.
     """
 
     pairs: int = 0
@@ -68,7 +70,7 @@ class Tally:
 
     def add(self, other: "Tally") -> None:
         """
-        Count in what came of a chunk.
+        Add the counts of a chunk.
         """
         self.pairs += other.pairs
         self.asked_again += other.asked_again
@@ -81,7 +83,7 @@ class Tally:
 
 class Comparison:
     """
-    Makes questions and compares the answers; a context manager.
+    Generate questions and compare the answers; use it as a context manager.
     """
 
     def __init__(self, binary: Path) -> None:
@@ -101,7 +103,7 @@ class Comparison:
 
     def run(self, chunk: Chunk) -> Tally:
         """
-        Compare the answers to the questions of a chunk; shrink the first that differ.
+        Compare the answers of a chunk, and shrink the first questions with different answers.
         """
         began = time.monotonic()
         made = groups(chunk.op, chunk.pairs, f"{chunk.seed}/{chunk.op}/{chunk.number}")
@@ -141,7 +143,7 @@ class Comparison:
 
 @contextmanager
 def _recognizing(*, at_once: bool) -> Iterator[None]:
-    # Each schema meets few objects here, and recognition otherwise begins after hundreds.
+    # Each schema gets few objects here, but the fast path normally starts after hundreds.
     if not at_once:
         yield
         return
@@ -154,7 +156,7 @@ def _recognizing(*, at_once: bool) -> Iterator[None]:
 
 def chunks(ops: Sequence[str], examples: int, seed: int) -> Iterator[Chunk]:
     """
-    Divide the work.
+    Return the parts of the work.
     """
     for op in ops:
         for number, begin in enumerate(range(0, examples, CHUNK)):
@@ -163,7 +165,7 @@ def chunks(ops: Sequence[str], examples: int, seed: int) -> Iterator[Chunk]:
 
 def main(arguments: Sequence[str]) -> int:
     """
-    Run as the command line asks for; return the exit code.
+    Run with the arguments of the command line; return the exit code.
     """
     parser = argparse.ArgumentParser(
         prog="python -m tests.differential", description="Compare with the API server's packages."
@@ -229,7 +231,7 @@ def _line(op: str, tally: Tally) -> str:
 
 def _report_coverage(tally: Tally) -> bool:
     """
-    Print the table; tell whether a rule was hit too seldom for so many schemas.
+    Print the table; report whether a rule was hit too seldom.
     """
     _say("Schemas that hit a rule of the structural check:")
     for line in coverage.render(tally.hits):

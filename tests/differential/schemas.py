@@ -1,5 +1,5 @@
 """
-Schemas, right and broken.
+Generate structural and broken schemas.
 """
 
 from collections.abc import Mapping, Sequence
@@ -120,7 +120,7 @@ _LIST_MAPS: tuple[Node, ...] = (
 
 def loose(dice: Dice, depth: int = 2) -> JSON:
     """
-    Make any value.
+    Return any JSON value.
     """
     chosen = dice.number()
     if depth == 0 or chosen < 0.6:
@@ -132,10 +132,10 @@ def loose(dice: Dice, depth: int = 2) -> JSON:
 
 def root(dice: Dice, *, sound_one_in: float = 2) -> Node:
     """
-    Make a root schema: mostly an object without the faults of the root, then often worsened.
+    Return a root schema; many are made worse after they were generated.
 
     Args:
-        sound_one_in: In how many there is one that is structural after all.
+        sound_one_in: One schema in this many is structural.
     """
     node = schema(dice)
     if not dice.seldom(20):
@@ -153,7 +153,7 @@ def root(dice: Dice, *, sound_one_in: float = 2) -> Node:
 
 def schema(dice: Dice, depth: int = 3, *, junctor: bool = False) -> Node:
     """
-    Make a schema of any quality; within a junctor mostly value validations.
+    Return a schema, with or without faults; in a junctor mostly value validations.
     """
     if not junctor and depth > 1 and dice.seldom(25):
         return deepcopy(dice.pick(_LIST_MAPS))

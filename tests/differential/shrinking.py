@@ -1,5 +1,5 @@
 """
-Makes a question that shows a difference as small as it gets.
+Make a question with different answers as small as possible.
 """
 
 from collections.abc import Callable, Iterator
@@ -13,11 +13,11 @@ _PLAINER: tuple[JSON, ...] = ({}, [], None, "", 0)
 
 def shrunk(group: Group, differs: Callable[[Group], bool]) -> Group:
     """
-    Make a question smaller for as long as the answers to it differ.
+    Return a smaller question whose answers still differ.
 
     Args:
         group: A question about one value.
-        differs: Tells whether the answers to a question differ.
+        differs: Reports whether the answers to a question differ.
     """
     trials = _MOST_TRIALS
     smaller = True
@@ -44,7 +44,7 @@ def _smaller(group: Group) -> Iterator[Group]:
 
 def _parts_less(value: JSON) -> Iterator[JSON]:
     """
-    Yield values with one part less: the greatest parts first.
+    Yield values with one part removed; the largest parts are removed first.
     """
     match value:
         case dict():

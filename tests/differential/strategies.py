@@ -1,5 +1,5 @@
 """
-The schemas and objects of the comparison as strategies of hypothesis, for the property tests.
+Hypothesis strategies for the generated schemas and objects, for the property tests.
 """
 
 from hypothesis import strategies as st
@@ -17,27 +17,27 @@ loose: st.SearchStrategy[JSON] = dice.map(making_schemas.loose)
 
 def roots() -> st.SearchStrategy[Node]:
     """
-    Make root schemas, right and broken.
+    Return a strategy for root schemas, with and without faults.
     """
     return dice.map(making_schemas.root)
 
 
 def objects(schema: JSON) -> st.SearchStrategy[Node]:
     """
-    Make objects near a schema: resources, often with metadata, right or slightly wrong.
+    Return a strategy for objects that are close to a schema, often with metadata.
     """
     return dice.map(lambda thrown: making_objects.obj(thrown, schema))
 
 
 def values(schema: JSON) -> st.SearchStrategy[JSON]:
     """
-    Make values near a schema, with unknown keys, nulls and wrong types at every level.
+    Return a strategy for values that are close to a schema, with faults at every level.
     """
     return dice.map(lambda thrown: making_objects.value(thrown, schema))
 
 
 def metadata() -> st.SearchStrategy[JSON]:
     """
-    Make metadata, right or malformed.
+    Return a strategy for metadata, valid or malformed.
     """
     return dice.map(making_objects.metadata)

@@ -1,7 +1,7 @@
 """
-Espalier's answers equal those of the API server's own packages, on made-up schemas and objects.
+Espalier's answers equal those of the API server's packages for generated schemas and objects.
 
-``make differential N=20000 SEED=1`` runs more of it.
+``make differential N=20000 SEED=1`` compares more of them.
 """
 
 import os
@@ -18,7 +18,7 @@ from tests.differential.running import CHUNK, Comparison, Tally, chunks
 PAIRS = int(os.environ.get("ESPALIER_DIFFERENTIAL_PAIRS", str(4 * CHUNK)))
 SEED = int(os.environ.get("ESPALIER_DIFFERENTIAL_SEED", "1"))
 
-# The server takes its time with definitions that have rules.
+# The server needs much time for definitions with rules.
 _SLOWER = {"crd-rules": 4}
 
 needs_go = pytest.mark.skipif(

@@ -1,5 +1,5 @@
 """
-What is made up is what it is meant to be.
+The generators generate what their names say.
 """
 
 from random import Random

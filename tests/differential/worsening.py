@@ -1,5 +1,5 @@
 """
-Ways of breaking each rule of the structural check on purpose, or of going just around it.
+Break each rule of the structural check on purpose, or come close to it.
 """
 
 from collections.abc import Callable
@@ -65,7 +65,7 @@ _PATTERNS = ("(?!x)a", "a(", "\\1", "[z-a]", "x{2000}", "*a", "(?<=a)b", "a**", 
 
 def worsen(dice: Dice, root: Node) -> None:
     """
-    Break one rule, or go just around it, somewhere in a schema made for this.
+    Break one rule, or come close to it, at one place of a schema. The schema is changed.
     """
     if dice.seldom(3):
         dice.pick(_OF_THE_ROOT)(dice, root)
@@ -75,7 +75,7 @@ def worsen(dice: Dice, root: Node) -> None:
 
 def children(node: Node) -> list[Node]:
     """
-    List the schemas right below a node, but for those in junctors.
+    Return the direct child schemas of a node, without those in junctors.
     """
     properties = node.get("properties")
     below = [*properties.values()] if isinstance(properties, dict) else []

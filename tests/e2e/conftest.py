@@ -1,5 +1,5 @@
 """
-The cluster that the end-to-end tests share, and the operator in it.
+Fixtures: the cluster that the end-to-end tests share, and its operator.
 """
 
 from collections.abc import Callable, Generator, Iterator
@@ -27,7 +27,7 @@ def pytest_runtest_makereport(
     item: pytest.Item,
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """
-    Show with a failed test what the operators of its control plane have said last.
+    Add the end of the operators' logs to the report of a failed test.
     """
     report = yield
     plane = getattr(item, "funcargs", {}).get("control_plane")
@@ -64,7 +64,7 @@ def aggregation(control_plane: ControlPlane) -> None:
 
 def grant(plane: ControlPlane, group: str, *resources: str) -> None:
     """
-    Let the operator at the objects of a group, in the way that the example of the manifests has.
+    Give the operator access to the objects of a group, as in the example of the manifests.
     """
     role: Document = {
         "apiVersion": "rbac.authorization.k8s.io/v1",
@@ -96,7 +96,7 @@ def grant(plane: ControlPlane, group: str, *resources: str) -> None:
 @pytest.fixture(scope="session")
 def kubeconfig(installed: ControlPlane) -> Path:
     """
-    A kubeconfig of the manifests' ServiceAccount.
+    A kubeconfig for the manifests' ServiceAccount.
     """
     return installed.service_account_kubeconfig(NAMESPACE, ACCOUNT)
 
@@ -104,7 +104,7 @@ def kubeconfig(installed: ControlPlane) -> Path:
 @pytest.fixture(scope="module")
 def operator(installed: ControlPlane, kubeconfig: Path) -> Iterator[Operator]:
     """
-    An operator for the tests of one module; it must still run, and end well, after them.
+    An operator for the tests of one module; it must still run after them, and end without an error.
     """
     running = Operator(installed, kubeconfig)
     yield running
@@ -115,7 +115,7 @@ def operator(installed: ControlPlane, kubeconfig: Path) -> Iterator[Operator]:
 @pytest.fixture
 def start_operator(installed: ControlPlane, kubeconfig: Path) -> Iterator[StartOperator]:
     """
-    Starts operators of a test's own; call it with settings.
+    A function that starts further operators with given settings.
     """
     started: list[Operator] = []
 
@@ -132,7 +132,7 @@ def start_operator(installed: ControlPlane, kubeconfig: Path) -> Iterator[StartO
 @pytest.fixture
 def crd(control_plane: ControlPlane) -> Iterator[MakeCrd]:
     """
-    Names CRDs, which are taken away after the test.
+    A function that makes CRDs, which are deleted after the test.
     """
     made: list[Crd] = []
 

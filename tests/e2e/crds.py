@@ -1,5 +1,5 @@
 """
-CustomResourceDefinitions and their objects, as tests make them and find them stored.
+Create CustomResourceDefinitions and objects for tests, and read them from etcd.
 """
 
 import json
@@ -25,7 +25,7 @@ ENFORCE = {"espalier.dev/mode": "enforce"}
 
 def schema(spec: Mapping[str, Any] | None = None, **more: Any) -> Document:
     """
-    Write an OpenAPI schema whose ``spec`` has the properties given.
+    Return an OpenAPI schema whose ``spec`` has the given properties.
     """
     properties = {"spec": {"type": "object", "properties": dict(spec or {})}, **more}
     return {"type": "object", "properties": properties}
@@ -33,7 +33,7 @@ def schema(spec: Mapping[str, Any] | None = None, **more: Any) -> Document:
 
 def version(name: str, openapi: Document | None, **more: Any) -> Document:
     """
-    Write one entry of ``spec.versions``: served, and not the storage version.
+    Return one entry of ``spec.versions``: served, and not the storage version.
     """
     entry = {"name": name, "served": True, "storage": False, **more}
     return entry if openapi is None else entry | {"schema": {"openAPIV3Schema": openapi}}
@@ -54,11 +54,11 @@ class Crd:
         self.raw_prefix = f"/registry/{group}/{plural}/"
         self.raw_key = RAW_CRDS + self.name
 
-    # What tests do to it.
+    # Changes by a test.
 
     def create(self, versions: list[Document], *, storage: str) -> None:
         """
-        Create it through the API, and wait until it is served.
+        Create the definition through the API, and wait until it is served.
         """
         body = {
             "apiVersion": "apiextensions.k8s.io/v1",
@@ -77,7 +77,7 @@ class Crd:
         preserve_unknown_fields: bool = True,
     ) -> None:
         """
-        Put it straight into etcd, as a cluster that was upgraded from v1beta1 has it.
+        Write the definition to etcd, as a cluster that was upgraded from v1beta1 has it.
         """
         body = {
             "apiVersion": "apiextensions.k8s.io/v1beta1",
@@ -91,7 +91,7 @@ class Crd:
             "spec": {
                 **self._spec(),
                 "version": storage,
-                # The storage version first: v1beta1 wants `version` to be the first one.
+                # The storage version comes first: in v1beta1, `version` must be the first one.
                 "versions": sorted(
                     _with_storage(versions, storage), key=lambda entry: not entry["storage"]
                 ),
@@ -109,21 +109,21 @@ class Crd:
 
     def label(self, **labels: str | None) -> None:
         """
-        Put labels on, ``espalier.dev/`` left out; None takes one off.
+        Set labels, named without ``espalier.dev/``; None removes a label.
         """
         patch = {f"espalier.dev/{key.replace('_', '-')}": value for key, value in labels.items()}
         self.plane.api.merge(self.path, {"metadata": {"labels": patch}})
 
     def set_versions(self, versions: list[Document], *, storage: str) -> None:
         """
-        Replace its versions, and wait until the server serves them.
+        Replace the versions, and wait until the server serves them.
         """
         spec = {"versions": _with_storage(versions, storage)}
         self.plane.api.merge(self.path, {"spec": spec})
 
     def drop_condition(self, kind: str) -> None:
         """
-        Take a condition away, whoever wrote it.
+        Remove a condition.
         """
         body = self.read()
         kept = [entry for entry in body["status"]["conditions"] if entry["type"] != kind]
@@ -135,7 +135,7 @@ class Crd:
 
     def object(self, version_name: str, name: str, **fields: Any) -> Document:
         """
-        Write one object.
+        Return the manifest of one object.
         """
         return {
             "apiVersion": f"{self.group}/{version_name}",
@@ -152,7 +152,7 @@ class Crd:
 
     def wait_until_served(self, version_name: str, *, api: Api | None = None) -> None:
         """
-        Wait until its objects can be listed, by the first API server or by another.
+        Wait until its objects can be listed, by the first API server or by the given one.
         """
 
         def listed() -> None:
@@ -165,7 +165,7 @@ class Crd:
 
     def remove(self) -> None:
         """
-        Take its objects out of etcd, and then delete it.
+        Remove its objects from etcd, and then delete the definition.
         """
         self.plane.etcd.delete_prefix(self.raw_prefix)
         self.plane.api.delete(self.path)
@@ -175,11 +175,11 @@ class Crd:
 
         eventually(gone)
 
-    # What tests find.
+    # Reads by a test.
 
     def read(self) -> Document:
         """
-        Read it through the API.
+        Read the definition through the API.
         """
         return self.plane.api.get(self.path)
 
@@ -189,7 +189,7 @@ class Crd:
 
     def condition(self, kind: str) -> Document | None:
         """
-        Find one of its conditions.
+        Return one of its conditions; None if there is none.
         """
         conditions = self.read().get("status", {}).get("conditions", [])
         return next((entry for entry in conditions if entry["type"] == kind), None)
@@ -212,7 +212,7 @@ class Crd:
 
     def wait_until_current(self, *, within_seconds: float = 30.0) -> Document:
         """
-        Wait until Espalier says, of this generation, that all stored objects are current.
+        Wait until Espalier reports for this generation that all stored objects are current.
         """
 
         def look() -> Document:
@@ -227,20 +227,20 @@ class Crd:
 
     def raw(self) -> dict[str, bytes]:
         """
-        Read from etcd what is stored of every object, by name.
+        Return the bytes of every object in etcd, by name.
         """
         values = self.plane.etcd.values(self.raw_prefix)
         return {key.rpartition("/")[2]: value for key, value in values}
 
     def stored(self) -> dict[str, Document]:
         """
-        Read from etcd every object, decoded, by name.
+        Return every object in etcd, decoded, by name.
         """
         return {name: json.loads(value) for name, value in self.raw().items()}
 
     def stored_at(self) -> dict[str, int]:
         """
-        Count the stored objects by the version that they are stored at.
+        Return the number of stored objects at each version.
         """
         counts: dict[str, int] = {}
         for obj in self.stored().values():

@@ -1,5 +1,5 @@
 """
-The operator and the commands as processes of their own.
+Run the operator and the commands as separate processes.
 """
 
 import os
@@ -16,7 +16,7 @@ from tests.patience import PACE
 COMMAND_SECONDS = 100.0
 STOP_SECONDS = 15.0
 
-# As short as they may be where a test is not about them.
+# As short as possible, for tests that are not about these settings.
 QUICK = {"ESPALIER_SETTLE_SECONDS": "1", "ESPALIER_PROGRESS_SECONDS": "0.5"}
 
 
@@ -33,20 +33,20 @@ class Operator:
 
     def restart(self, **settings: object) -> None:
         """
-        Start it again after ``kill``, with other settings.
+        Start the operator again after ``kill``, with other settings.
         """
         self._settings = _variables(settings)
         self.child = self._start()
 
     def kill(self) -> None:
         """
-        End it by SIGKILL.
+        End the operator with SIGKILL.
         """
         self.child.kill()
 
     def stop(self) -> int:
         """
-        End it by SIGTERM, as a kubelet does.
+        End the operator with SIGTERM, as a kubelet does.
 
         Returns:
             The exit code, negative for a signal.
@@ -73,10 +73,10 @@ def espalier(plane: ControlPlane, *arguments: str, code: int = 0) -> str:
     Run a command as an administrator.
 
     Args:
-        code: The exit code that it must end with.
+        code: The expected exit code.
 
     Returns:
-        What it printed.
+        The output of the command.
     """
     result = subprocess.run(
         [sys.executable, "-m", "espalier", *arguments],
@@ -93,7 +93,7 @@ def espalier(plane: ControlPlane, *arguments: str, code: int = 0) -> str:
 
 def is_ours(request: Request) -> bool:
     """
-    Tell whether the operator made a request, by its own session or by Kopf's.
+    Report whether the operator made a request, with its own session or with Kopf's.
     """
     return request.user_agent.startswith(("espalier/", "kopf/"))
 

@@ -1,5 +1,5 @@
 """
-Fields, each with a schema and with values that violate it in one way: what servers are asked about.
+Fields with a schema each, and values that violate it in one way.
 """
 
 from collections.abc import Iterator, Mapping
@@ -23,8 +23,8 @@ class Field(NamedTuple):
     A field of ``spec``.
 
     Attributes:
-        about: The keyword, the format or the list type that the values violate.
-        values: At least three; each is refused.
+        about: The keyword, format or list type that the values violate.
+        values: At least three invalid values.
     """
 
     about: str
@@ -214,7 +214,7 @@ NUMERIC: Mapping[str, Field] = {
 
 def fields() -> dict[str, Field]:
     """
-    Name all fields of ``spec``.
+    Return all fields of ``spec``.
     """
     formats = {
         f"format{index}": Field(name, TEXT | {"format": name}, (*wrong, *_WRONG))
@@ -226,7 +226,7 @@ def fields() -> dict[str, Field]:
 
 def openapi() -> Document:
     """
-    Write the schema of all fields, and of the replicas.
+    Return the schema of all fields and of the replicas.
     """
     replicas = {"type": "object", "properties": {"replicas": {"type": "integer"}}}
     spec = {name: field.schema for name, field in fields().items()}
@@ -235,7 +235,7 @@ def openapi() -> Document:
 
 def specs(count: int, seed: int) -> Iterator[Document]:
     """
-    Make invalid specs: first each value of each field, then some of them at once.
+    Yield invalid specs: first each value of each field alone, then several values together.
     """
     for name, field in fields().items():
         for value in field.values:

@@ -1,5 +1,5 @@
 """
-Admission that changes or refuses what a rewrite sends, and two operators at once.
+Admission that changes or denies rewrites, and two operators at the same time.
 """
 
 import json
@@ -30,7 +30,7 @@ Post = Callable[[str, str, str, Document], str]
 @pytest.fixture
 def admission(control_plane: ControlPlane) -> Iterator[Post]:
     """
-    Makes objects of the admission API, which are taken away after the test.
+    Create objects of the admission API, which are deleted after the test.
     """
     paths: list[str] = []
 
@@ -65,7 +65,7 @@ def rules(crd: Crd) -> list[Document]:
 
 def in_force(crd: Crd, name: str, holds: Callable[[Document], bool]) -> None:
     """
-    Wait until a dry run of a change shows what admission does to it.
+    Wait until a dry run shows that admission is in force.
     """
 
     def look() -> None:
@@ -123,7 +123,7 @@ def test_a_mutating_admission_policy_stops_the_run_before_the_first_write(
 @pytest.fixture
 def webhook(tmp_path: Path) -> Iterator[Webhook]:
     """
-    Denies every update of an object that is named `bad`.
+    A webhook that denies every update of the object `bad`.
     """
 
     def admit(request: Document) -> Document:
@@ -196,7 +196,7 @@ def test_a_webhook_that_takes_no_dry_runs_is_unknown_and_the_run_goes_on(
             ]
         },
     )
-    # No server takes such a one any more; those that were made through v1beta1 are still there.
+    # No server accepts such a webhook any more, but those created through v1beta1 still exist.
     etcd, key = locks.plane.etcd, "/registry/validatingwebhookconfigurations/count-locks"
     stored = etcd.get(key)
     assert stored is not None
@@ -258,7 +258,7 @@ def test_two_operators_at_once_prune_and_archive_each_legacy_object_once(
 
     gems.label(mode="enforce")
     gems.wait_until_current(within_seconds=90)
-    # What comes now is seen by both.
+    # Both operators see the following change.
     gems.add("v1", *(gems.object("v1", name, spec=junk) for name in new))
 
     def pruned() -> None:

@@ -1,5 +1,5 @@
 """
-Finding the binaries of the control plane; none of this needs them.
+Find the binaries of the control plane; these tests do not need the binaries.
 """
 
 import signal
@@ -35,7 +35,7 @@ def fill(folder: Path, *names: str) -> Path:
 
 def put_go(tmp_path: Path, *lines: str) -> None:
     """
-    Put a ``go`` on the path that says and does what the lines say.
+    Put a ``go`` program on the path that runs the given lines.
     """
     go = fill(tmp_path / "bin", "go") / "go"
     go.write_text("\n".join(("#!/bin/sh", *lines)), encoding="utf-8")
@@ -43,7 +43,7 @@ def put_go(tmp_path: Path, *lines: str) -> None:
 
 def built(environment: Mapping[str, str], tmp_path: Path) -> Path:
     """
-    Build with a Go that writes an empty program wherever it is told to.
+    Build with a fake Go that writes empty programs.
     """
     put_go(
         tmp_path,
@@ -56,7 +56,7 @@ def built(environment: Mapping[str, str], tmp_path: Path) -> Path:
 
 def is_running(pid: int) -> bool:
     """
-    Tell whether a process runs; one that nobody has waited for does not.
+    Report whether a process runs; a zombie does not.
     """
     try:
         stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8")
@@ -80,7 +80,7 @@ def test_the_folder_of_envtest_is_taken_first(
 
     assert (found.etcd, found.kube_apiserver) == (folder / "etcd", folder / "kube-apiserver")
     assert found.kubectl == folder / "kubectl"
-    # Which envtest does not have.
+    # envtest does not have this program.
     assert found.controller_manager == cache / "kube-controller-manager"
 
 

@@ -1,5 +1,5 @@
 """
-Objects that cannot be rewritten: the others are, and nothing is trimmed.
+Objects that cannot be rewritten: all others are rewritten, and nothing is trimmed.
 """
 
 import json
@@ -31,7 +31,7 @@ def flipped(crd: Crd, *names: str) -> None:
 @pytest.fixture
 def policy(control_plane: ControlPlane) -> Iterator[str]:
     """
-    Forbid every update of a cup that is named `bad`.
+    A policy that denies every update of the cup `bad`.
     """
     rule = {"apiGroups": [GROUP], "apiVersions": ["*"], "resources": ["cups"]}
     spec = {
@@ -122,7 +122,7 @@ def test_what_violates_the_schema_at_its_root_is_named_and_the_rest_is_done(
         *(lids.object("v1alpha1", name, spec={"size": 1}) for name in ("good", "better")),
         lids.object("v1alpha1", "bad"),
     )
-    # Servers let what was invalid before stay so, but never at the root.
+    # Servers tolerate values that were invalid before, but not at the root.
     strict = {**schema(size), "required": ["spec"]}
     lids.set_versions([loose, version("v1", strict)], storage="v1")
 
@@ -201,7 +201,7 @@ BROKEN = b'{"apiVersion": "e2e.example.com/v1alpha1", "kind": "'
 
 def broken(crd: Crd, name: str, *, namespace: str = "default") -> bytes:
     """
-    Break what is stored of an object, and return what was there.
+    Replace the stored bytes of an object by broken ones, and return the original bytes.
     """
     key = f"{crd.raw_prefix}{namespace}/{name}"
     whole = crd.plane.raw_get(key)
@@ -212,7 +212,7 @@ def broken(crd: Crd, name: str, *, namespace: str = "default") -> bytes:
 
 def at_version(crd: Crd, namespace: str) -> dict[str, str]:
     """
-    Tell at which version each object of a namespace is stored that can be read.
+    Return the stored version of each readable object of a namespace.
     """
     values = crd.plane.etcd.values(f"{crd.raw_prefix}{namespace}/")
     return {

@@ -1,5 +1,5 @@
 """
-The commands that speak to a cluster, on a real one: as an administrator, without an operator.
+The commands for clusters, on a real one, as an administrator and without an operator.
 """
 
 import json
@@ -25,7 +25,7 @@ NEW = {"size": {"type": "integer", "minimum": 2}, "mode": {"type": "string", "de
 
 def item(output: str) -> dict[str, Any]:
     """
-    Read the one item of ``-o json``.
+    Return the only item of ``-o json``.
     """
     (only,) = json.loads(output)["items"]
     return dict(only)
@@ -33,7 +33,7 @@ def item(output: str) -> dict[str, Any]:
 
 def stuck(crd: Crd) -> None:
     """
-    Leave objects behind at v1alpha1, while v1 is the storage version.
+    Store objects at v1alpha1, and make v1 the storage version.
     """
     crd.create([version("v1alpha1", schema(OLD)), version("v1", schema(OLD))], storage="v1alpha1")
     crd.add("v1alpha1", *(crd.object("v1alpha1", name, spec={"size": 1}) for name in "ab"))
@@ -109,7 +109,7 @@ def test_a_migrate_goes_on_after_another_one_that_was_killed(
     killed.kill()
     assert kegs.stored_at()["v1"] < count
 
-    # Its lease is still there: nobody can know yet that it is dead.
+    # Its lease still exists, so no process can know yet that it is dead.
     migrated = item(espalier(control_plane, *options, "-o", "json"))
 
     assert migrated["proved"] is True

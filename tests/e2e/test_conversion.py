@@ -24,7 +24,7 @@ WORDS = "no such colour at v1"
 
 def renamed(obj: Document, wanted: str) -> Document:
     """
-    Call the colour as the wanted version does.
+    Rename the colour to the field of the requested version.
     """
     spec = dict(obj.get("spec", {}))
     source, target = ("colour", "color") if wanted.endswith("/v1") else ("color", "colour")
@@ -36,7 +36,7 @@ def renamed(obj: Document, wanted: str) -> Document:
 @pytest.fixture
 def refused() -> set[str]:
     """
-    The names of the objects that the webhook will not convert to v1.
+    The names of the objects that the webhook refuses to convert to v1.
     """
     return set()
 
@@ -65,7 +65,7 @@ def conversion(webhook: Webhook, *, more: bytes = b"") -> Document:
 
 def flipped(crd: Crd, webhook: Webhook, count: int, *, shown: str = "") -> None:
     """
-    Move the storage version to v1, and wait until it is served; ``shown`` names an object of it.
+    Move the storage version to v1, and wait until the object ``shown`` is served at it.
     """
     crd.create(VERSIONS, storage="v1alpha1")
     crd.plane.api.merge(crd.path, {"spec": {"conversion": conversion(webhook)}})

@@ -1,5 +1,5 @@
 """
-The manifests: what the operator may do with them, and what it says where they do not suffice.
+The permissions of the manifests, and the operator's message if they are not enough.
 """
 
 import pytest

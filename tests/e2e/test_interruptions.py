@@ -1,5 +1,5 @@
 """
-A run that is stopped in its middle, by a person or by a crash.
+A run that is interrupted by a person or by a crash.
 """
 
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ COUNT = 2000
 SIZE = {"size": {"type": "integer"}}
 VERSIONS = [version("v1alpha1", schema(SIZE)), version("v1", schema(SIZE))]
 
-# Few objects at a time, so that there is a middle to be met.
+# Few objects at a time, so that the run can be interrupted.
 SLOW = {"page_size": 100, "max_in_flight": 2}
 
 
@@ -28,7 +28,7 @@ def specs_of(crd: Crd) -> dict[str, object]:
 
 def flipped(crd: Crd) -> dict[str, object]:
     """
-    Make a CRD with many objects at the version that was the storage version.
+    Create a CRD with many objects at the previous storage version.
     """
     crd.create(VERSIONS, storage="v1alpha1")
     crd.add(
@@ -92,7 +92,7 @@ def test_a_run_survives_the_death_of_its_process(
 
     assert 0 < nuts.stored_at()["v1"] < COUNT
     operator.restart()
-    # The lease of the dead process must run out first.
+    # The lease of the dead process must expire first.
     nuts.wait_until_current(within_seconds=90)
     assert nuts.stored_versions() == ["v1"]
     assert nuts.stored_at() == {"v1": COUNT}
@@ -109,7 +109,7 @@ def make_namespace(plane: ControlPlane) -> None:
 
 def delete_namespace(plane: ControlPlane) -> None:
     """
-    Delete the namespace, and do what the namespace controller does about it.
+    Delete the namespace, and do the work of the namespace controller.
     """
     plane.api.delete(f"/api/v1/namespaces/{KEPT}")
     for resource in ("leases", "configmaps", "secrets", "events"):
@@ -125,7 +125,7 @@ def delete_namespace(plane: ControlPlane) -> None:
 @pytest.fixture
 def far_operator(installed: ControlPlane) -> Iterator[Operator]:
     """
-    An operator that keeps its things in another namespace than the one where its account is.
+    An operator that keeps its data in another namespace than that of its ServiceAccount.
     """
     make_namespace(installed)
     running = Operator(installed, installed.kubeconfig, namespace=KEPT, **SLOW)

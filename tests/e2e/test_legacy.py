@@ -1,5 +1,5 @@
 """
-CRDs carried over from v1beta1, whose objects no server prunes: Espalier does, with an archive.
+CRDs from v1beta1 whose objects the server does not prune: Espalier prunes and archives.
 """
 
 import base64
@@ -28,7 +28,7 @@ PRESERVING = "spec.preserveUnknownFields: Invalid value: true: must be false"
 
 def archived(plane: ControlPlane) -> str:
     """
-    Read everything that is in the archive's Secrets, each of which must be immutable.
+    Return the entries of the archive's Secrets, each of which must be immutable.
     """
     texts = []
     for secret in plane.api.get(f"/api/v1/namespaces/{NAMESPACE}/secrets")["items"]:
@@ -41,7 +41,7 @@ def archived(plane: ControlPlane) -> str:
 
 def patched_conditions(crd: Crd, mark: dict[Path, int]) -> list[str]:
     """
-    List the types of the conditions that Espalier has applied to a CRD after a mark.
+    Return the types of the conditions that Espalier has applied to a CRD after a mark.
     """
     return [
         condition["type"]
@@ -190,7 +190,7 @@ def test_what_was_preserved_is_not_lost_when_the_server_begins_to_prune(
     ruins = crd("ruins")
     ports = {"ports": {"type": "array", "items": {"type": "object", "properties": SIZE}}}
     ruins.put_legacy([version("v1", schema(ports))], storage="v1")
-    # A list is owned as a whole: no managedFields tell what is in it.
+    # A list is owned as a whole, so managedFields do not name its items.
     ruins.add("v1", ruins.object("v1", "old", spec={"ports": [{"size": 1, "junk": "relic"}]}))
     ruins.add("v1", ruins.object("v1", "bare", spec={"ports": [{"size": 2, "junk": "relic"}]}))
     bare = ruins.stored()["bare"]

@@ -1,5 +1,5 @@
 """
-The main job: stored objects move to the storage version, and the old one is let go.
+Migration: stored objects move to the storage version, and the old version can be dropped.
 """
 
 import pytest
@@ -60,6 +60,6 @@ def test_a_flip_under_the_label_is_followed(crd: MakeCrd) -> None:
 
     eventually(moved)
     gadgets.wait_until_current()
-    # The way is free: this is what somebody wants who drops an old version.
+    # Now the old version can be removed, which is the purpose of a migration.
     gadgets.set_versions(VERSIONS[1:], storage="v1")
     assert [entry["name"] for entry in gadgets.read()["spec"]["versions"]] == ["v1"]

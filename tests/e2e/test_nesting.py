@@ -1,5 +1,5 @@
 """
-Objects nested as deeply as only an API server reads them.
+Objects that are nested as deeply as an API server accepts.
 """
 
 import pytest

@@ -1,5 +1,5 @@
 """
-Without a schema there is nothing to hold objects to, and everything to lose.
+A definition without a schema: its objects must not be rewritten.
 """
 
 from typing import Any

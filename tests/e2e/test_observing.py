@@ -1,5 +1,5 @@
 """
-Only looking: mode observe, and the operator that is read-only.
+Reports without writes: mode observe, and the read-only operator.
 """
 
 import json
@@ -22,7 +22,7 @@ RED = {**SIZE, "color": {"type": "string", "default": "red"}}
 
 def writes(plane: ControlPlane, mark: dict[Path, int]) -> set[tuple[str, str]]:
     """
-    List what Espalier has written, but for what it keeps in its own namespace.
+    Return Espalier's writes outside of its own namespace.
     """
     return {
         (request.verb, request.resource)
@@ -90,7 +90,7 @@ def test_unknown_fields_of_a_legacy_definition_are_surveyed_and_stay(
         coins.object("v1", "plain", spec={"size": 1}),
         coins.object("v1", "odd", spec={"size": 2, "junk": {"old": "treasure"}}),
     )
-    # As it was written before there was a schema.
+    # The object was written before there was a schema.
     odd = coins.stored()["odd"]
     odd["spec"]["size"] = "large"
     control_plane.raw_put(f"{coins.raw_prefix}default/odd", json.dumps(odd).encode())

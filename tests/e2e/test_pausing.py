@@ -1,7 +1,7 @@
 """
-Stopping in mid-run: within a second of the label, and by the hours of a window.
+A run stops within a second of a label's change, and at the end of its time window.
 
-Times are the API server's own, from its audit log: nothing depends on how soon we look.
+Times come from the API server's audit log, so that nothing depends on when the test looks.
 """
 
 from collections.abc import Iterator
@@ -26,7 +26,7 @@ SIZE = {"size": {"type": "integer"}}
 VERSIONS = [version("v1alpha1", schema(SIZE)), version("v1", schema(SIZE))]
 PROMPT_SECONDS = 1.0
 
-# Otherwise a fast machine is through before anybody could say stop.
+# Otherwise a fast machine finishes before the label can change.
 PACED = {"max_writes_per_second": 120, "page_size": 100}
 
 
@@ -40,7 +40,7 @@ def flipped(crd: Crd, count: int = COUNT) -> None:
 
 def written(crd: Crd, mark: dict[Path, int]) -> list[Request]:
     """
-    List what Espalier has written of a CRD's objects after a mark, in order of the answers.
+    Return Espalier's writes on a CRD's objects after a mark, in the order of the responses.
     """
     return [
         request
@@ -62,7 +62,7 @@ def until_under_way(crd: Crd, mark: dict[Path, int]) -> None:
 
 def labelled_at(crd: Crd, mark: dict[Path, int]) -> datetime:
     """
-    Tell when the server had answered the last change of a CRD by an administrator.
+    Return the time of the response to an administrator's last change of a CRD.
     """
     return max(
         request.answered
@@ -80,7 +80,7 @@ def prompt() -> timedelta:
 
 def check_pause(crd: Crd, mode: str | None) -> None:
     """
-    Switch the mode in mid-run, and compare the server's times of the switch and the last write.
+    Change the mode during a run, and compare the server's times of the change and the last write.
     """
     begun = crd.plane.audit.mark()
     crd.label(mode="enforce")
@@ -128,7 +128,7 @@ def test_a_window_opens_and_closes_in_mid_run(crd: MakeCrd, start_operator: Star
     gates = crd("gates")
     flipped(gates)
     slow = start_operator(max_writes_per_second=15, page_size=100)
-    # The next minute that is not about to begin, and the end of it.
+    # The next full minute that is not too close, and its end.
     opens = (gates.plane.api.time() + timedelta(seconds=75)).replace(second=0, microsecond=0)
     closes = opens + timedelta(minutes=1)
     annotation = {"espalier.dev/window": f"{opens:%H:%M}-{closes:%H:%M}"}
@@ -162,7 +162,7 @@ def test_a_window_opens_and_closes_in_mid_run(crd: MakeCrd, start_operator: Star
 @pytest.fixture
 def crowd(control_plane: ControlPlane) -> Iterator[int]:
     """
-    Two hundred definitions that are nobody's business.
+    Two hundred definitions without labels.
     """
     names = [f"crowd{number:03}s" for number in range(200)]
     control_plane.api.create_many(CRDS, (_bystander(name) for name in names))
@@ -197,7 +197,7 @@ def test_a_run_stops_within_a_second_while_all_definitions_are_read_anew(
 ) -> None:
     tubes = crd("tubes")
     flipped(tubes)
-    # Hardly are all of them looked at when it begins again.
+    # The next round begins as soon as the last one has ended.
     start_operator(**PACED, resync_seconds=1)
     mark = tubes.plane.audit.mark()
     check_pause(tubes, "observe")

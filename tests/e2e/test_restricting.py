@@ -1,5 +1,5 @@
 """
-Runs that leave something out: each label and annotation, on a real server.
+Labels and annotations that restrict a run, on a real server.
 """
 
 import itertools
@@ -41,7 +41,7 @@ def annotate(crd: Crd, **annotations: str | None) -> None:
 
 def written(crd: Crd, mark: dict[Path, int]) -> set[str]:
     """
-    Name the objects of a CRD that Espalier has written after a mark.
+    Return the names of a CRD's objects that Espalier has written after a mark.
     """
     return {
         request.name
@@ -98,7 +98,7 @@ def test_a_legacy_definition_is_pruned_as_ever_without_defaulting(crd: MakeCrd) 
     flags.add("v1", flags.object("v1", "odd", spec={"size": 1, "junk": "gone"}))
     flags.label(mode="enforce", default="false")
     done = flags.wait_until_current()
-    # No such definition may have defaults, so there is nothing to be left out.
+    # Such a definition cannot have defaults, so the label has no effect.
     assert "in spite of" not in done["message"]
     assert flags.stored()["odd"]["spec"] == {"size": 1}
 
@@ -212,7 +212,7 @@ def test_outside_the_window_nothing_is_written(crd: MakeCrd, control_plane: Cont
 
 def closed_window(plane: ControlPlane) -> str:
     """
-    Name two hours that begin six hours from the server's clock.
+    Return a window of two hours that begins six hours after the server's time.
     """
     hour = plane.api.time().hour
     return f"{(hour + 6) % 24:02d}:00-{(hour + 8) % 24:02d}:00"
@@ -253,7 +253,7 @@ def test_managed_fields_of_gone_versions_are_cleaned_after_the_trim(crd: MakeCrd
 @contextmanager
 def editing(crd: Crd, names: list[str]) -> Iterator[dict[str, int]]:
     """
-    Have somebody edit objects again and again; tells what each has last been given.
+    Edit objects again and again while the block runs; yield the last value of each.
     """
     sizes: dict[str, int] = {}
     stopping = threading.Event()
@@ -285,7 +285,7 @@ def test_managed_fields_are_cleaned_under_the_hands_of_writers(crd: MakeCrd) -> 
     gone = [version("v1alpha1", schema(SIZE), served=False), both[1]]
     cords.set_versions(gone, storage="v1")
     cords.wait_until_served("v1")
-    # Every other object, so that the rest is nobody's but Espalier's to clean.
+    # Every second object, so that only Espalier writes the others.
     with editing(cords, names[::2]) as sizes:
 
         def all_edited() -> None:

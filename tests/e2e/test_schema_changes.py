@@ -1,5 +1,5 @@
 """
-A schema that changes under its objects: defaults arrive, and nothing is lost unasked.
+A schema that changes while there are objects: defaults are stored, and no data is lost.
 """
 
 from collections.abc import Mapping
@@ -79,7 +79,7 @@ def test_a_dropped_field_is_kept_until_its_loss_is_accepted(crd: MakeCrd) -> Non
 
 def unserved(crd: Crd, old: Mapping[str, object], new: Mapping[str, object]) -> None:
     """
-    Store objects at a version, and serve it no more.
+    Store objects at a version that is then no longer served.
     """
     versions = [version("v1alpha1", schema(old)), version("v1", schema(new))]
     crd.create(versions, storage="v1alpha1")
@@ -108,7 +108,7 @@ def test_what_only_the_unserved_version_specifies_stops_the_run(crd: MakeCrd) ->
     assert (
         "What is stored at v1alpha1 cannot be seen, since it is not served" in (observed["message"])
     )
-    # By default the older version has stored a colour with each object.
+    # The older version has stored a default colour in each object.
     bowls.label(mode="enforce")
     lost = bowls.wait_for(CURRENT, "False", "WouldLoseData")
     assert "colour" in lost["message"]

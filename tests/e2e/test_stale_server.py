@@ -1,5 +1,5 @@
 """
-Another API server that has not seen the flip yet and goes on storing the old version.
+A second API server that does not know the new storage version yet and stores the old one.
 """
 
 import http.client
@@ -35,7 +35,7 @@ def second(installed: ControlPlane) -> Iterator[tuple[Child, Api]]:
 @pytest.fixture
 def connect() -> Iterator[Connect]:
     """
-    Opens connections, each with a request behind it, so that a paused server has them.
+    Open connections and make one request on each, so that a paused server has accepted them.
     """
     connections: list[http.client.HTTPSConnection] = []
 
@@ -53,7 +53,7 @@ def connect() -> Iterator[Connect]:
 
 def post(crd: Crd, api: Api, connections: list[http.client.HTTPSConnection]) -> None:
     """
-    Ask for one new object on each connection; wait for no answer.
+    Send a create on each connection, without waiting for the response.
     """
     headers = api.headers | {"Content-Type": "application/json"}
     for number, connection in enumerate(connections):
@@ -63,7 +63,7 @@ def post(crd: Crd, api: Api, connections: list[http.client.HTTPSConnection]) -> 
 
 def statuses(connections: list[http.client.HTTPSConnection]) -> list[int]:
     """
-    Wait for the answers.
+    Wait for the responses, and return their statuses.
     """
     found = []
     for connection in connections:
@@ -96,11 +96,11 @@ def test_nothing_is_trimmed_while_a_stale_server_stores_the_old_version(
     stale.resume()
 
     assert statuses(connections) == [http.client.CREATED] * LATE
-    # Else this server was not stale, and nothing was shown.
+    # Otherwise this server was not stale, and the test shows nothing.
     assert leaves.stored_at().get("v1alpha1", 0) > 0
 
     def trimmed() -> None:
-        versions = leaves.stored_versions()  # before the objects: none may be old after a trim
+        versions = leaves.stored_versions()  # read first: no object may be old after a trim
         stored_at = leaves.stored_at()
         if "v1alpha1" not in versions and stored_at != {"v1": 20 + LATE}:
             pytest.fail(f"storedVersions {versions}, but objects are stored at {stored_at}")

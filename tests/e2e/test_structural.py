@@ -1,5 +1,5 @@
 """
-``NonStructuralSchema``: the server's own words, and no quarrel about them.
+``NonStructuralSchema``: the server's own message, and no fight over the condition.
 """
 
 from typing import Any
@@ -34,7 +34,7 @@ BROKEN: dict[str, Any] = {
 
 def put(crd: Crd) -> dict[str, Any]:
     """
-    Put a CRD with a schema that is not structural into etcd, and wait for the server's verdict.
+    Write a CRD with a non-structural schema to etcd, and wait for the server's condition.
     """
     crd.put_legacy([version("v1", BROKEN)], storage="v1", preserve_unknown_fields=False)
     return crd.wait_for(NON_STRUCTURAL, "True", "Violations")
@@ -56,7 +56,7 @@ def test_where_the_server_is_silent_espalier_says_the_same(
 ) -> None:
     burls = crd("burls")
     theirs = put(burls)
-    # The server says it once a generation: taken away, it stays away.
+    # The server writes it once for each generation; a removed condition stays removed.
     burls.drop_condition(NON_STRUCTURAL)
     assert burls.condition(NON_STRUCTURAL) is None
 

@@ -1,5 +1,5 @@
 """
-What carries no label is read and never written; and Kopf writes nothing at all.
+Definitions without labels are read and never written, and Kopf writes nothing at all.
 """
 
 import itertools
@@ -42,7 +42,7 @@ _GENERATIONS = itertools.count(100)
 
 class Sample:
     """
-    A CRD that somebody has published, and what the server's own code says of it.
+    A published CRD, and the verdict of the server's own code.
     """
 
     def __init__(self, document: Document, oracle: Document) -> None:
@@ -52,7 +52,7 @@ class Sample:
 
     def verdict(self) -> Verdict:
         """
-        Write the oracle's verdict as the server writes its condition.
+        Return the oracle's verdict in the form of the server's condition.
         """
         reason = self._oracle["nonStructuralSchema"]["reason"]
         violations = self._oracle["nonStructuralSchema"]["violations"]
@@ -64,7 +64,7 @@ class Sample:
 
     def put(self, plane: ControlPlane) -> None:
         """
-        Apply it; what the server would not take goes into etcd, as v1beta1 had it.
+        Apply the CRD; one that the server refuses is written to etcd, as in v1beta1.
         """
         if self.document["apiVersion"] == "apiextensions.k8s.io/v1":
             try:
@@ -85,7 +85,7 @@ class Sample:
             "metadata": {
                 "name": self.name,
                 "uid": str(uuid.uuid4()),
-                # The server's controller remembers a name and its generation, and no uid.
+                # The server's controller remembers name and generation, but no uid.
                 "generation": next(_GENERATIONS),
                 "creationTimestamp": "2019-06-01T00:00:00Z",
             },
@@ -100,7 +100,7 @@ class Sample:
 
 def samples() -> Iterator[Sample]:
     """
-    Read the published CRDs that have a verdict beside them.
+    Return the published CRDs that have a verdict beside them.
     """
     for path in sorted(PUBLISHED.rglob("*.oracle.json")):
         oracle = json.loads(path.read_text(encoding="utf-8"))
@@ -113,7 +113,7 @@ def samples() -> Iterator[Sample]:
 
 def batches() -> list[list[Sample]]:
     """
-    Group the samples so that no name and no group's plural comes twice in a batch.
+    Group the samples so that no name and no plural of a group occurs twice in a batch.
     """
     made: list[list[Sample]] = []
     for sample in samples():
@@ -128,7 +128,7 @@ def batches() -> list[list[Sample]]:
 
 def verdicts_of_server(plane: ControlPlane) -> dict[str, Verdict]:
     """
-    Read the reason and the message of the server's condition for every CRD that it serves.
+    Return reason and message of the server's condition for every CRD.
     """
     found: dict[str, Verdict] = {}
     for body in plane.api.get(CRDS)["items"]:
@@ -161,7 +161,7 @@ def check(plane: ControlPlane, batch: list[Sample]) -> None:
 
 def writes_on(plane: ControlPlane, names: set[str], mark: dict[Path, int]) -> list[Request]:
     """
-    List what Espalier has written on CRDs after a mark.
+    Return Espalier's writes on CRDs after a mark.
     """
     requests = plane.audit.requests(mark)
     return [r for r in requests if is_ours(r) and r.is_mutating and r.name in names]
@@ -169,7 +169,7 @@ def writes_on(plane: ControlPlane, names: set[str], mark: dict[Path, int]) -> li
 
 def remove(plane: ControlPlane, names: set[str]) -> None:
     """
-    Take CRDs out of etcd: some have schemas that keep a server from ever finishing a deletion.
+    Remove CRDs from etcd, since the server cannot finish the deletion of some.
     """
     for name in names:
         plane.etcd.delete(RAW_CRDS + name)
@@ -190,7 +190,7 @@ def test_published_crds_get_the_servers_verdict_and_no_write(
     control = crd("labelled")
     control.create([version("v1", schema())], storage="v1")
     control.label(mode="enforce")
-    # The last in the alphabet, and so the last that the operator comes to.
+    # The last name in the alphabet is the last that the operator handles.
     silent = crd("zzz")
     silent.put_legacy([version("v1", schema())], storage="v1")
 
@@ -204,7 +204,7 @@ def test_published_crds_get_the_servers_verdict_and_no_write(
         mark = control_plane.audit.mark()
 
         operator = start_operator(structural_grace_seconds=1)
-        # It works on what is labelled, and it has its say where the server is silent ...
+        # It works on labelled definitions, and writes the condition where the server does not ...
         control.set_versions([version("v1", schema({f"f{number}": INTEGER}))], storage="v1")
         control.wait_until_current()
         silent.wait_for(NON_STRUCTURAL, "True")
@@ -233,7 +233,7 @@ def test_kopf_reads_and_writes_nothing(
 
     eventually(let_go)
 
-    # Of the whole run of the tests, not only of this one.
+    # Of the whole test run, not only of this test.
     theirs = [r for r in control_plane.audit.requests() if r.user_agent.startswith("kopf/")]
     assert {r.verb for r in theirs} >= {"list", "watch"}
     assert [r for r in theirs if r.is_mutating] == []

@@ -1,5 +1,5 @@
 """
-The server and Espalier give the same causes for refusing objects.
+The server and Espalier refuse objects for the same causes.
 """
 
 import http.client
@@ -41,7 +41,7 @@ Cause = tuple[str, str, str]
 
 class Client:
     """
-    Asks a server about writes that are not made, over one connection.
+    Send dry-run writes to a server over one connection.
     """
 
     def __init__(self, plane: ControlPlane) -> None:
@@ -53,7 +53,7 @@ class Client:
 
     def causes(self, method: str, path: str, body: Document) -> list[Cause]:
         """
-        Tell why a write is refused, in the server's order; not at all, if it is taken.
+        Return the causes of a refusal in the server's order; none if the write is accepted.
         """
         self._connection.request(method, path + DRY_RUN, json.dumps(body), self._headers)
         response = self._connection.getresponse()
@@ -96,7 +96,7 @@ def created(obj: Document, resource: Resource) -> Answer:
 
 
 def compare(theirs: list[Cause], ours: list[Cause], about: Any) -> None:
-    # The server walks its maps in any order.
+    # The server iterates its maps in random order.
     assert Counter(ours) == Counter(theirs), about
 
 
@@ -158,7 +158,7 @@ KEEP_ALL: Document = {"type": "object", "x-kubernetes-preserve-unknown-fields": 
 
 def loosely_stored(beds: Crd, client: Client) -> list[Document]:
     """
-    Store objects that violate the schema that the definition gets afterwards.
+    Store objects that violate the schema that the definition gets later.
     """
     loose = {"type": "object", "properties": {"spec": KEEP_ALL, "status": KEEP_ALL}}
     beds.create([version("v1", loose)], storage="v1")

@@ -1,5 +1,5 @@
 """
-Waiting for what a cluster does in its own time.
+Wait until a cluster reaches a state.
 """
 
 import time
@@ -15,12 +15,12 @@ POLL_SECONDS = 0.1
 
 def eventually(look: Callable[[], T], *, within_seconds: float = 30.0) -> T:
     """
-    Look again and again until nothing is wrong.
+    Call a function until it raises no AssertionError, and return its result.
 
     Args:
-        look: Asserts what is awaited; what it returns is returned.
-        within_seconds: Afterwards the last assertion error goes to the caller. A slow machine
-            gets more.
+        look: Asserts the expected state.
+        within_seconds: The time limit, longer on a slow machine; after it the last AssertionError
+            is raised.
     """
     deadline = Deadline(within_seconds)
     while True:
@@ -35,7 +35,7 @@ def eventually(look: Callable[[], T], *, within_seconds: float = 30.0) -> T:
 
 def throughout(look: Callable[[], object], *, seconds: float) -> None:
     """
-    Look again and again, for a while; the first thing wrong goes to the caller.
+    Call a function again and again for some time; raise its first AssertionError.
     """
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:

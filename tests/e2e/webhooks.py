@@ -1,5 +1,5 @@
 """
-Webhooks that the tests themselves serve, over TLS on loopback.
+Webhooks for tests, served over TLS on loopback.
 """
 
 import base64
@@ -23,8 +23,8 @@ class Webhook:
     One HTTPS server.
 
     Attributes:
-        requests: How many reviews it has answered.
-        is_broken: While it is set, every review is answered with 500.
+        requests: The number of reviews so far.
+        is_broken: Whether every review gets the status 500.
     """
 
     def __init__(self, folder: Path, answer: Callable[[Document], Document]) -> None:
@@ -44,13 +44,13 @@ class Webhook:
     @property
     def authority_pem(self) -> bytes:
         """
-        What the API server is to trust.
+        The certificate authority for the API server, as PEM.
         """
         return self._authority.certificate.read_bytes()
 
     def client_config(self, *, more: bytes = b"") -> Document:
         """
-        Write a ``clientConfig``; ``more`` are certificates to trust as well.
+        Return a ``clientConfig``; ``more`` has further certificates to trust.
         """
         bundle = base64.b64encode(self.authority_pem + more).decode()
         return {
@@ -66,13 +66,13 @@ class Webhook:
 
 class Refusal(Exception):  # noqa: N818 - an answer like any other
     """
-    A webhook will not convert an object.
+    The webhook refuses to convert an object.
     """
 
 
 def converting(convert: Convert) -> Callable[[Document], Document]:
     """
-    Answer ConversionReviews: each object is converted by itself; one that is not fails all.
+    Return a handler for ConversionReviews; if one object is refused, the whole review fails.
     """
 
     def answer(review: Document) -> Document:
@@ -99,7 +99,7 @@ def converting(convert: Convert) -> Callable[[Document], Document]:
 
 def admitting(admit: Admit) -> Callable[[Document], Document]:
     """
-    Answer AdmissionReviews; ``admit`` gives the response but for its uid.
+    Return a handler for AdmissionReviews; ``admit`` returns the response without its uid.
     """
 
     def answer(review: Document) -> Document:

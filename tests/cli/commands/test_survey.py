@@ -69,7 +69,7 @@ async def test_what_is_so_today_is_no_news(tmp_path: Path) -> None:
         result = await cluster.run("plan", "-f", str(file))
 
     assert invalid.exit_code == Exit.FINDINGS
-    assert "nothing would be lost, and nothing becomes invalid" in result.stdout
+    assert "nothing would be lost, and nothing would become invalid" in result.stdout
     assert result.exit_code == Exit.CLEAN
 
 

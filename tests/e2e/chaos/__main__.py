@@ -1,10 +1,11 @@
 """
 Chaos on the real control plane: ``make e2e-chaos``, bounded to twelve minutes.
 
-Thousands of objects, writers at work on them, an operator that is killed again and again, API
-server and etcd that come and go, denials and 429s. In the end everything must be as the writers
-left it, stored at the storage version, and trimmed exactly once, after the last old value was gone.
-A slow machine gets more time, and a run that has not enough of it shows what is missing.
+Writers change thousands of objects while the operator is killed again and again, the API server
+and etcd are restarted, and requests get denials and 429s. At the end, every object must have the
+value of its last write and be stored at the storage version, and storedVersions must have been
+trimmed exactly once, after the last old value was gone. A slow machine gets more time, and a run
+without enough time reports what is missing.
 """
 
 import argparse
@@ -45,24 +46,24 @@ IDLE_KILLS = 3
 
 IDLE_SHARE, LONG_SHARE, RESTART_SHARE = 0.1, 0.15, 0.3
 
-# The same schema, so that whatever is written through either version is in form at once.
+# The schemas are equal, so that a write through either version is in normal form at once.
 VALUE = {"value": {"type": "integer"}, "color": {"type": "string", "default": "red"}}
 VERSIONS = [version(name, schema(VALUE)) for name in ("v1alpha1", "v1")]
-# Few at a time, and refused at once beyond that: the operator alone asks for more.
+# Few requests at a time, and no queue: only the operator sends more.
 IN_FLIGHT = 6
 FLAGS = (
     "--enable-priority-and-fairness=false",
     f"--max-mutating-requests-inflight={IN_FLIGHT}",
     "--etcd-compaction-interval=0",
 )
-# A short lease, since each life begins with waiting for that of the one before.
+# A short lease, since each process first waits for the lease of the one before.
 SETTINGS = {"settle_seconds": 2, "page_size": 250, "resync_seconds": 5, "lease_seconds": 5}
 
 
 @dataclass(slots=True)
 class Toll:
     """
-    What was done to the servers.
+    The number of restarts of the servers.
     """
 
     api_server_restarts: int = 0
@@ -71,10 +72,10 @@ class Toll:
 
 def main() -> int:
     """
-    Run it once.
+    Run the chaos test once.
 
     Returns:
-        0 if all that must hold held.
+        0 if all conditions hold.
     """
     parser = argparse.ArgumentParser()
     parser.add_argument("--seed", type=int, default=secrets.randbelow(1_000_000))
@@ -111,7 +112,7 @@ class _Chaos:
 
     def run(self) -> dict[str, object]:
         self._prepare()
-        # Nobody turns an administrator away, however busy the server is.
+        # An administrator is never refused, even if the server is busy.
         kubeconfig = self._plane.service_account_kubeconfig("espalier-system", "espalier")
         victim = Victim(self._crd, kubeconfig, **SETTINGS)
         for writer in self._writers:
@@ -120,7 +121,7 @@ class _Chaos:
         self._wait_until_trimmed(victim)
         for writer in self._writers:
             writer.stop()
-        # The trim may be known to nobody yet: it must neither be made again nor come undone.
+        # The operator may not know of the trim yet: it must not be repeated or undone.
         victim.kill()
         self._tell("killed after the trim")
         victim.revive()
@@ -145,7 +146,7 @@ class _Chaos:
 
     def _break_things(self, victim: Victim) -> None:
         """
-        Kill the operator while it writes, and restart the servers under it, at random.
+        Kill the operator while it writes, and restart the servers, at random.
         """
         others: list[Callable[[], None]] = [self._restart_api_server] * API_RESTARTS
         others += [self._restart_etcd] * ETCD_RESTARTS
@@ -160,7 +161,7 @@ class _Chaos:
 
     def _live(self, victim: Victim, others: list[Callable[[], None]]) -> None:
         """
-        Let the operator live until some of its writes are done, or for a moment, and kill it.
+        Let the operator run until it has written several objects, or for a moment; then kill it.
         """
         chance = self._chance
         idle = victim.kills - victim.kills_while_writing
@@ -174,7 +175,7 @@ class _Chaos:
                 victim.demand_alive()
                 others.pop()()
                 if chance.random() < 0.5:
-                    # It must come to itself again, not only be replaced.
+                    # The operator must recover by itself, and not only be replaced.
                     more = victim.writes() + chance.randint(1, 50)
                     victim.wait_for_writes(more, within_seconds=LIFE_SECONDS)
         writes = victim.kill()
@@ -286,7 +287,7 @@ class _Chaos:
 
     def _revision_of_the_only_trim(self) -> int:
         """
-        Find, in all that etcd ever held of the definition, where storedVersions became one.
+        Return the only revision of the definition at which storedVersions became one version.
         """
         trims = []
         later: tuple[int, list[str]] | None = None

@@ -1,5 +1,5 @@
 """
-What chaos asks for, how it asks again, and what it says meanwhile.
+Checks, retries and output of the chaos test.
 """
 
 import http.client
@@ -17,16 +17,16 @@ AGAIN_SECONDS = 1.0
 
 class ChaosError(Exception):
     """
-    Something that must hold does not.
+    A condition that must hold does not hold.
     """
 
 
 def demand(holds: object, otherwise: str) -> None:
     """
-    Give up unless something holds.
+    Raise an error unless a condition holds.
 
     Raises:
-        ChaosError: With what is wrong.
+        ChaosError: The condition does not hold; the message explains it.
     """
     if not holds:
         raise ChaosError(otherwise)
@@ -34,7 +34,7 @@ def demand(holds: object, otherwise: str) -> None:
 
 def insist(call: Callable[[], T]) -> T:
     """
-    Make a call again as long as the server is busy or away.
+    Make a call, and repeat it while the server is busy or unreachable.
     """
     while True:
         try:
@@ -45,7 +45,7 @@ def insist(call: Callable[[], T]) -> T:
 
 def say(text: str) -> None:
     """
-    Print a line at once.
+    Print a line without buffering.
     """
     sys.stdout.write(f"{text}\n")
     sys.stdout.flush()

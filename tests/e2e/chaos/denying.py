@@ -1,5 +1,5 @@
 """
-An admission policy that turns one object in a hundred away, for a while.
+An admission policy that denies one object in a hundred for some time.
 """
 
 import http
@@ -26,7 +26,7 @@ POLL_SECONDS = 0.2
 
 class Denial:
     """
-    The policy, and what became of those that it turned away.
+    The policy, and the objects that it denied.
     """
 
     def __init__(self, crd: Crd) -> None:
@@ -36,10 +36,10 @@ class Denial:
 
     def impose(self, name: str) -> None:
         """
-        Make the policy, and wait until the server goes by it.
+        Create the policy, and wait until the server enforces it.
 
         Args:
-            name: Of an object that it denies; it is tried on a dry run.
+            name: The name of a denied object, for a dry run.
         """
         rule = {
             "apiGroups": [self._crd.group],
@@ -67,20 +67,20 @@ class Denial:
 
     def lift(self) -> None:
         """
-        Take the policy away, whatever it takes.
+        Delete the policy; retry until it is deleted.
         """
         insist(self._delete)
         self.is_in_force = False
 
     def check(self, living: set[str]) -> int:
         """
-        See that the operator was turned away, and has done those objects all the same, later on.
+        Check that the operator was denied, and rewrote the denied objects later.
 
         Args:
-            living: The objects that are there in the end.
+            living: The objects that exist at the end.
 
         Returns:
-            How often it was turned away.
+            The number of denied writes of the operator.
         """
         ours = [r for r in self._plane.audit.requests() if self._is_write_of_ours(r)]
         denied = [r for r in ours if r.code == http.HTTPStatus.UNPROCESSABLE_ENTITY]

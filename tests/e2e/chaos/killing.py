@@ -1,5 +1,5 @@
 """
-The operator that is killed: only ever by us, and in the midst of its writes.
+An operator process that is killed while it writes.
 """
 
 import http
@@ -22,11 +22,11 @@ TAIL_LINES = 40
 
 class Victim:
     """
-    The operator, life after life.
+    The operator, which is killed and started again.
 
     Attributes:
-        kills: How often it was killed.
-        kills_while_writing: How often when it had written objects in that life.
+        kills: The number of kills.
+        kills_while_writing: The number of kills after the process had written objects.
     """
 
     def __init__(self, crd: Crd, kubeconfig: Path, **settings: object) -> None:
@@ -39,19 +39,19 @@ class Victim:
 
     def revive(self) -> None:
         """
-        Start it again after ``kill``.
+        Start the operator again after ``kill``.
         """
         self._operator.restart(**self._settings)
-        # It has a lease to wait for, so it writes nothing yet.
+        # It still waits for a lease, so it has written nothing yet.
         time.sleep(ECHO_SECONDS)
         self._mark = self._crd.plane.audit.mark()
 
     def demand_alive(self) -> None:
         """
-        See that it runs: whatever happens to the cluster, it ends only when it is told to.
+        Check that the operator runs: it must never end by itself.
 
         Raises:
-            ChaosError: It ended by itself; the message has its last words.
+            ChaosError: It ended by itself; the message has the end of its log.
         """
         child = self._operator.child
         demand(
@@ -61,16 +61,16 @@ class Victim:
 
     def writes(self) -> int:
         """
-        Count the objects that it has written in this life, by what the server has answered.
+        Return the number of objects that this process has written, by the audit log.
         """
         return sum(self._is_write(r) for r in self._crd.plane.audit.requests(self._mark))
 
     def wait_for_writes(self, count: int, *, within_seconds: float) -> bool:
         """
-        Wait until it has written so many objects in this life.
+        Wait until this process has written a number of objects.
 
         Returns:
-            Whether it came to that in time.
+            Whether it did so in time.
 
         Raises:
             ChaosError: It ended by itself.
@@ -85,13 +85,13 @@ class Victim:
 
     def kill(self) -> int:
         """
-        End it by SIGKILL.
+        End the operator with SIGKILL.
 
         Returns:
-            How many objects it had written in this life.
+            The number of objects that this process had written.
 
         Raises:
-            ChaosError: It was dead already.
+            ChaosError: The process had already ended.
         """
         self.demand_alive()
         writes = self.writes()
@@ -104,10 +104,10 @@ class Victim:
 
     def stop(self) -> None:
         """
-        End it by SIGTERM, as a kubelet does.
+        End the operator with SIGTERM, as a kubelet does.
 
         Raises:
-            ChaosError: It did not end well.
+            ChaosError: It ended with an error.
         """
         self.demand_alive()
         code = self._operator.stop()
@@ -116,7 +116,7 @@ class Victim:
 
     def last_words(self) -> str:
         """
-        Read the end of its log.
+        Return the end of the operator's log.
         """
         return self._operator.child.tail(TAIL_LINES)
 

@@ -1,5 +1,5 @@
 """
-Writers that create, edit and delete objects all the time, and remember what must be there.
+Writers that constantly create, edit and delete objects, and record the expected state.
 """
 
 import http.client
@@ -19,12 +19,12 @@ AWAY_SECONDS = 0.5
 
 class Writer:
     """
-    One of them; its objects are nobody else's.
+    One writer, with objects of its own.
 
     Attributes:
-        expected: What each of its objects must hold; None for those that must be gone.
-        writes: How many were confirmed.
-        refused: How many were denied by admission.
+        expected: The expected value of each object; None for deleted objects.
+        writes: The number of confirmed writes.
+        refused: The number of writes that admission denied.
     """
 
     def __init__(self, crd: Crd, names: list[str], *, seed: int) -> None:
@@ -53,7 +53,7 @@ class Writer:
             while not self._stopping.is_set():
                 self._write()
                 time.sleep(PAUSE_SECONDS)
-        except BaseException as error:  # noqa: BLE001 - told by whoever stops it
+        except BaseException as error:  # noqa: BLE001 - raised again when the writer is stopped
             self.failure = error
 
     def _write(self) -> None:
@@ -79,7 +79,7 @@ class Writer:
         self, name: str, value: int | None, method: str, path: str, body: dict[str, Any] | None
     ) -> None:
         """
-        Make a request, and find out what became of it, whatever is said of it.
+        Make a request; after an error, read the object to learn whether it was carried out.
         """
         options = {"content_type": "application/merge-patch+json"} if method == "PATCH" else {}
         try:
@@ -92,7 +92,7 @@ class Writer:
             self.writes += 1
             self.expected[name] = value
             return
-        # Perhaps it was carried out all the same: what is there now is what must stay.
+        # The request may have been carried out: the present state is the expected one.
         found = self._read(name)
         if name in self.expected or found is not None:
             self.expected[name] = found

@@ -1,9 +1,9 @@
 """
-The control plane from a shell.
+Use the control plane from a shell.
 
-``python -m tests.e2e.controlplane`` finds or builds the binaries and prints where they are;
-``python -m tests.e2e.controlplane run -- COMMAND ...`` runs a command with ``KUBECONFIG`` set to a
-control plane that lives as long as the command.
+``python -m tests.e2e.controlplane`` finds or builds the binaries and prints their folder.
+``python -m tests.e2e.controlplane run -- COMMAND ...`` starts a control plane, sets ``KUBECONFIG``
+and runs a command; the control plane ends with the command.
 """
 
 import os
@@ -25,10 +25,10 @@ INTERRUPTED = 128 + signal.SIGINT
 
 def main(arguments: list[str]) -> int:
     """
-    Do what the arguments say.
+    Run with the arguments of the command line.
 
     Returns:
-        The exit code: that of the command; 3 if there is no control plane.
+        The exit code of the command; 3 if the control plane could not be started.
     """
     try:
         match arguments:
@@ -56,7 +56,7 @@ def _show() -> int:
 
 
 def _run(command: list[str]) -> int:
-    # Else an end by SIGTERM would leave the folder behind.
+    # Without this, SIGTERM would leave the temporary folder.
     signal.signal(signal.SIGTERM, _exit)
     plane = ControlPlane(find_assets())
     try:
@@ -65,7 +65,7 @@ def _run(command: list[str]) -> int:
             try:
                 return process.wait()
             except KeyboardInterrupt:
-                # The terminal has sent it to the command as well: let that end in its own way.
+                # The terminal has sent the signal to the command too; wait until it ends by itself.
                 return process.wait()
             except SystemExit:
                 process.terminate()
@@ -78,7 +78,7 @@ def _run(command: list[str]) -> int:
 
 
 def _environment_of(plane: ControlPlane) -> dict[str, str]:
-    # The demo shows what lies in etcd, and puts definitions there that no API takes any more.
+    # The demo reads etcd, and writes definitions that no API accepts any more.
     return {"KUBECONFIG": str(plane.kubeconfig), ETCD_VARIABLE: plane.etcd.url}
 
 

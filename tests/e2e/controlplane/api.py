@@ -1,5 +1,5 @@
 """
-A small client of the API server, for what tests do to a cluster themselves.
+A small client for the API server, for the tests' own changes to a cluster.
 """
 
 import asyncio
@@ -30,7 +30,7 @@ CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 @dataclass(unsafe_hash=True)
 class ApiError(Exception):
     """
-    The server refused.
+    The server refused a request.
     """
 
     status: int
@@ -42,10 +42,10 @@ class ApiError(Exception):
 
 class Api:
     """
-    Calls one API server with a bearer token.
+    Call one API server with a bearer token.
 
     Attributes:
-        headers: What each request carries.
+        headers: The headers of each request.
     """
 
     def __init__(self, url: str, context: ssl.SSLContext, token: str) -> None:
@@ -89,13 +89,13 @@ class Api:
 
     def merge(self, path: str, patch: Mapping[str, Any]) -> dict[str, Any]:
         """
-        Merge a patch into an object.
+        Apply a merge patch to an object.
         """
         return self.call("PATCH", path, patch, content_type=MERGE_PATCH)
 
     def delete(self, path: str) -> None:
         """
-        Delete an object; one that does not exist is well deleted.
+        Delete an object; it is no error if it does not exist.
         """
         try:
             self.call("DELETE", path)
@@ -115,8 +115,8 @@ class Api:
         Make one request.
 
         Raises:
-            ApiError: The answer is no success.
-            OSError: There is no answer.
+            ApiError: The response is not a success.
+            OSError: There is no response.
         """
         connection = self.connect()
         try:
@@ -139,7 +139,7 @@ class Api:
 
     def time(self) -> datetime:
         """
-        Tell what time it is by the server's clock, to the second.
+        Return the time of the server's clock, to the second.
         """
         connection = self.connect()
         try:
@@ -152,7 +152,7 @@ class Api:
 
     def connect(self) -> http.client.HTTPSConnection:
         """
-        Make a connection of one's own; requests on it must carry ``headers``.
+        Return a new connection; requests on it must have ``headers``.
         """
         return http.client.HTTPSConnection(
             self._address.hostname or "",
@@ -168,7 +168,7 @@ class Api:
         Create objects of one resource, many at a time.
 
         Raises:
-            ApiError: One of them was refused; the rest may or may not have been created.
+            ApiError: One of them was refused; the others may or may not have been created.
         """
         asyncio.run(self._create_many(path, objects, in_flight))
 

@@ -1,9 +1,9 @@
 """
-Where the binaries of the control plane are, and how they come to be there.
+Find or build the binaries of the control plane.
 
-They are looked for in ``KUBEBUILDER_ASSETS``, then in the user's cache folder, and are built into
-the latter from Go modules if they are in neither. The version of everything stands in ``go.mod``
-beside this file and nowhere else.
+They are looked up in ``KUBEBUILDER_ASSETS``, then in the user's cache folder. If they are in
+neither, they are built from Go modules into the cache folder. The version stands only in ``go.mod``
+beside this file.
 """
 
 import fcntl
@@ -34,23 +34,23 @@ TOOLS: Mapping[str, str] = {
 }
 """The binaries and the packages they are built from."""
 
-# What envtest's users have in KUBEBUILDER_ASSETS.
+# The programs in the KUBEBUILDER_ASSETS of envtest.
 REQUIRED = ("etcd", "kube-apiserver", "kubectl")
 
 
 class AssetsError(Exception):
     """
-    There are no binaries and they cannot be built; the message is one line for a person.
+    There are no binaries, and they cannot be built; the message is one line.
     """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assets:
     """
-    The binaries, by their paths.
+    The paths of the binaries.
 
     Attributes:
-        controller_manager: None where the folder has none, as with envtest's.
+        controller_manager: None if the folder has none, as with envtest's.
     """
 
     etcd: Path
@@ -61,7 +61,7 @@ class Assets:
 
 def version() -> str:
     """
-    Read the version of Kubernetes from ``go.mod``: ``v1.37.2``.
+    Return the version of Kubernetes in ``go.mod``, such as ``v1.37.2``.
     """
     found = re.search(r"\sk8s\.io/kubernetes (v\d+\.\d+\.\d+)\b", (MODULE / "go.mod").read_text())
     if found is None:
@@ -71,7 +71,7 @@ def version() -> str:
 
 def cache_folder(environment: Mapping[str, str]) -> Path:
     """
-    Name the folder that built binaries are kept in.
+    Return the folder of the built binaries.
     """
     home = environment.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(home) / "espalier" / "control-plane" / version()
@@ -82,7 +82,7 @@ def find_assets(environment: Mapping[str, str] = os.environ, *, may_build: bool 
     Find the binaries, or build them.
 
     Raises:
-        AssetsError: They are nowhere, and cannot or may not be built.
+        AssetsError: There are none, and they cannot or must not be built.
     """
     cache = cache_folder(environment)
     given = environment.get("KUBEBUILDER_ASSETS")
@@ -100,7 +100,7 @@ def find_assets(environment: Mapping[str, str] = os.environ, *, may_build: bool 
 
 def is_complete(folder: Path) -> bool:
     """
-    Tell whether a cache folder holds everything, built from this ``go.mod`` and ``go.sum``.
+    Report whether a cache folder has all binaries for this ``go.mod`` and ``go.sum``.
     """
     stamp = folder / STAMP
     return stamp.is_file() and stamp.read_text(encoding="utf-8").strip() == _fingerprint()
@@ -108,10 +108,10 @@ def is_complete(folder: Path) -> bool:
 
 def build(folder: Path) -> None:
     """
-    Build the binaries and put them into place all at once.
+    Build the binaries, and move them into place together.
 
     Raises:
-        AssetsError: There is no Go that can, or it failed.
+        AssetsError: There is no suitable Go, or the build failed.
     """
     go = _find_go(folder)
     folder.parent.mkdir(parents=True, exist_ok=True)
@@ -159,7 +159,7 @@ def _find_go(folder: Path) -> str:
     go = shutil.which("go")
     found = "there is no go"
     if go is not None:
-        # Asked outside of the module: within it, Go would fetch the toolchain that go.mod names.
+        # Run outside of the module: inside it, Go would download the toolchain that go.mod names.
         answer = subprocess.run(
             [go, "env", "GOVERSION"], cwd="/", capture_output=True, text=True, check=False
         ).stdout.strip()
@@ -187,7 +187,7 @@ def _lock(path: Path) -> Iterator[None]:
 def _build_one(go: str, tool: str, target: Path) -> None:
     number = version()
     major, minor, _ = number.removeprefix("v").split(".")
-    # Without these, clients fail to parse the version that the server tells.
+    # Without these, clients cannot parse the server's version.
     stamps = {
         "gitVersion": number,
         "gitMajor": major,

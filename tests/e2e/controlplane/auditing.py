@@ -1,5 +1,5 @@
 """
-Who asked the API server for what: its audit log.
+Read the audit log of the API servers.
 """
 
 import json
@@ -9,7 +9,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-# Bodies only where a test looks into them: everything else would make the log the slowest part.
+# Bodies only where a test reads them; with all bodies, the log would be the slowest part.
 POLICY: dict[str, Any] = {
     "apiVersion": "audit.k8s.io/v1",
     "kind": "Policy",
@@ -35,16 +35,16 @@ MUTATING = frozenset({"create", "update", "patch", "delete", "deletecollection"}
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
     """
-    One request that the API server has answered.
+    One request with its response.
 
     Attributes:
-        resource: As RBAC says it, with the subresource: ``customresourcedefinitions/status``.
-        name: Empty for a list and for most creations.
-        path: With the query.
-        received: When the server got it, by the server's clock, to the microsecond.
-        answered: When the server had answered it.
-        code: The HTTP status of the answer.
-        body: What was sent, where the policy keeps it.
+        resource: The resource and subresource in RBAC: ``customresourcedefinitions/status``.
+        name: The object's name; empty for a list and for most creates.
+        path: The path with the query.
+        received: When the server received the request, by its clock, to the microsecond.
+        answered: When the server had sent the response.
+        code: The HTTP status of the response.
+        body: The body of the request, if the audit policy keeps it.
     """
 
     user: str
@@ -75,25 +75,25 @@ class AuditLog:
 
     def path_for(self, server: str) -> Path:
         """
-        Name the file that one API server writes.
+        Return the log file of one API server.
         """
         return self._folder / f"audit-{server}.log"
 
     def mark(self) -> dict[Path, int]:
         """
-        Remember how far the log goes now.
+        Return the present end of the log.
         """
         return {path: path.stat().st_size for path in self._files()}
 
     def requests(self, since: dict[Path, int] | None = None) -> Iterator[Request]:
         """
-        Yield what was answered after a mark, server by server, in order of the answers.
+        Yield the requests after a mark, server by server, in the order of their responses.
         """
         for path in self._files():
             with path.open("rb") as file:
                 file.seek((since or {}).get(path, 0))
                 for line in file:
-                    if line.endswith(b"\n"):  # the last one may be half written
+                    if line.endswith(b"\n"):  # the last line may be incomplete
                         event = json.loads(line)
                         if event.get("stage") == "ResponseComplete" and "objectRef" in event:
                             yield _request_of(event)

@@ -1,5 +1,5 @@
 """
-The certificates of one control plane, made when it starts.
+Create the certificates of a control plane.
 """
 
 import ipaddress
@@ -30,7 +30,7 @@ class Authority:
     A certificate authority in a folder.
 
     Attributes:
-        certificate: Its own certificate, a PEM file.
+        certificate: The authority's certificate, a PEM file.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -57,7 +57,7 @@ class Authority:
 
     def issue_for_client(self, name: str, *, group: str) -> KeyPair:
         """
-        Issue a certificate that the API server takes for a user of a group.
+        Issue a client certificate for a user and a group.
         """
         return self._issue(name, _name(name, group=group), ExtendedKeyUsageOID.CLIENT_AUTH, [])
 
@@ -85,13 +85,13 @@ class Authority:
 
 def write_private_key(key: ec.EllipticCurvePrivateKey, path: Path) -> Path:
     """
-    Write a private key as PEM, readable by its owner alone.
+    Write a private key as PEM, readable only by its owner.
     """
     path.touch(mode=0o600)
     path.write_bytes(
         key.private_bytes(
             serialization.Encoding.PEM,
-            # SEC 1: the API server takes no other form for the keys of ServiceAccount tokens.
+            # SEC 1: the API server accepts no other form for the keys of ServiceAccount tokens.
             serialization.PrivateFormat.TraditionalOpenSSL,
             serialization.NoEncryption(),
         )
@@ -101,7 +101,7 @@ def write_private_key(key: ec.EllipticCurvePrivateKey, path: Path) -> Path:
 
 def make_signing_key(path: Path) -> Path:
     """
-    Make the key that ServiceAccount tokens are signed with.
+    Create the key that signs ServiceAccount tokens.
     """
     return write_private_key(ec.generate_private_key(ec.SECP256R1()), path)
 

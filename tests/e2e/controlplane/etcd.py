@@ -1,5 +1,5 @@
 """
-What lies in etcd, byte for byte, through its own JSON gateway.
+Read and write the bytes in etcd through its JSON gateway.
 """
 
 import base64
@@ -23,7 +23,7 @@ class Etcd:
 
     def is_healthy(self) -> bool:
         """
-        Tell whether it takes requests.
+        Report whether etcd accepts requests.
         """
         try:
             return self._call("GET", "/health", None).get("health") == "true"
@@ -32,14 +32,14 @@ class Etcd:
 
     def get(self, key: str) -> bytes | None:
         """
-        Read one value; None if the key does not exist.
+        Return the value of a key; None if the key does not exist.
         """
         found = self._call("POST", "/v3/kv/range", {"key": _encode(key.encode())}).get("kvs", [])
         return base64.b64decode(found[0].get("value", "")) if found else None
 
     def put(self, key: str, value: bytes) -> None:
         """
-        Write one value, past everything that an API server would say about it.
+        Write the value of a key, without the checks of an API server.
         """
         self._call("POST", "/v3/kv/put", {"key": _encode(key.encode()), "value": _encode(value)})
 
@@ -54,7 +54,7 @@ class Etcd:
         Delete every key below a prefix.
 
         Returns:
-            How many there were.
+            The number of deleted keys.
         """
         start = prefix.encode()
         body = {"key": _encode(start), "range_end": _encode(_end_of(start))}
@@ -62,7 +62,7 @@ class Etcd:
 
     def count(self, prefix: str) -> int:
         """
-        Count the keys below a prefix.
+        Return the number of keys below a prefix.
         """
         start = prefix.encode()
         body = {"key": _encode(start), "range_end": _encode(_end_of(start)), "count_only": True}
@@ -70,9 +70,9 @@ class Etcd:
 
     def history(self, key: str) -> Iterator[tuple[int, bytes]]:
         """
-        Yield each value that a key ever had, the newest first, with the revision of its writing.
+        Yield every value that a key ever had, newest first, with its revision.
 
-        Nothing of it must have been compacted.
+        The history must not have been compacted.
         """
         revision = 0
         while True:
@@ -89,7 +89,7 @@ class Etcd:
         Yield every key below a prefix, and its value, in the order of the keys.
 
         Args:
-            revision: As it was then; 0 for now.
+            revision: The revision to read; 0 for the newest.
         """
         start, end = prefix.encode(), _end_of(prefix.encode())
         while True:
@@ -127,5 +127,5 @@ def _encode(value: bytes) -> str:
 
 
 def _end_of(prefix: bytes) -> bytes:
-    # The first key that does not begin with the prefix; no prefix of ours ends in 0xff.
+    # The first key after the prefix; no prefix here ends in 0xff.
     return prefix[:-1] + bytes([prefix[-1] + 1])

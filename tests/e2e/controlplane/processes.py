@@ -1,5 +1,5 @@
 """
-Child processes that do not outlive their parent, with their output in files.
+Child processes that end with their parent and write their output to files.
 """
 
 import os
@@ -21,9 +21,9 @@ os.execvp(sys.argv[2], sys.argv[2:])
 
 class Child:
     """
-    One running process, in a session of its own so that Ctrl-C reaches only its parent.
+    One running process, in a session of its own, so that Ctrl-C reaches only its parent.
 
-    On Linux the kernel kills it when its parent dies, however that comes about.
+    On Linux, the kernel kills it when its parent ends for any reason.
     """
 
     def __init__(
@@ -61,33 +61,33 @@ class Child:
 
     def tail(self, lines: int = 30) -> str:
         """
-        Read the last lines of the output.
+        Return the last lines of the output.
         """
         text = self.log.read_text(encoding="utf-8", errors="replace")
         return "\n".join(text.splitlines()[-lines:])
 
     def pause(self) -> None:
         """
-        Stop the process where it is, by SIGSTOP.
+        Pause the process with SIGSTOP.
         """
         self._process.send_signal(signal.SIGSTOP)
 
     def resume(self) -> None:
         """
-        Let a paused process go on.
+        Continue a paused process.
         """
         self._process.send_signal(signal.SIGCONT)
 
     def kill(self) -> None:
         """
-        End the process at once, by SIGKILL.
+        End the process at once with SIGKILL.
         """
         self._process.kill()
         self._process.wait()
 
     def stop(self, *, grace_seconds: float = 3.0) -> int:
         """
-        End the process by SIGTERM, and by SIGKILL if it is still there afterwards.
+        End the process with SIGTERM, and with SIGKILL if it does not end in time.
 
         Returns:
             The exit code, negative for a signal.

@@ -1,8 +1,8 @@
 """
-A control plane on loopback: etcd, kube-apiserver and, where wanted, more of them.
+A control plane on loopback: etcd, kube-apiserver, and optional further servers.
 
-Everything lives in one temporary folder and ends with ``stop``, at the interpreter's end or, on
-Linux, with the process that started it.
+All files are in one temporary folder. Everything ends with ``stop``, when the interpreter exits,
+or, on Linux, with the process that started it.
 """
 
 import atexit
@@ -36,7 +36,7 @@ TOKEN_SECONDS = 24 * 3600
 
 class ControlPlaneError(Exception):
     """
-    The control plane did not come up; the message has the end of the log.
+    The control plane did not start; the message has the end of the log.
     """
 
 
@@ -45,13 +45,13 @@ class ControlPlane:
     One etcd, and API servers on it.
 
     Attributes:
-        url: Of the first API server.
-        token: Of an administrator.
-        ssl_context: Trusts the API servers.
-        kubeconfig: Of an administrator, by client certificate.
-        api: The first API server, as an administrator.
-        etcd: What is stored.
-        audit: What was asked of the API servers.
+        url: The URL of the first API server.
+        token: The bearer token of an administrator.
+        ssl_context: A TLS context that trusts the API servers.
+        kubeconfig: The kubeconfig of an administrator, with a client certificate.
+        api: A client for the first API server, as an administrator.
+        etcd: A client for etcd.
+        audit: The audit log of the API servers.
     """
 
     def __init__(
@@ -89,7 +89,7 @@ class ControlPlane:
         Start etcd and the first API server, and wait until they are ready.
 
         Raises:
-            ControlPlaneError: One of them ended, or is not ready in time.
+            ControlPlaneError: One of them ended, or was not ready in time.
         """
         try:
             self._etcd = self._start_etcd()
@@ -102,18 +102,18 @@ class ControlPlane:
 
     def stop(self) -> None:
         """
-        End all processes, last started first, and take the folder away.
+        End all processes, last started first, and delete the folder.
         """
         atexit.unregister(self.stop)
         for child in reversed(self._children):
-            # Nothing that is stored here outlives this call: there is nothing to end in order.
+            # No data is kept after this call, so the processes need not end in order.
             child.kill()
         self._children.clear()
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def restart_api_server(self) -> None:
         """
-        End the first API server by SIGKILL, and start it again on the same port.
+        End the first API server with SIGKILL, and start it again on the same port.
         """
         self.end_at_once(self._server)
         self._server = self._start_api_server("first", self._port)
@@ -121,7 +121,7 @@ class ControlPlane:
 
     def restart_etcd(self) -> None:
         """
-        End etcd by SIGKILL, and start it again on its data; it must be durable for that.
+        End etcd with SIGKILL, and start it again with its data, which must be durable.
         """
         self.end_at_once(self._etcd)
         self._etcd = self._start_etcd()
@@ -129,7 +129,7 @@ class ControlPlane:
 
     def end_at_once(self, child: Child) -> None:
         """
-        End a process by SIGKILL.
+        End a process with SIGKILL.
         """
         child.kill()
         self._children.remove(child)
@@ -139,7 +139,7 @@ class ControlPlane:
         Start another API server on the same etcd, and wait until it is ready.
 
         Returns:
-            Its process, to be paused, resumed and given to ``end``, and a client of it.
+            Its process, which can be paused, resumed and passed to ``end``, and a client for it.
         """
         port = _free_port()
         child = self._start_api_server("second", port)
@@ -149,7 +149,7 @@ class ControlPlane:
 
     def start_controllers(self, *names: str) -> Child:
         """
-        Start a kube-controller-manager with the controllers named.
+        Start a kube-controller-manager with the given controllers.
 
         Raises:
             ControlPlaneError: There is no such binary.
@@ -170,7 +170,7 @@ class ControlPlane:
     @property
     def has_controller_manager(self) -> bool:
         """
-        Whether ``start_controllers`` can.
+        Whether there is a kube-controller-manager for ``start_controllers``.
         """
         return self._assets.controller_manager is not None
 
@@ -183,7 +183,7 @@ class ControlPlane:
         folder: Path | None = None,
     ) -> Child:
         """
-        Start any process that shall end with the control plane; its output goes to its log.
+        Start a process that ends with the control plane; its output goes to a log file.
         """
         log = self.folder / f"{name}-{len(list(self.folder.glob(f'{name}-*.log')))}.log"
         child = Child(name, command, log=log, environment=environment, folder=folder)
@@ -192,7 +192,7 @@ class ControlPlane:
 
     def end(self, child: Child, *, grace_seconds: float = 3.0) -> int:
         """
-        End one process before the rest.
+        End one process before the others.
 
         Returns:
             Its exit code, negative for a signal.
@@ -202,25 +202,25 @@ class ControlPlane:
 
     def api_of(self, url: str) -> Api:
         """
-        Make a client of an API server, as an administrator.
+        Return a client for an API server, as an administrator.
         """
         return Api(url, self.ssl_context, self.token)
 
     def raw_get(self, key: str) -> bytes | None:
         """
-        Read what is stored under a key; None if there is nothing.
+        Return the value of a key in etcd; None if there is none.
         """
         return self.etcd.get(key)
 
     def raw_put(self, key: str, value: bytes) -> None:
         """
-        Store a value past the API server.
+        Write a value to etcd, without the API server.
         """
         self.etcd.put(key, value)
 
     def service_account_kubeconfig(self, namespace: str, name: str) -> Path:
         """
-        Mint a token of a ServiceAccount and write a kubeconfig with it.
+        Request a token for a ServiceAccount, and write a kubeconfig with it.
         """
         path = f"/api/v1/namespaces/{namespace}/serviceaccounts/{name}/token"
         body = {
@@ -233,7 +233,7 @@ class ControlPlane:
 
     def write_kubeconfig(self, name: str, *, user: dict[str, Any]) -> Path:
         """
-        Write a kubeconfig of the first API server.
+        Write a kubeconfig for the first API server.
         """
         cluster = {"server": self.url, "certificate-authority": str(self._authority.certificate)}
         content = {
@@ -251,22 +251,22 @@ class ControlPlane:
         Run kubectl as an administrator.
 
         Returns:
-            What it printed.
+            The output of the command.
 
         Raises:
-            ControlPlaneError: It failed; the message has what it said.
+            ControlPlaneError: The command failed; the message has its output.
         """
         return self._run([self._assets.kubectl, *arguments], stdin=stdin)
 
     def shell(self, command: str) -> str:
         """
-        Run a line that an administrator would type, with kubectl on the path.
+        Run a shell command as an administrator, with kubectl on the path.
 
         Returns:
-            What it printed.
+            The output of the command.
 
         Raises:
-            ControlPlaneError: It failed; the message has what it said.
+            ControlPlaneError: The command failed; the message has its output.
         """
         return self._run(["/bin/sh", "-c", command])
 
@@ -281,7 +281,7 @@ class ControlPlane:
             timeout=PACE.scaled(START_SECONDS),
             env={
                 "PATH": f"{self._assets.kubectl.parent}:{os.defpath}",
-                "HOME": str(self.folder),  # its caches are no business of the user's
+                "HOME": str(self.folder),  # keep kubectl's cache out of the user's home
                 "KUBECONFIG": str(self.kubeconfig),
             },
         )
@@ -326,7 +326,7 @@ class ControlPlane:
                 "--service-account-issuer=https://kubernetes.default.svc",
                 "--service-cluster-ip-range=10.0.0.0/24",
                 "--authorization-mode=RBAC",
-                # No controller makes the default accounts that it would ask for.
+                # No controller creates the default ServiceAccounts that this plugin requires.
                 "--disable-admission-plugins=ServiceAccount",
                 f"--audit-policy-file={self.folder / 'audit-policy.json'}",
                 f"--audit-log-path={self.audit.path_for(name)}",
@@ -337,7 +337,7 @@ class ControlPlane:
     def _is_ready(self, api: Api) -> bool:
         try:
             api.get("/readyz")
-            # Made by the API server itself, a moment after it says that it is ready.
+            # The API server creates it itself, a moment after it is ready.
             return api.find("/api/v1/namespaces/default") is not None
         except (OSError, ApiError, http.client.HTTPException):
             return False
