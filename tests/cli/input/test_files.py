@@ -71,7 +71,7 @@ SCALARS: list[tuple[str, JSON]] = [
 BROKEN: list[tuple[str, str, int | None, str]] = [
     ("a bracket that is not closed", "a: [1\nb: 2\n", 2, "not YAML: did not find expected"),
     ("a tab as indentation", "a:\n\tb: 1\n", 2, "not YAML: found character that cannot start"),
-    ("a key that occurs twice", "a: 1\nb: 2\na: 3\n", 3, "the key 'a' stands twice in one map"),
+    ("a key that occurs twice", "a: 1\nb: 2\na: 3\n", 3, "the key 'a' occurs twice in one map"),
     ("keys that become equal", "on: 1\ntrue: 2\n", 2, "the key 'true' occurs twice"),
     ("an unknown anchor", "a: *b\n", 1, "not YAML: unknown anchor 'b'"),
     ("an anchor that contains itself", "a: &b\n  - *b\n", 2, "anchor 'b' contains itself"),

@@ -120,7 +120,7 @@ def test_a_bar_is_on_standard_error_and_only_where_it_takes_long(
     monkeypatch.delenv("NO_COLOR", raising=False)
     told = {}
     for patience_seconds in (60.0, -1.0):
-        monkeypatch.setattr(terminals, "_PATIENCE_SECONDS", patience_seconds)
+        monkeypatch.setattr(terminals, "_BAR_DELAY_SECONDS", patience_seconds)
         with Terminal().progress("checking") as advance:
             advance(0, total=2)
             advance(2, text="wid\x1bgets")
@@ -137,7 +137,7 @@ def test_quiet_has_no_bar(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("FORCE_COLOR", "1")
-    monkeypatch.setattr(terminals, "_PATIENCE_SECONDS", -1.0)
+    monkeypatch.setattr(terminals, "_BAR_DELAY_SECONDS", -1.0)
 
     with Terminal(is_quiet=True).progress("checking") as advance:
         advance(1, total=2)
