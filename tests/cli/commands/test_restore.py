@@ -214,7 +214,7 @@ async def test_what_was_put_back_before_an_error_is_told() -> None:
         result = await relics.restore()
 
         assert "default/tree-001  /spec/height  restored\n" in result.stdout
-        assert f"error: {NAME}: not all of it was done: get secrets {older}" in result.stdout
+        assert f"error: {NAME}: stopped early: get secrets {older}" in result.stdout
         assert result.stdout.endswith("0 refused; interrupted\n")
         assert result.exit_code == Exit.INCOMPLETE
 

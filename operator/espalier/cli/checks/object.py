@@ -6,6 +6,7 @@ An object is reported as valid only if every rule was evaluated.
 
 import enum
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from espalier import crd, schema
@@ -105,19 +106,7 @@ def validate_document(
     else:
         found = [_violation(document, one, context.profile) for one in answer.errors]
     status = ObjectStatus.INVALID if found else ObjectStatus.VALID
-    for one in answer.unchecked:
-        text = f"{render_path(one.path)}: a validation rule was not checked: {one.detail}"
-        found.append(_finding(document, one.path, "rule-not-checked", text, Level.WARNING))
-    found += [
-        _finding(
-            document,
-            one.path,
-            "forgiven",
-            f"tolerated, since it was invalid before: {one}",
-            Level.NOTE,
-        )
-        for one in answer.forgiven
-    ]
+    found += _unchecked_and_tolerated(document, answer)
     found += [_unknown(document, path, defined) for path in unknown]
     if answer.unchecked and status is ObjectStatus.VALID:
         status = ObjectStatus.NOT_CHECKED
@@ -128,6 +117,15 @@ def validate_document(
         findings=tuple(found),
         rules_not_checked=len(answer.unchecked),
     )
+
+
+def _unchecked_and_tolerated(document: Document, answer: Answer) -> Iterator[Finding]:
+    for one in answer.unchecked:
+        text = f"{render_path(one.path)}: a validation rule was not checked: {one.detail}"
+        yield _finding(document, one.path, "rule-not-checked", text, Level.WARNING)
+    for one in answer.forgiven:
+        text = f"tolerated, since it was invalid before: {one}"
+        yield _finding(document, one.path, "forgiven", text, Level.NOTE)
 
 
 def _validate(

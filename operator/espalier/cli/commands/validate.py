@@ -119,11 +119,7 @@ def validate(  # noqa: PLR0913 - one argument an option
     """
     if not crds and not in_cluster:
         raise click.UsageError("Name the definitions: --crd FILE, or --cluster.")
-    if old is not None and profile is Profile.KEP:
-        raise click.UsageError(
-            "--update-of needs --profile apiserver: only API servers treat updates differently."
-        )
-    _check_stdin_once(*crds, *objects, old)
+    _check_arguments((*crds, *objects), old, profile)
     catalogue = _catalogue_of(crds, target if in_cluster else None)
     context = ValidationContext(catalogue=catalogue, profile=profile, namespace=namespace)
     problems = list(catalogue.problems)
@@ -135,8 +131,12 @@ def validate(  # noqa: PLR0913 - one argument an option
     terminal.finish(_result_of(validated, problems, is_lenient=allow_unchecked))
 
 
-def _check_stdin_once(*sources: str | None) -> None:
-    if sources.count("-") > 1:
+def _check_arguments(sources: Sequence[str], old: str | None, profile: Profile) -> None:
+    if old is not None and profile is Profile.KEP:
+        raise click.UsageError(
+            "--update-of needs --profile apiserver: only it has rules for updates."
+        )
+    if (*sources, old).count("-") > 1:
         raise click.UsageError("Standard input (-) can be read only once.")
 
 
