@@ -24,7 +24,7 @@ from espalier.cluster.resources.access_reviews import HttpRights
 from espalier.cluster.resources.checkpoints import ConfigMapCheckpoints
 from espalier.cluster.resources.definitions import HttpDefinitions, MalformedDefinition
 from espalier.cluster.resources.events import HttpEvents
-from espalier.cluster.resources.foreign_leases import Homes, ForeignAwareLeases
+from espalier.cluster.resources.foreign_leases import ForeignAwareLeases, Homes
 from espalier.cluster.resources.leases import DURATION_SECONDS, HttpLeases, own_identity
 from espalier.cluster.resources.objects import HttpObjects
 from espalier.cluster.transport.client import Client

@@ -1,10 +1,10 @@
 """
 Leases that also respect an operator's lease of the same definition in another namespace.
 
-An operator keeps its leases in its own namespace. A command is given that namespace and may be given
-a wrong one; then both would work on one definition at the same time. So a command also checks the
-namespaces in which operators are known to run, whenever it takes or renews its lease. It checks no
-others, since any tenant may create a Lease of any name in its own namespace.
+An operator keeps its leases in its own namespace. A command is given that namespace and may be
+given a wrong one; then both would work on one definition at the same time. So a command also checks
+the namespaces in which operators are known to run, whenever it takes or renews its lease. It checks
+no others, since any tenant may create a Lease of any name in its own namespace.
 """
 
 import logging
