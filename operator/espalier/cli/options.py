@@ -38,7 +38,7 @@ class Target:
 
 def operator_homes(_definition: Definition) -> tuple[str, ...]:
     """
-    Name the namespaces in which an operator may live, beside the one that the command is given.
+    Return the namespaces in which an operator may run, besides the given one.
     """
     return (Settings().namespace,)
 

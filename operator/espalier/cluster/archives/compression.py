@@ -1,5 +1,5 @@
 """
-Documents as bytes: gzip JSON, unpacked within bounds.
+Pack documents as gzipped JSON, and unpack them with a size limit.
 """
 
 import gzip
@@ -17,7 +17,7 @@ from espalier.engine.ports.archive import ArchiveEntry
 from espalier.paths import JSON
 
 MAX_UNPACKED_BYTES = 128 * 1024 * 1024
-"""More than any page holds; a crafted archive must not fill the memory."""
+"""More than any page has; the limit keeps a crafted archive from filling the memory."""
 
 _GZIP = 16 + zlib.MAX_WBITS
 
@@ -33,7 +33,7 @@ class _Entry(msgspec.Struct, rename="camel"):
     reference: _Reference
     uid: str
     resource_version: str
-    patch: list[dict[str, Any]]  # decoded JSON; msgspec follows no recursive type
+    patch: list[dict[str, Any]]  # decoded JSON; msgspec does not support the recursive type JSON
 
 
 _entry = msgspec.json.Decoder(_Entry)
@@ -41,17 +41,17 @@ _entry = msgspec.json.Decoder(_Entry)
 
 def pack(content: bytes) -> bytes:
     """
-    Compress; the same content always gives the same bytes.
+    Return compressed bytes; the same content always gives the same bytes.
     """
     return gzip.compress(content, mtime=0)
 
 
 def unpack(packed: bytes, *, max_bytes: int = MAX_UNPACKED_BYTES) -> bytes:
     """
-    Decompress what ``pack`` made.
+    Return the decompressed output of ``pack``.
 
     Raises:
-        ValueError: It is no whole gzip stream, or has more bytes than that in it.
+        ValueError: It is not a complete gzip stream, or it has more than ``max_bytes``.
     """
     stream = zlib.decompressobj(_GZIP)
     try:
@@ -67,10 +67,10 @@ def unpack(packed: bytes, *, max_bytes: int = MAX_UNPACKED_BYTES) -> bytes:
 
 def pack_entries(entries: Sequence[ArchiveEntry]) -> bytes:
     """
-    Pack entries as JSON Lines.
+    Return entries as compressed JSON Lines.
 
     Raises:
-        ValueError: They would have too many bytes to be read back.
+        ValueError: They have too many bytes to be read back.
     """
     lines: list[bytes] = []
     size_bytes = 0
@@ -84,10 +84,10 @@ def pack_entries(entries: Sequence[ArchiveEntry]) -> bytes:
 
 def pack_by_namespace(entries: Sequence[ArchiveEntry]) -> tuple[bytes, dict[str, int]]:
     """
-    Pack entries as JSON Lines, and measure how many of the packed bytes each namespace takes.
+    Return entries as compressed JSON Lines, and the number of compressed bytes by namespace.
 
     Raises:
-        ValueError: They would have too many bytes to be read back.
+        ValueError: They have too many bytes to be read back.
     """
     stream = zlib.compressobj(level=9, wbits=_GZIP)
     pieces: list[bytes] = []
@@ -101,7 +101,7 @@ def pack_by_namespace(entries: Sequence[ArchiveEntry]) -> tuple[bytes, dict[str,
                 raise ValueError(f"more than {MAX_UNPACKED_BYTES} bytes in one page")
             pieces.append(stream.compress(line))
             sizes[namespace] = sizes.get(namespace, 0) + len(pieces[-1])
-        # What is still to come out belongs to this namespace; the stream stays one.
+        # Flush, so that the buffered output counts for this namespace; it stays one stream.
         pieces.append(stream.flush(zlib.Z_SYNC_FLUSH))
         sizes[namespace] += len(pieces[-1])
     pieces.append(stream.flush())
@@ -110,10 +110,10 @@ def pack_by_namespace(entries: Sequence[ArchiveEntry]) -> tuple[bytes, dict[str,
 
 def unpack_entries(packed: bytes) -> list[ArchiveEntry]:
     """
-    Read what ``pack_entries`` packed, in the same order.
+    Return the entries that ``pack_entries`` packed, in the same order.
 
     Raises:
-        ValueError: It is something else.
+        ValueError: The bytes are something else.
     """
     try:
         return [_read_entry(line) for line in unpack(packed).splitlines() if line]
@@ -136,7 +136,7 @@ def _line(entry: ArchiveEntry) -> bytes:
     }
     line = encode_json(document) + b"\n"
     try:
-        # What cannot be read back is not archived.
+        # An entry that could not be read back must not be archived.
         with_large_stack_if_needed(lambda: _entry.decode(line))
     except RecursionError as error:
         raise ValueError("an object in it is nested too deeply") from error

@@ -1,10 +1,9 @@
 """
-What an archive has already, so that nothing is kept twice.
+Recognise entries that an archive already has, so that nothing is stored twice.
 
-An object whose write is refused again and again, or whose pruning was interrupted, is to be
-archived at every attempt. Only the newest entry of an object counts: where the same fields with
-the same values are removed once more, it holds them already, whatever resource version the object
-has by now.
+Without this, an object whose write is refused again and again, or whose pruning was interrupted,
+would be archived at every attempt. Only the newest entry of an object counts: if it has the same
+fields with the same values, nothing is stored, even if the object has another resource version.
 """
 
 import base64
@@ -19,13 +18,13 @@ from espalier.cluster.transport.json_codec import encode_json
 from espalier.engine.ports.archive import ArchiveEntry
 
 MAX_REMEMBERED = 65_536
-"""Of all definitions together, some 15 MB. What was forgotten is archived once more."""
+"""The limit for all definitions together, about 15 MB. A forgotten entry is archived again."""
 
 MAX_ENTRIES = 2000
-"""Of one page: an annotation tells them, of which the server takes 256 KiB, and lists many."""
+"""The limit for one page: its fingerprints are in an annotation, of at most 256 KiB."""
 
 MAX_AGE_SECONDS = 7 * 86_400.0
-"""A page that is older may soon be old enough to expire: nothing new is entrusted to it."""
+"""An older page may expire soon, so an entry in it is archived again."""
 
 _SUBJECT_BYTES, _CONTENT_BYTES = 8, 16
 _BYTES = _SUBJECT_BYTES + _CONTENT_BYTES
@@ -35,11 +34,12 @@ _Page = TypeVar("_Page")
 
 class Fingerprint(NamedTuple):
     """
-    Stands for an entry.
+    The fingerprint of an entry.
 
     Attributes:
-        subject: Of the object's uid. Two that have the same one only forget each other.
-        content: Of uid and patch.
+        subject: The digest of the object's uid. If two objects have the same digest, only one of
+            them is remembered.
+        content: The digest of uid and patch.
     """
 
     subject: bytes
@@ -48,10 +48,10 @@ class Fingerprint(NamedTuple):
 
 def fingerprint_of(entry: ArchiveEntry) -> Fingerprint:
     """
-    Digest an entry.
+    Return the fingerprint of an entry.
 
     Raises:
-        ValueError: It cannot be written as JSON.
+        ValueError: The entry cannot be written as JSON.
     """
     uid = entry.uid.encode("utf-8", "surrogatepass")
     content = encode_json([*entry.patch])
@@ -63,14 +63,14 @@ def fingerprint_of(entry: ArchiveEntry) -> Fingerprint:
 
 def fingerprints_of(entries: Iterable[ArchiveEntry]) -> list[Fingerprint]:
     """
-    Digest entries; those of a whole page may take a while.
+    Return the fingerprints of entries; for a whole page this may take some time.
     """
     return [fingerprint_of(entry) for entry in entries]
 
 
 def text_of(fingerprints: Sequence[Fingerprint]) -> str:
     """
-    Write the fingerprints of a page as an annotation holds them.
+    Return the fingerprints of a page as the text of an annotation.
     """
     told = b"".join(one.subject + one.content for one in fingerprints)
     return base64.b64encode(told).decode()
@@ -78,7 +78,7 @@ def text_of(fingerprints: Sequence[Fingerprint]) -> str:
 
 def read_text(text: str) -> list[Fingerprint]:
     """
-    Read what ``text_of`` wrote; nothing of what is anything else.
+    Return the fingerprints in a text of ``text_of``; none if it is anything else.
     """
     try:
         told = base64.b64decode(text, validate=True)
@@ -94,11 +94,11 @@ def read_text(text: str) -> list[Fingerprint]:
 
 def is_recent(created: str, now: str) -> bool:
     """
-    Tell whether a page is young enough to be relied upon; one without a date is not.
+    Report whether a page is too young to expire soon; a page without a date is not.
 
     Args:
-        created: RFC 3339; may be anything.
-        now: RFC 3339 in UTC.
+        created: The page's time as RFC 3339; any other text counts as no date.
+        now: The present time as RFC 3339 in UTC.
     """
     try:
         age = datetime.fromisoformat(now) - datetime.fromisoformat(created)
@@ -109,7 +109,7 @@ def is_recent(created: str, now: str) -> bool:
 
 class Kept(Generic[_Page]):
     """
-    Remembers the newest entry of objects, and in which page it is.
+    Remember the newest entry of each object, and its page.
     """
 
     def __init__(self, *, most: int = MAX_REMEMBERED) -> None:
@@ -118,7 +118,7 @@ class Kept(Generic[_Page]):
 
     def add(self, fingerprints: Iterable[Fingerprint], page: _Page) -> None:
         """
-        Take note of a page that is newer than those before.
+        Add the entries of a page that is newer than all pages before.
         """
         for subject, content in fingerprints:
             self._newest.pop(subject, None)
@@ -129,11 +129,11 @@ class Kept(Generic[_Page]):
 
     def page_with(self, fingerprint: Fingerprint) -> _Page | None:
         """
-        Find the page that has an entry as the newest one of its object.
+        Return the page whose entry is the newest of its object; None if there is none.
         """
         found = self._newest.get(fingerprint.subject)
         if found is None or found[0] != fingerprint.content:
             return None
-        # What is asked for is remembered longest.
+        # The least recently used entries are forgotten first.
         self._newest[fingerprint.subject] = self._newest.pop(fingerprint.subject)
         return found[1]

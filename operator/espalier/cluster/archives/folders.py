@@ -25,23 +25,25 @@ from espalier.engine.ports.archive import ArchiveEntry, ArchivePage, UnreadableP
 from espalier.errors import ArchiveFullError, SourceError
 
 MAX_TOTAL_BYTES = 64 * 1024 * 1024
-"""Of all archives in the folder together."""
+"""The limit for all archives in the folder together."""
 
 _NAME_FILE = "definition"
-"""Holds the definition's name: that of the folder may be cut."""
+"""The file with the definition's name, since the folder's name may be cut."""
 
 _FILE = re.compile(r"(?P<sequence>\d{8,12})-(?P<digest>[0-9a-f]{64})\.jsonl\.gz")
 
 
 class FolderArchive:
     """
-    Implements ``espalier.engine.ports.archive.Archive``: a folder a definition, a file a page.
+    Implement ``espalier.engine.ports.archive.Archive`` with a file for each page.
+
+    Each definition has a folder of its own.
 
     Also ``ArchivePages`` and ``ArchiveCopies`` of ``espalier.engine.legacy.archive_pages``.
 
     Args:
-        folder: Made when the first page is stored, readable by its owner only.
-        max_total_bytes: Of all files in it.
+        folder: The folder; it is created with the first page, and only its owner can read it.
+        max_total_bytes: The limit for all files in the folder.
     """
 
     def __init__(self, folder: Path, *, max_total_bytes: int = MAX_TOTAL_BYTES) -> None:
@@ -54,19 +56,19 @@ class FolderArchive:
     @property
     def secret_verbs(self) -> tuple[str, ...]:
         """
-        None: nothing is asked of a cluster.
+        Empty: a folder needs no permissions in a cluster.
         """
         return ()
 
     def begin(self, definition: Definition) -> None:
         """
-        Have the next ``store`` look again which pages of this definition there are.
+        Make the next ``store`` list the pages of this definition again.
         """
         self._known.discard(definition.name)
 
     async def store(self, definition: Definition, entries: Sequence[ArchiveEntry]) -> str:
         """
-        Keep the entries, as far as they are not kept already; they are durable on return.
+        Store the entries that are not stored yet. They are durable on return.
 
         Returns:
             The path of the file.
@@ -87,10 +89,10 @@ class FolderArchive:
         Read all entries of this definition, newest first.
 
         Args:
-            pass_over: Takes the pages that cannot be read; without it such a one is an error.
+            pass_over: Called with each page that cannot be read; if None, that is an error.
 
         Raises:
-            SourceError: A file cannot be read, or was damaged.
+            SourceError: A file cannot be read, or is damaged.
         """
         place = self._place(definition.name)
         for file in reversed(await asyncio.to_thread(_pages, place)):
@@ -106,7 +108,7 @@ class FolderArchive:
 
     async def keep_copy(self, page: ArchivePage, entries: Sequence[ArchiveEntry]) -> str:
         """
-        Keep a page that was kept elsewhere; one that is there already is not kept twice.
+        Store a copy of a page from another archive, unless it is stored already.
 
         Returns:
             The path of the file.
@@ -120,7 +122,7 @@ class FolderArchive:
 
     async def pages(self, crd: str | None = None) -> tuple[ArchivePage, ...]:
         """
-        List the pages of one definition, or all, oldest first.
+        Return the pages of one definition or of all definitions, oldest first.
 
         Raises:
             SourceError: A file cannot be read.
@@ -129,16 +131,16 @@ class FolderArchive:
 
     async def read_page(self, page: ArchivePage) -> list[ArchiveEntry]:
         """
-        Read the entries of a page, in the order in which they were kept.
+        Return the entries of a page, in the order in which they were stored.
 
         Raises:
-            SourceError: The file cannot be read, or was damaged.
+            SourceError: The file cannot be read, or is damaged.
         """
         return await asyncio.to_thread(_read, Path(page.name))
 
     async def remove_page(self, page: ArchivePage) -> None:
         """
-        Take a page away for good; one that is gone already is no error.
+        Delete a page permanently; it is no error if it does not exist.
 
         Raises:
             SourceError: The file cannot be removed.
@@ -166,12 +168,12 @@ class FolderArchive:
 
     def _look_at(self, crd: str) -> None:
         """
-        See what the pages of a definition hold, unless that is known.
+        Read the pages of a definition, unless they are known.
         """
         if crd in self._known:
             return
         for file in _pages(self._place(crd)):
-            # Nothing can be relied upon in a file that cannot be read.
+            # The entries of an unreadable file count as not archived.
             with contextlib.suppress(SourceError):
                 self._kept.add(fingerprints_of(_read(file)), file)
         self._known.add(crd)
@@ -189,7 +191,7 @@ class FolderArchive:
         for file in files:
             if f"-{digest}." in file.name:
                 return file
-        # Another page of that number means that the source counts from its beginning again.
+        # Another page has this number if the source has started to count from the beginning.
         is_free = page.sequence not in map(_sequence_of, files)
         file = self._write(page.crd, packed, sequence=page.sequence if is_free else None)
         with contextlib.suppress(ValueError):
@@ -204,8 +206,8 @@ class FolderArchive:
         total_bytes = sum(file.stat().st_size for file in self._folder.glob("*/*.jsonl.gz"))
         if total_bytes + len(packed) > self._max_total_bytes:
             raise ArchiveFullError(
-                f"{self._folder}: holds {total_bytes} bytes, of {self._max_total_bytes} that it "
-                "may; delete what is not needed any more"
+                f"{self._folder}: has {total_bytes} bytes, and the maximum is "
+                f"{self._max_total_bytes}; delete files that are no longer needed"
             )
         place = self._place(crd)
         place.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -270,7 +272,7 @@ def _read(file: Path) -> list[ArchiveEntry]:
 
 
 def _write_durably(file: Path, content: bytes) -> None:
-    # A name is given to the whole file only: half a page is never taken for one.
+    # The file gets its name when it is complete, so that a page is never read half written.
     partial = file.with_name(f".{file.name}.{os.getpid()}")
     descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:

@@ -1,9 +1,9 @@
 """
-The index of an archive: one ConfigMap that names the last page of each definition.
+The index of an archive: one ConfigMap with the last page of each definition.
 
-It spares a listing where nothing has changed, and is never trusted for more than that. A page's
-place is taken by creating a Secret, which fails where there is one; an index that is lost, stale
-or somebody else's only leads to a listing.
+It avoids listing pages when nothing has changed, and is used for nothing else. A page is stored by
+creating a Secret, which fails if the Secret exists. So an index that is missing, stale or written
+by another program only causes a listing.
 """
 
 import re
@@ -44,14 +44,14 @@ class _Held:
 
 def mark_of(sequence: int, digest: str, total_bytes: int) -> str:
     """
-    Write the last page of a definition, and what its pages take together, as the index holds it.
+    Return the index's mark for a definition: its last page, and the size of all its pages.
     """
     return f"{total_bytes}-{sequence}-{digest[:16]}"
 
 
 def bytes_in(mark: str) -> int | None:
     """
-    Read what the pages of a definition take; None if the mark is somebody else's.
+    Return the size of a definition's pages in its mark; None if the mark has another form.
     """
     match = _MARK.fullmatch(mark)
     return int(match["bytes"]) if match else None
@@ -59,7 +59,7 @@ def bytes_in(mark: str) -> int | None:
 
 class ArchiveIndex:
     """
-    Reads and writes the index of the archive in one namespace.
+    Read and write the index of the archive in one namespace.
     """
 
     def __init__(self, client: Client, namespace: str) -> None:
@@ -69,10 +69,10 @@ class ArchiveIndex:
 
     async def read(self) -> Mapping[str, str] | None:
         """
-        Read the marks by the hash of a definition's name; None if there is no index.
+        Return the marks by the hash of the definition's name; None if there is no index.
 
         Raises:
-            TransientError: The server was busy or away.
+            TransientError: The server was busy or unreachable.
         """
         call = self._call("get", "GET")
         try:
@@ -80,7 +80,7 @@ class ArchiveIndex:
         except TransientError:
             raise
         except ClusterError:
-            # There is none, or it may not be read: pages are listed.
+            # There is no index, or no permission to read it: the pages are listed.
             self._held = None
             return None
         self._held = _Held(found.metadata.resource_version, found.data or {})
@@ -88,10 +88,10 @@ class ArchiveIndex:
 
     async def put(self, crd_hash: str, mark: str) -> None:
         """
-        Write the mark of one definition, where that is possible; without an index pages are listed.
+        Write the mark of one definition, if possible; without it, pages are listed.
 
         Raises:
-            TransientError: The server was busy or away.
+            TransientError: The server was busy or unreachable.
         """
         for attempt in range(_ATTEMPTS):
             if self._held is None or attempt:
@@ -99,7 +99,7 @@ class ArchiveIndex:
             try:
                 await self._write(crd_hash, mark)
             except (ConflictError, NotFoundError):
-                # Others have written or removed it; in a namespace that is gone, nothing helps.
+                # Another process has changed or deleted it; or the namespace is gone.
                 continue
             except TransientError:
                 raise

@@ -1,5 +1,5 @@
 """
-A page of an archive as the Secrets that it is to be stored in.
+Make the Secrets for a page of an archive.
 """
 
 import base64
@@ -20,7 +20,7 @@ from espalier.engine.ports.archive import ArchiveEntry
 from espalier.paths import JSON
 
 _SERVER_ADDS_BYTES = 1000
-"""What the server adds to a Secret: uid, times, and managedFields that name each annotation."""
+"""The size of what the server adds: uid, times, and managedFields with each annotation."""
 
 _FINGERPRINT_CHARACTERS = 32
 
@@ -28,11 +28,11 @@ _FINGERPRINT_CHARACTERS = 32
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contents:
     """
-    The entries of a page, packed.
+    The compressed entries of a page.
 
     Attributes:
-        weights: How much each namespace takes, by its digest.
-        crd_uid: Of the definition.
+        weights: The share of each namespace in the page, by its digest.
+        crd_uid: The uid of the definition.
     """
 
     crd: str
@@ -45,10 +45,10 @@ class Contents:
 
 def contents_of(definition: Definition, entries: Mapping[Fingerprint, ArchiveEntry]) -> Contents:
     """
-    Pack entries; many of them may take a while.
+    Compress entries; for many entries this may take some time.
 
     Raises:
-        ValueError: They would have too many bytes to be read back.
+        ValueError: They have too many bytes to be read back.
     """
     packed, sizes = pack_by_namespace([*entries.values()])
     weights = {
@@ -68,7 +68,7 @@ def contents_of(definition: Definition, entries: Mapping[Fingerprint, ArchiveEnt
 
 def secret_name(crd: str, sequence: int, part: int) -> str:
     """
-    Name a part of a page.
+    Return the name of the Secret for one part of a page.
     """
     return f"{name_of('archive', crd)}-{sequence:08d}-{part}"
 
@@ -77,10 +77,10 @@ def secrets_of(
     contents: Contents, *, namespace: str, sequence: int, max_part_bytes: int, created: str
 ) -> tuple[dict[str, JSON], ...]:
     """
-    Make the Secrets of a page, in order.
+    Return the Secrets of a page, in the order of its parts.
 
     Args:
-        created: RFC 3339 in UTC.
+        created: The time as RFC 3339 in UTC.
     """
     starts = range(0, len(contents.packed), max_part_bytes)
     secrets: list[dict[str, JSON]] = []
@@ -121,6 +121,6 @@ def secrets_of(
 
 def stored_bytes(secrets: tuple[dict[str, JSON], ...]) -> int:
     """
-    Estimate what Secrets take once they are stored.
+    Return the estimated size of Secrets once they are stored.
     """
     return sum(len(encode_json(secret)) + _SERVER_ADDS_BYTES for secret in secrets)

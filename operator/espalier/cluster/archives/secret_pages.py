@@ -1,5 +1,5 @@
 """
-The pages of an archive in Secrets: listed, read and removed.
+List, read and remove the pages of an archive in Secrets.
 """
 
 import asyncio
@@ -37,10 +37,10 @@ _whole = msgspec.json.Decoder(_WholeSecret)
 
 class SecretPages:
     """
-    Implements ``espalier.engine.ports.archive.ArchivePages``.
+    Implement ``espalier.engine.ports.archive.ArchivePages``.
 
     Args:
-        namespace: Where the Secrets are.
+        namespace: The namespace of the Secrets.
     """
 
     def __init__(self, client: Client, namespace: str) -> None:
@@ -58,11 +58,11 @@ class SecretPages:
         Read all entries of this definition, newest first.
 
         Args:
-            pass_over: Takes the pages that cannot be read; without it a damaged one is an error.
+            pass_over: Called with each page that cannot be read; if None, that is an error.
 
         Raises:
-            RejectedError: A page was damaged.
-            NotFoundError: A page was taken away meanwhile.
+            RejectedError: A page is damaged.
+            NotFoundError: A page was deleted since it was listed.
         """
         for page in reversed(await self.pages(definition.name)):
             if not page.is_whole and pass_over is None:
@@ -83,18 +83,18 @@ class SecretPages:
 
     async def pages(self, crd: str | None = None) -> tuple[ArchivePage, ...]:
         """
-        List the pages of one definition, or all, oldest first.
+        Return the pages of one definition or of all definitions, oldest first.
         """
         listed = await self._parts.listed({} if crd is None else {CRD_HASH: hash_of(crd)})
         return tuple(parts.page_of(self._namespace, page) for page in parts.by_page(listed))
 
     async def read_page(self, page: ArchivePage) -> list[ArchiveEntry]:
         """
-        Read the entries of a page, in the order in which they were kept.
+        Return the entries of a page, in the order in which they were stored.
 
         Raises:
-            NotFoundError: It is gone.
-            RejectedError: It is damaged, or a part is missing.
+            NotFoundError: The page does not exist any more.
+            RejectedError: The page is damaged, or a part is missing.
         """
         call = self._parts.get_call(page.name.partition("/")[2])
         held: list[Part] = []
@@ -119,9 +119,9 @@ class SecretPages:
 
     async def remove_page(self, page: ArchivePage) -> None:
         """
-        Take a page away for good; one that is gone already is no error.
+        Delete a page permanently; it is no error if it does not exist.
         """
-        # The first part goes last: it names the page as long as something of it is left.
+        # The first part is deleted last, since it names the page while other parts exist.
         for name, uid in reversed([*zip(page.places, page.uids, strict=True)]):
             body: dict[str, JSON] = {"apiVersion": "v1", "kind": "DeleteOptions"}
             if uid:
@@ -130,5 +130,5 @@ class SecretPages:
             try:
                 await self._client.send(replace(call, body=body))
             except (NotFoundError, ConflictError):
-                # Gone, or another Secret has the name by now.
+                # The Secret does not exist, or another one has its name by now.
                 continue

@@ -1,5 +1,5 @@
 """
-The Secrets that the pages of an archive are in, as their labels and annotations tell of them.
+Read the labels and annotations of the Secrets in which an archive's pages are stored.
 """
 
 import re
@@ -22,13 +22,13 @@ from espalier.engine.ports.archive import ArchivePage
 from espalier.errors import ExpiredTokenError, NotFoundError
 
 MAX_PART_BYTES = 700 * 1024
-"""A Secret takes 1 MiB of data; base64 and the rest of it must fit into one request as well."""
+"""The data of one Secret. The limit is 1 MiB, and base64 must fit into one request too."""
 
 LABELS = {**names.MANAGED_BY, names.COMPONENT: "archive"}
 
 _PAGE_SIZE = 500
 
-# Longer ones are none of ours.
+# Espalier writes no longer numbers.
 _NUMBER = re.compile(r"[0-9]{1,9}")
 
 
@@ -53,7 +53,7 @@ class _SecretListMetadata(msgspec.Struct):
 
 class _PartialList(msgspec.Struct):
     """
-    A page of a list of them.
+    A page of a list of Secrets.
     """
 
     metadata: _SecretListMetadata
@@ -63,12 +63,12 @@ class _PartialList(msgspec.Struct):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
     """
-    What one Secret says of itself.
+    The metadata of one Secret: a part of a page.
 
     Attributes:
-        size_bytes: As stored: the data in base64, and the metadata with the fingerprints.
-        entries: The fingerprints of its page's entries, as text; only the first part has some.
-        namespaces: How much of its page each namespace takes, likewise.
+        size_bytes: The stored size: the data in base64, and the metadata with the fingerprints.
+        entries: The fingerprints of the page's entries, as text; only in the first part.
+        namespaces: The share of each namespace in the page, as text; only in the first part.
     """
 
     name: str
@@ -93,7 +93,7 @@ _partial_list = msgspec.json.Decoder(_PartialList)
 
 class Parts:
     """
-    The Secrets of a namespace that archives are in; of each only what it says of itself is read.
+    The archives' Secrets in a namespace; only their metadata is read.
     """
 
     def __init__(self, client: Client, namespace: str) -> None:
@@ -102,7 +102,7 @@ class Parts:
 
     async def listed(self, labels: Mapping[str, str]) -> list[Part]:
         """
-        List those that have some labels, in one piece.
+        Return the parts with the given labels, from one consistent list.
         """
         wanted = {**LABELS, **labels}
         selector = ",".join(f"{key}={value}" for key, value in wanted.items())
@@ -118,7 +118,7 @@ class Parts:
             except ExpiredTokenError:
                 if not token:
                     raise
-                # All of them must be counted in one piece.
+                # The list must be consistent, so it starts again.
                 found, token = [], ""
                 continue
             found += [_part_of(call, item) for item in page.items or ()]
@@ -128,7 +128,7 @@ class Parts:
 
     async def at(self, name: str) -> Part | None:
         """
-        Read what the Secret of that name says of itself; None if there is none.
+        Return the part in the Secret of this name; None if there is no such Secret.
         """
         call = replace(self.get_call(name), accept=PARTIAL_TYPE)
         try:
@@ -138,20 +138,20 @@ class Parts:
 
     def get_call(self, name: str) -> ApiRequest:
         """
-        Make the call that reads one.
+        Return the call that reads one Secret.
         """
         return replace(self.call_of_one("get", "GET", name), is_read=True)
 
     def call_of_one(self, verb: str, method: str, name: str) -> ApiRequest:
         """
-        Make a call to one.
+        Return a call to one Secret.
         """
         call = self.call(verb, method, name)
         return replace(call, path=f"{call.path}/{segment(name)}")
 
     def call(self, verb: str, method: str, name: str) -> ApiRequest:
         """
-        Make a call to all of them, or that creates one.
+        Return a call to all Secrets, or one that creates a Secret.
         """
         return ApiRequest(
             verb=verb,
@@ -163,13 +163,13 @@ class Parts:
 
 def part_of(item: PartialSecret, *, metadata_bytes: int = 0) -> Part:
     """
-    Read what a Secret says of itself; nothing that it says is believed blindly.
+    Return the part that a Secret's metadata describes; unusable values get defaults.
 
     Args:
-        metadata_bytes: Its size without the data.
+        metadata_bytes: The size of the Secret without its data.
     """
     annotations = item.metadata.annotations or {}
-    # One that does not tell its size counts as a full one.
+    # A Secret without a size counts as a full one.
     data_bytes = _number(annotations.get(names.BYTES), MAX_PART_BYTES)
     return Part(
         name=item.metadata.name,
@@ -190,14 +190,14 @@ def part_of(item: PartialSecret, *, metadata_bytes: int = 0) -> Part:
 
 def stored_data_bytes(data_bytes: int) -> int:
     """
-    Compute what data takes in base64.
+    Return the size of data in base64.
     """
     return -(-data_bytes // 3) * 4
 
 
 def by_page(parts: Iterable[Part]) -> list[list[Part]]:
     """
-    Sort parts into pages, oldest first, each with its parts in order.
+    Group parts by page; the oldest page comes first, and its parts are in order.
     """
     pages: dict[tuple[str, int, str], list[Part]] = defaultdict(list)
     for part in parts:
@@ -207,14 +207,14 @@ def by_page(parts: Iterable[Part]) -> list[list[Part]]:
 
 def is_whole(page: Sequence[Part]) -> bool:
     """
-    Tell whether all parts of a page are there.
+    Report whether all parts of a page exist.
     """
     return [part.part for part in page] == list(range(1, page[0].parts + 1))
 
 
 def page_of(namespace: str, page: Sequence[Part]) -> ArchivePage:
     """
-    Describe a page by its parts.
+    Return the page that consists of these parts.
     """
     first = page[0]
     return ArchivePage(

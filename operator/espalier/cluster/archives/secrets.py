@@ -1,15 +1,15 @@
 """
 The archive of removed data, in immutable Secrets of the operator's namespace.
 
-A page of entries is one gzip stream. It is cut into parts where it is too large for one Secret,
-and all parts are stored before the page counts as kept; a page of which parts are missing was
-never removed from anywhere. Pages of one definition are numbered, so that they have an order
-that no clock can disturb. What is archived already is not archived again.
+A page of entries is one gzip stream. A page that is too large for one Secret is cut into parts. The
+objects are pruned only after all parts are stored, so a page with missing parts is not needed. The
+pages of one definition are numbered, so that their order does not depend on a clock. An entry that
+is archived already is not archived again.
 
-What is stored is counted: data in base64, metadata and fingerprints. No definition fills the
-archive for the others, and no namespace a definition's part of it: ``shares`` has the rule. The
-pages are listed when a definition is first stored; afterwards an index tells whether anything has
-changed, and numbers and digests of pages are compared before anything is built on it.
+The stored size is counted: data in base64, metadata and fingerprints. A definition cannot fill the
+archive for the others, and a namespace cannot fill a definition's part of it: see ``shares``. Pages
+are listed before the first page of a definition is stored. Afterwards an index shows whether there
+are changes, and the numbers and digests of pages are compared before they are relied on.
 """
 
 import asyncio
@@ -49,10 +49,10 @@ from espalier.names import CRD_HASH, FIELD_MANAGER, SECRET_TYPE
 from espalier.paths import JSON
 
 MAX_TOTAL_BYTES = 64 * 1024 * 1024
-"""Of all archives together: etcd keeps a few gigabytes, and not for us."""
+"""The limit for all archives together: etcd has only a few gigabytes, for the whole cluster."""
 
 RECOUNT_SECONDS = 10.0
-"""How soon a full archive is counted anew, since a person may have made room."""
+"""The time after which a full archive is counted again, since Secrets may have been deleted."""
 
 
 class _Secret(msgspec.Struct):
@@ -66,10 +66,10 @@ _secret = msgspec.json.Decoder(_Secret)
 @dataclass(frozen=True, slots=True)
 class _ArchivedPage:
     """
-    Where entries are.
+    A stored page.
 
     Attributes:
-        names: Of the Secrets; another page may get them when this one was taken away.
+        names: The names of its Secrets; another page may get them after this one is deleted.
     """
 
     names: tuple[str, ...]
@@ -79,11 +79,11 @@ class _ArchivedPage:
 @dataclass(frozen=True, slots=True)
 class _Last:
     """
-    The last page of a definition, as it was found or stored.
+    The last known page of a definition.
 
     Attributes:
-        page: None if there is none.
-        mark: What the index held of the definition at that time.
+        page: The page; None if there is none.
+        mark: The definition's mark in the index at that time.
     """
 
     sequence: int
@@ -93,11 +93,11 @@ class _Last:
 
 class SecretArchive(SecretPages):
     """
-    Implements ``Archive`` of ``espalier.engine.ports.archive``, and ``ArchivePages``.
+    Implement ``Archive`` and ``ArchivePages`` of ``espalier.engine.ports.archive``.
 
     Args:
-        namespace: Where the Secrets are.
-        max_total_bytes: Of all archives in the namespace together, as stored.
+        namespace: The namespace of the Secrets.
+        max_total_bytes: The limit for all archives in the namespace together, as stored.
     """
 
     def __init__(
@@ -114,7 +114,7 @@ class SecretArchive(SecretPages):
         self._usage = Usage(max_total_bytes)
         self._counted_at: float | None = None
         self._marks: dict[str, str] = {}
-        # By the hash of a definition's name; without one its pages have to be listed first.
+        # By the hash of a definition's name; if there is none, its pages must be listed first.
         self._lasts: dict[str, _Last] = {}
         self._unchecked: set[str] = set()
         self._begun: dict[str, tuple[str, int]] = {}
@@ -124,22 +124,22 @@ class SecretArchive(SecretPages):
     @property
     def secret_verbs(self) -> tuple[str, ...]:
         """
-        What ``store`` does with Secrets; to expire them takes more.
+        The verbs on Secrets that ``store`` needs; expiring pages needs more.
         """
         return ("get", "list", "create")
 
     def begin(self, definition: Definition) -> None:
         """
-        Have the next ``store`` check whether others have stored pages of this definition.
+        Make the next ``store`` check whether other processes have stored pages of the definition.
         """
         self._unchecked.add(hash_of(definition.name))
 
     async def store(self, definition: Definition, entries: Sequence[ArchiveEntry]) -> str:
         """
-        Keep the entries, as far as they are not kept already; they are durable on return.
+        Store the entries that are not stored yet. They are durable on return.
 
         Returns:
-            The name of the first Secret, with its namespace.
+            The namespace and name of the first Secret.
         """
         async with self._storing:
             try:
@@ -183,10 +183,10 @@ class SecretArchive(SecretPages):
         self, definition: Definition, entries: Mapping[Fingerprint, ArchiveEntry]
     ) -> tuple[Contents | None, set[ObjectKey]]:
         """
-        Pack the entries for which there is room, and name the objects of the others.
+        Compress the entries for which there is room; return also the objects of the others.
 
         Raises:
-            ArchiveFullError: There is none for any.
+            ArchiveFullError: There is no room for any of them.
         """
         contents = await asyncio.to_thread(contents_of, definition, entries)
         sizes = split(stored_bytes(self._secrets_of(contents, sequence=0)), contents.weights)
@@ -239,9 +239,9 @@ class SecretArchive(SecretPages):
 
     async def _look_at(self, definition: Definition) -> None:
         """
-        See which pages a definition has, unless that is known.
+        List the pages of a definition, unless they are known.
 
-        Others that have the lease in between store the next page, and change the index.
+        A process that held the lease in between has stored the next page and changed the index.
         """
         crd_hash = hash_of(definition.name)
         last = self._lasts.get(crd_hash)
@@ -260,7 +260,7 @@ class SecretArchive(SecretPages):
 
     def _adopt(self, marks: Mapping[str, str], own_hash: str) -> None:
         """
-        Count what others have stored of other definitions.
+        Count the pages that other processes have stored for other definitions.
         """
         for crd_hash, mark in marks.items():
             size_bytes = bytes_in(mark)
@@ -271,7 +271,7 @@ class SecretArchive(SecretPages):
 
     async def _list(self, definition: Definition) -> None:
         crd_hash = hash_of(definition.name)
-        # Read before the pages: what changes meanwhile is noticed the next time.
+        # The index is read before the pages, so that later changes are noticed the next time.
         marks = await self._index.read() or {}
         if self._counted_at is None:
             await self._count()
@@ -284,7 +284,7 @@ class SecretArchive(SecretPages):
             first = page[0]
             sequence = max(sequence, first.sequence)
             if not parts.is_whole(page):
-                # Whoever stored it did not get through: the same page would be completed.
+                # The page was stored only in part; the same page would be completed.
                 self._begun[crd_hash] = first.digest, first.sequence
                 continue
             fingerprints = read_text(first.entries)
@@ -306,7 +306,7 @@ class SecretArchive(SecretPages):
 
     async def _count(self) -> None:
         """
-        Count all pages, since somebody may have taken archives away.
+        Count all pages, since pages may have been deleted.
         """
         marks = await self._index.read() or {}
         listed = parts.by_page(await self._parts.listed({}))
@@ -325,7 +325,7 @@ class SecretArchive(SecretPages):
 
     async def _is_reliable(self, page: _ArchivedPage) -> bool:
         """
-        See whether a page is still there, and will be for a while.
+        Report whether a page still exists and will not expire soon.
         """
         now = self._client.clock.utc_timestamp()
         for name in page.names:
@@ -336,7 +336,7 @@ class SecretArchive(SecretPages):
 
     async def _store_page(self, definition: Definition, contents: Contents) -> _ArchivedPage:
         crd_hash = hash_of(definition.name)
-        # Should this fail, the next try lists what there is of the page, and completes it.
+        # If this fails, the next attempt lists the stored parts and completes the page.
         last = self._lasts.pop(crd_hash)
         begun, sequence = self._begun.pop(crd_hash, ("", 0))
         if begun != contents.digest:
@@ -344,7 +344,7 @@ class SecretArchive(SecretPages):
         secrets = self._secrets_of(contents, sequence=sequence)
         total_bytes = self._usage.bytes_of(crd_hash) + stored_bytes(secrets)
         mark = mark_of(sequence, contents.digest, total_bytes)
-        # Others count the page before it is there, rather than not at all.
+        # Other processes count the page too early rather than not at all.
         await self._index.put(crd_hash, mark)
         names = tuple(secret_name(contents.crd, sequence, part + 1) for part in range(len(secrets)))
         size_bytes = 0
@@ -361,7 +361,7 @@ class SecretArchive(SecretPages):
 
     async def _create(self, name: str, secret: dict[str, JSON]) -> int:
         """
-        Create a Secret; return how many bytes it takes.
+        Create a Secret; return its stored size.
         """
         call = replace(
             self._parts.call("create", "POST", name),
@@ -371,11 +371,11 @@ class SecretArchive(SecretPages):
         try:
             stored = await self._client.fetch(call, _secret)
         except ConflictError:
-            # The answer to an earlier try of ours may have been lost on the way.
+            # An earlier attempt may have succeeded although its response was lost.
             stored = await self._client.fetch(self._parts.get_call(name), _secret)
         data = stored.data or {}
         if data != secret["data"]:
-            raise answers.malformed(call.attempt, "the Secret holds something else than was sent")
+            raise answers.malformed(call.attempt, "the Secret has other content than was sent")
         return len(bytes(stored.metadata)) + sum(map(len, data.values()))
 
 

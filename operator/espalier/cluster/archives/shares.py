@@ -1,26 +1,25 @@
 """
-How much of an archive one holder may fill: a definition of the cap, a namespace of that.
+How much of an archive one holder may use: a definition of the cap, a namespace of its definition.
 
-The cap is cut into ``SHARES`` equal shares, and two limits hold for what a holder has after a
-page:
+The cap is divided into ``SHARES`` equal shares. Two limits apply to what a holder has after a page:
 
-- Beyond one share, it may take only what stays free after a share for each of ``HOLDERS - 1``
-  others is set aside: the rest of their share for those that hold something, a whole one for each
-  that may still come. So any ``HOLDERS`` holders have a share each, in whatever order they come.
-- It may never hold more than stays free. So there is room for the next holder at any time, also
-  where there are many of them.
+- Beyond one share, a holder may use only what is free after one share is reserved for each of
+  ``HOLDERS - 1`` others: the rest of the share of each present holder, and a whole share for each
+  possible further holder. So any ``HOLDERS`` holders get a share each, in any order.
+- A holder may never have more than what remains free. So there is always room for the next holder,
+  even if there are many.
 
-Alone, a holder therefore has half of the cap.
+A single holder can therefore use half of the cap.
 """
 
 from collections.abc import Hashable, Mapping
 from typing import TypeVar
 
 SHARES = 16
-"""In how many parts the cap is cut."""
+"""The number of shares of the cap."""
 
 HOLDERS = 8
-"""To how many holders a share each is guaranteed; the other shares are for who needs more."""
+"""The number of holders with a guaranteed share; any holder may use the other shares."""
 
 
 _Holder = TypeVar("_Holder", bound=Hashable)
@@ -28,11 +27,11 @@ _Holder = TypeVar("_Holder", bound=Hashable)
 
 def room(cap_bytes: int, held: Mapping[_Holder, int], holder: _Holder) -> int:
     """
-    Compute how many bytes a holder may add.
+    Return the number of bytes that a holder may add.
 
     Args:
-        cap_bytes: Of all holders together.
-        held: What each holds now, in bytes.
+        cap_bytes: The limit for all holders together.
+        held: The bytes that each holder has now.
 
     Returns:
         0 or more.

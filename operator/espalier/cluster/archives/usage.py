@@ -1,5 +1,5 @@
 """
-What an archive holds, by definition and by namespace, in bytes as stored.
+Count the stored bytes of an archive, by definition and by namespace.
 """
 
 import base64
@@ -11,26 +11,26 @@ from dataclasses import dataclass, field
 from espalier.cluster.archives.shares import room
 
 UNKNOWN = b""
-"""The namespace of what does not name its namespaces, as pages of earlier releases."""
+"""The namespace for pages without namespaces, from earlier releases."""
 
 _HASH_BYTES, _WEIGHT_BYTES = 8, 4
 _BYTES = _HASH_BYTES + _WEIGHT_BYTES
 _MAX_WEIGHT = 256**_WEIGHT_BYTES - 1
 
 Weights = Mapping[bytes, int]
-"""How much of a page each namespace takes, by a digest of its name."""
+"""The share of each namespace in a page, by the digest of its name."""
 
 
 def namespace_digest(namespace: str) -> bytes:
     """
-    Digest a namespace's name; cluster-scoped objects have an empty one.
+    Return the digest of a namespace's name, which is empty for cluster-scoped objects.
     """
     return hashlib.sha256(namespace.encode("utf-8", "surrogatepass")).digest()[:_HASH_BYTES]
 
 
 def weights_text(weights: Weights) -> str:
     """
-    Write weights as an annotation holds them.
+    Return weights as the text of an annotation.
     """
     pieces = [
         name.ljust(_HASH_BYTES, b"\0") + min(weight, _MAX_WEIGHT).to_bytes(_WEIGHT_BYTES)
@@ -41,7 +41,7 @@ def weights_text(weights: Weights) -> str:
 
 def read_weights(text: str) -> dict[bytes, int]:
     """
-    Read what ``weights_text`` wrote; nothing of anything else.
+    Return the weights in a text of ``weights_text``; none if it is anything else.
     """
     try:
         content = base64.b64decode(text, validate=True)
@@ -55,7 +55,7 @@ def read_weights(text: str) -> dict[bytes, int]:
 
 def split(size_bytes: int, weights: Weights) -> dict[bytes, int]:
     """
-    Divide what a page takes among its namespaces, rounded up.
+    Divide the size of a page among its namespaces, rounded up.
     """
     total = sum(weights.values())
     if total <= 0:
@@ -66,10 +66,10 @@ def split(size_bytes: int, weights: Weights) -> dict[bytes, int]:
 @dataclass(slots=True)
 class Usage:
     """
-    Counts what is stored.
+    Count the stored bytes.
 
     Attributes:
-        max_total_bytes: Of all definitions together.
+        max_total_bytes: The limit for all definitions together.
     """
 
     max_total_bytes: int
@@ -78,29 +78,29 @@ class Usage:
     @property
     def total_bytes(self) -> int:
         """
-        All that is stored.
+        The stored bytes of all definitions.
         """
         return sum(map(self.bytes_of, self._held))
 
     def bytes_of(self, crd: str) -> int:
         """
-        What is stored of one definition.
+        Return the stored bytes of one definition.
         """
         return sum(self._held.get(crd, {}).values())
 
     def room_of(self, crd: str) -> int:
         """
-        How many bytes may be added for a definition.
+        Return the number of bytes that may be added for a definition.
         """
         totals = {name: self.bytes_of(name) for name in self._held}
         return room(self.max_total_bytes, totals, crd)
 
     def rooms_of(self, crd: str, sizes: Weights) -> set[bytes]:
         """
-        Find the namespaces for which there is room in a definition, smaller pieces first.
+        Return the namespaces with room in a definition; smaller sizes are admitted first.
 
         Args:
-            sizes: What is to be added for each namespace, in bytes.
+            sizes: The bytes to add for each namespace.
         """
         held = dict(self._held.get(crd, {}))
         cap_bytes = self.bytes_of(crd) + self.room_of(crd)
@@ -113,7 +113,7 @@ class Usage:
 
     def add(self, crd: str, size_bytes: int, weights: Weights) -> None:
         """
-        Count a page.
+        Add a page.
         """
         held = self._held.setdefault(crd, {})
         for name, size in split(size_bytes, weights).items():
@@ -121,13 +121,13 @@ class Usage:
 
     def forget(self, crd: str) -> None:
         """
-        Count a definition as one that has nothing.
+        Set the stored bytes of a definition to zero.
         """
         self._held.pop(crd, None)
 
     def replace(self, crd: str, pages: Iterable[tuple[int, Weights]]) -> None:
         """
-        Count a definition anew.
+        Set the stored bytes of a definition to those of the given pages.
         """
         self.forget(crd)
         for size_bytes, weights in pages:
