@@ -209,7 +209,7 @@ async def test_a_folder_has_a_cap(tmp_path: Path) -> None:
     archive = FolderArchive(tmp_path, max_total_bytes=300)
     await archive.store(definition(), [entry("a")])
 
-    with pytest.raises(ArchiveFullError, match="delete what is not needed"):
+    with pytest.raises(ArchiveFullError, match="delete files that are no longer needed"):
         await archive.store(definition(), [entry("b")])
 
 
