@@ -12,7 +12,6 @@ from espalier.names import OUTPUT_API_VERSION
 from espalier.paths import JSON
 
 
-
 class Level(enum.Enum):
     """
     The severity of a finding.
