@@ -260,6 +260,7 @@ async def test_an_archive_counts_no_less_than_etcd_stores(
     # Where Secrets are stored as protobuf, their data needs no base64.
     assert all(mine >= etcd for mine, etcd in zip(counted, stored, strict=True))
     assert sum(counted) < 2 * sum(stored), (counted, stored)
+    await remove_pages(archive, pages)
 
 
 async def test_documents_archives_and_leases_are_kept(cluster: Cluster, gears: Crd) -> None:
