@@ -25,7 +25,8 @@ from espalier.schema import Structural
 _TYPE_META = frozenset({"apiVersion", "kind", "metadata"})
 # Nobody reads longer ones, and an object may have been made of them.
 _MAX_NAME_LENGTH = 250
-_ANY_ITEM, _ANY_KEY, _ANYTHING = "[*]", ".*", ".**"
+ANY_KEY, ANYTHING = ".*", ".**"
+_ANY_ITEM = "[*]"
 _SPECIAL = re.compile(r"[\\.*\[\]]")
 _SEGMENT = re.compile(r"\[\*\]|\.\*\*(?=$|[.\[])|\.\*(?=$|[.\[])|\.(?:[^\\.*\[\]]|\\.)*", re.DOTALL)
 
@@ -67,8 +68,8 @@ def specifies(structural: Structural | None, path_text: str) -> bool:
     Source:
         apiextensions-apiserver, ``pkg/apiserver/schema/pruning/algorithm.go``.
     """
-    segments = _segments(path_text)
-    if segments[-1:] == [_ANYTHING]:
+    segments = segments_of(path_text)
+    if segments[-1:] == [ANYTHING]:
         place = _place_of(structural, segments[:-1])
         return place is not None and place.keeps
     return _place_of(structural, segments) is not None
@@ -138,7 +139,7 @@ def is_atomic(structural: Structural | None, path_text: str) -> bool:
     Source:
         Kubernetes' API conventions, "Merge strategy"; lists are atomic where nothing is said.
     """
-    place = _place_of(structural, _segments(path_text))
+    place = _place_of(structural, segments_of(path_text))
     if place is None:
         return False
     if place.node is None:
@@ -146,25 +147,6 @@ def is_atomic(structural: Structural | None, path_text: str) -> bool:
     if place.node.type == "array":
         return place.node.list_type not in ("map", "set")
     return place.node.map_type == "atomic"
-
-
-def may_lie_in(path_text: str, whole: str) -> bool:
-    """
-    Tell whether something at a path may be a part of what lies at another one.
-
-    Raises:
-        ValueError: A text is no path.
-    """
-    inner, outer = _segments(path_text), _segments(whole)
-    is_open = inner[-1:] == [_ANYTHING]
-    if is_open:
-        inner.pop()
-    if len(outer) > len(inner) and not is_open:
-        return False
-    return all(
-        left == right or _ANY_KEY in (left, right)
-        for left, right in zip(inner, outer, strict=False)
-    )
 
 
 def unspecified(structural: Structural | None, named: Iterable[str]) -> tuple[str, ...]:
@@ -183,9 +165,22 @@ def unspecified(structural: Structural | None, named: Iterable[str]) -> tuple[st
     known = frozenset(named)
     lost = {path for path in known if not specifies(structural, path)}
     for path in known - lost:
-        if _segments(path)[-1:] == [_ANYTHING]:
-            lost.update(_narrowed(structural, path.removesuffix(_ANYTHING), known))
+        if segments_of(path)[-1:] == [ANYTHING]:
+            lost.update(_narrowed(structural, path.removesuffix(ANYTHING), known))
     return tuple(sorted(lost))
+
+
+def segments_of(path_text: str) -> list[str]:
+    """
+    Split a path into its segments.
+
+    Raises:
+        ValueError: The text is no path of a schema.
+    """
+    segments = _SEGMENT.findall(path_text)
+    if "".join(segments) != path_text:
+        raise ValueError(f"not a path of a schema: {path_text!r}")
+    return segments
 
 
 class _PathPosition(NamedTuple):
@@ -208,7 +203,7 @@ class _PathPosition(NamedTuple):
         """
         if segment == _ANY_ITEM:
             return self._item()
-        name = _unescape(segment[1:]) if segment != _ANY_KEY else None
+        name = _unescape(segment[1:]) if segment != ANY_KEY else None
         if self.is_resource and name in _TYPE_META:
             return _KEPT
         if self.node is not None:
@@ -231,7 +226,7 @@ class _PathPosition(NamedTuple):
             and self.node.additional_properties is not None
             and _unescape(segment[1:]) not in self.node.properties
         )
-        return _ANY_KEY if is_key or len(segment) > _MAX_NAME_LENGTH else segment
+        return ANY_KEY if is_key or len(segment) > _MAX_NAME_LENGTH else segment
 
     def _item(self) -> "_PathPosition":
         item = None if self.node is None else self.node.items
@@ -269,30 +264,30 @@ def _children(node: Structural, *, is_root: bool) -> Iterator[tuple[str, Structu
         yield ".apiVersion", None
         yield ".kind", None
         yield ".metadata", None
-        yield f".metadata{_ANYTHING}", None
+        yield f".metadata{ANYTHING}", None
     for name, child in node.properties.items():
         if not (is_root and name in _TYPE_META):
             yield f".{_escape(name)}", child
     if node.additional_properties is not None:
         additional = node.additional_properties
-        yield _ANY_KEY, additional if isinstance(additional, Structural) else None
+        yield ANY_KEY, additional if isinstance(additional, Structural) else None
     if node.items is not None:
         yield _ANY_ITEM, node.items
     if node.preserve_unknown_fields:
-        yield _ANYTHING, None
+        yield ANYTHING, None
 
 
 def _narrowed(root: Structural | None, here: str, known: frozenset[str]) -> Iterator[str]:
-    place = _place_of(root, _segments(here))
+    place = _place_of(root, segments_of(here))
     if place is None or place.node is None:
         return
     for segment, child in _children(place.node, is_root=not here):
         path = here + segment
         is_implied = place.is_resource and segment[1:] in _TYPE_META
-        if path in known or segment == _ANYTHING or is_implied:
+        if path in known or segment == ANYTHING or is_implied:
             continue
         if child is None or not _keeps_all(child, as_item=segment == _ANY_ITEM):
-            yield path + _ANYTHING
+            yield path + ANYTHING
 
 
 def _keeps_all(node: Structural, *, as_item: bool) -> bool:
@@ -322,10 +317,3 @@ def _escape(name: str) -> str:
 
 def _unescape(text: str) -> str:
     return re.sub(r"\\(.)", r"\1", text, flags=re.DOTALL)
-
-
-def _segments(path_text: str) -> list[str]:
-    segments = _SEGMENT.findall(path_text)
-    if "".join(segments) != path_text:
-        raise ValueError(f"not a path of a schema: {path_text!r}")
-    return segments

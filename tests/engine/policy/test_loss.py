@@ -12,6 +12,7 @@ from espalier.engine import Reason, RunOutcome, RunSettings, run
 from espalier.engine.policy.loss import MAX_PATHS, History, ManagedFieldsScan, Record, judge
 from espalier.engine.ports import ObjectKey, StoredMetadata
 from espalier.paths import JSON
+from tests.effort import calls_of
 from tests.fakes.cluster import V1_SCHEMA, V1ALPHA1_SCHEMA, FakeCluster, widgets
 
 SETTINGS = RunSettings(settle_seconds=0, page_size=4)
@@ -20,6 +21,11 @@ SETTINGS = RunSettings(settle_seconds=0, page_size=4)
 def one_version(schema: dict[str, JSON], **changes: object) -> Definition:
     version = Version(name="v1", served=True, storage=True, schema=schema, has_status=True)
     return widgets(**({"versions": (version,), "stored_versions": ("v1",)} | changes))
+
+
+def spec_of(properties: dict[str, JSON]) -> dict[str, JSON]:
+    spec: dict[str, JSON] = {"type": "object", "properties": properties}
+    return {"type": "object", "properties": {"spec": spec}}
 
 
 WITHOUT_COLOR = one_version(V1ALPHA1_SCHEMA)
@@ -83,6 +89,25 @@ def test_what_a_rewrite_would_lose(
     loss = judge(definition, structural, record, history)
     assert (sorted(loss.paths), len(loss.unprovable)) == (paths, unprovable)
     assert loss.is_nothing is not (paths or unprovable)
+
+
+def test_the_steps_of_a_judgement_grow_as_the_paths_do() -> None:
+    def effort(most: int) -> int:
+        # Lists that are owned as a whole, and fields that only the stored version specifies.
+        lists: dict[str, JSON] = {f"list{n}": {"type": "array", "items": {}} for n in range(most)}
+        fields: dict[str, JSON] = {f"field{n}": {"type": "string"} for n in range(most)}
+        definition = widgets(
+            versions=(
+                Version(name="v1alpha1", served=True, storage=False, schema=spec_of(fields)),
+                Version(name="v1", served=True, storage=True, schema=spec_of(lists)),
+            ),
+        )
+        structural = crd.structural_of(definition.storage)
+        wholes = frozenset(f".spec.list{n}" for n in range(most))
+        history = History(objects=1, wholes=wholes)
+        return calls_of(lambda: judge(definition, structural, None, history))
+
+    assert effort(800) < 5 * effort(200)
 
 
 def test_a_field_that_is_specified_again_is_no_longer_known_to_be_gone() -> None:

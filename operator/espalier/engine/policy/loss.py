@@ -15,12 +15,12 @@ from espalier import crd, names
 from espalier.crd import Definition
 from espalier.crd.field_sets import (
     is_atomic,
-    may_lie_in,
     named_paths,
     specified_paths,
     specifies,
     unspecified,
 )
+from espalier.crd.path_index import PathIndex
 from espalier.engine.ports import StoredMetadata
 from espalier.engine.status.text import enumerated
 from espalier.errors import SchemaParseError, UnknownVersionError
@@ -91,18 +91,21 @@ class History:
     wholes: frozenset[str] = frozenset()
     is_cut: bool = False
 
-    def may_hold(self, path: str, *structurals: Structural | None) -> bool:
+    def paths_held(self, paths: Sequence[str], *structurals: Structural | None) -> Sequence[str]:
         """
-        Tell whether some object may hold a path, though none names it.
+        Select the paths that some object may hold, though none names them.
 
         Args:
             structurals: The schemas under which objects may have been written.
         """
-        return bool(self.without_history) or any(
-            may_lie_in(path, whole)
+        if self.without_history:
+            return paths
+        wholes = PathIndex(
+            whole
             for whole in self.wholes
             if any(is_atomic(structural, whole) for structural in structurals)
         )
+        return [path for path in paths if wholes.may_hold(path)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -242,7 +245,7 @@ def judge(
             unprovable.append(f"what is stored at {name} cannot be told: it has no schema")
         elif not by_webhook:
             lost = unspecified(structural, specified_paths(stored))
-            held = [path for path in lost if history.may_hold(path, structural, stored)]
+            held = history.paths_held(lost, structural, stored)
             paths |= dict.fromkeys(held, f"specified at the stored version {name}")
     if record is not None:
         # What a webhook converts may have another name at the storage version.
