@@ -68,7 +68,7 @@ async def test_what_is_ours_goes_and_what_is_others_stays() -> None:
     assert data is not None
     assert b"note" in data
     assert SCHEMA_VIOLATIONS.encode() not in data
-    assert again.stdout.startswith("nothing of Espalier's is on definitions and objects; ")
+    assert again.stdout.startswith("no label, annotation or condition of Espalier was found; ")
 
 
 async def test_nothing_goes_without_a_yes() -> None:

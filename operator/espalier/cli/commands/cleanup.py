@@ -1,5 +1,5 @@
 """
-``espalier cleanup``: takes what is Espalier's off definitions and objects.
+``espalier cleanup``: remove Espalier's labels, annotations and conditions.
 """
 
 import asyncio
@@ -20,8 +20,8 @@ from espalier.plurals import counted
 
 @click.command()
 @click.argument("names", nargs=-1, metavar="[CRD...]")
-@click.option("--dry-run", is_flag=True, help="Only show.")
-@click.option("--yes", "is_confirmed", is_flag=True, help="Do not ask.")
+@click.option("--dry-run", is_flag=True, help="List what would be removed; remove nothing.")
+@click.option("--yes", "is_confirmed", is_flag=True, help="Do not ask for confirmation.")
 @targeting()
 @reporting(formats=TABULAR, fails=False)
 def cleanup(
@@ -33,11 +33,12 @@ def cleanup(
     is_confirmed: bool,
 ) -> None:
     """
-    Take Espalier's labels, annotations and conditions off.
+    Remove Espalier's labels, annotations and conditions.
 
-    For uninstalling. Looks at the definitions named, or at all, and at every object of theirs;
-    shows what it found, and asks. Stop the operator first, or it writes its conditions anew. What
-    it keeps in a namespace of its own stays: export the archive first, then delete the namespace.
+    Use this to uninstall Espalier. It reads the named definitions, or all of them, and all of their
+    objects, lists what it has found, and asks for confirmation. Stop the operator first; otherwise
+    it writes its conditions again. Data in the operator's namespace is kept: export the archive,
+    then delete the namespace.
 
     \b
     Examples:
@@ -47,19 +48,19 @@ def cleanup(
 
     \b
     Exit codes:
-      0  all of it is off, or there was nothing
-      2  the command line or the kubeconfig makes no sense
+      0  everything was removed, or there was nothing to remove
+      2  the command line or the kubeconfig is not valid
       3  the cluster could not be read
-      4  some of it is still there, or nobody confirmed it
+      4  not everything was removed, or it was not confirmed
     """
     problems: list[Problem] = []
-    with terminal.progress("looking") as advance:
+    with terminal.progress("reading") as advance:
         traces = asyncio.run(_find(target, names, problems, advance))
     if dry_run or not traces:
         terminal.finish(_result_of(traces, frozenset(), problems, target, is_dry=dry_run))
     for trace in traces:
         terminal.print_notice(f"{trace.kind} {trace.name}: {trace.what} {', '.join(trace.names)}")
-    question = f"Take them off {counted(len(traces), 'place')}?"
+    question = f"Remove them from {counted(len(traces), 'place')}?"
     if not terminal.confirm(question, is_answered=is_confirmed):
         click.get_current_context().exit(Exit.INCOMPLETE)
     with terminal.progress("cleaning", total=len(traces)) as advance:
@@ -93,7 +94,7 @@ async def _remove(
             try:
                 await remove_trace(trace, connected.definitions, connected.objects)
             except NotFoundError:
-                # What is gone carries nothing any more.
+                # A deleted object has no annotation any more.
                 done.add(number)
             except EspalierError as error:
                 problems.append(Problem(source=trace.name, message=str(error)))
@@ -122,15 +123,15 @@ def _result_of(
         ]
         for number, trace in enumerate(traces)
     ]
-    told = f"{counted(len(done), 'trace')} of {len(traces)} removed"
+    summary = f"{counted(len(done), 'trace')} of {len(traces)} removed"
     if is_dry:
-        told = f"{counted(len(traces), 'trace')} to remove"
+        summary = f"{counted(len(traces), 'trace')} to remove"
     if not traces:
-        told = "nothing of Espalier's is on definitions and objects"
+        summary = "no label, annotation or condition of Espalier was found"
     stays = f"; checkpoints, leases and archives stay in namespace {target.operator_namespace}"
     return Result(
         kind="CleanupResult",
-        summary=told + stays,
+        summary=summary + stays,
         problems=tuple(problems),
         tables=(Table(columns=columns, rows=rows),),
         items=tuple(
