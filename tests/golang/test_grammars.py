@@ -18,6 +18,7 @@ from espalier.golang.rfc3339 import (
     parse_date_time,
     parse_time,
 )
+from espalier.golang.strfmt import FORMATS
 from espalier.golang.urls import UrlError, escaped_path, parse_request_uri, parse_url, write_url
 from tests.differential import texts
 from tests.differential.dice import Dice
@@ -45,6 +46,18 @@ def test_the_quick_check_of_uris_agrees_with_the_reader(text: str) -> None:
         is_read = False
 
     assert is_uri(text) is is_read
+
+
+@thorough
+@given(near("time.Parse-date") | st.dates().map(str))
+def test_the_quick_check_of_dates_agrees_with_the_reader(text: str) -> None:
+    try:
+        parse_time(text, DATE)
+        is_read = True
+    except TimeError:
+        is_read = False
+
+    assert FORMATS["date"](text) is is_read
 
 
 @thorough

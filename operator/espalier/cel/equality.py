@@ -30,7 +30,7 @@ _NUMBERS = (int, float)
 
 def equal(left: Value, right: Value) -> bool:
     """
-    Tell whether values are equal; numbers of different types may be.
+    Report whether values are equal; numbers of different types may be.
 
     Raises:
         CelError: They cannot be compared.
@@ -92,7 +92,7 @@ def _maps(left: MapValue, right: Value) -> bool:
 
 def equal_unless_told_otherwise(left: Value, right: Value) -> bool:
     """
-    Tell whether values are equal, or cannot be compared.
+    Report whether values are equal, or cannot be compared.
     """
     try:
         return equal(left, right)
@@ -102,7 +102,7 @@ def equal_unless_told_otherwise(left: Value, right: Value) -> bool:
 
 def is_equal_for_sure(left: Value, right: Value) -> bool:
     """
-    Tell whether values can be compared and are equal.
+    Report whether values can be compared and are equal.
     """
     try:
         return equal(left, right)
@@ -121,7 +121,7 @@ _EQUALITIES: dict[type, Callable[[Any, Any], bool]] = {
 
 def register_equality(class_: type, compare: Callable[[Any, Any], bool]) -> None:
     """
-    Say how values of a class are compared with others.
+    Register how values of a class are compared with others.
     """
     _EQUALITIES[class_] = compare
 
@@ -157,7 +157,7 @@ def order(left: Value, right: Value) -> int:
 
 def has_order(value: Value) -> bool:
     """
-    Tell whether values of this kind have an order.
+    Report whether values of this kind have an order.
     """
     return isinstance(value, (bool, int, float, str, bytes, Duration, Timestamp))
 

@@ -40,7 +40,7 @@ class Overload:
     One way of calling a function.
 
     Attributes:
-        id: By which costs are told.
+        id: Identifies the overload for costs.
         args: The types of the arguments; the first is of what stands before the dot, if
             ``is_member``.
         implementation: None where the evaluator itself knows what to do.
@@ -56,7 +56,7 @@ class Overload:
 
     def takes(self, args: tuple[Value, ...]) -> bool:
         """
-        Tell whether values are of the types of the arguments, as the server sees it.
+        Report whether values are of the types of the arguments, as the server sees it.
         """
         return len(args) == len(self.args) and all(map(_is_of, args, self.args))
 

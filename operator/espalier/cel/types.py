@@ -98,7 +98,7 @@ def param(name: str) -> CelType:
 
 def is_dyn_or_error(one: CelType) -> bool:
     """
-    Tell whether a type says nothing.
+    Report whether a type is dynamic, or that of an error.
     """
     return one.kind in ("dyn", "error")
 
@@ -140,7 +140,7 @@ def format_signature(args: Sequence[CelType], *, is_member: bool) -> str:
 
 def same_but_for_variables(left: CelType, right: CelType) -> bool:
     """
-    Tell whether two types are alike, if one does not look at the names of type variables.
+    Report whether two types are alike, if one does not look at the names of type variables.
 
     Source:
         cel-go, ``common/types/types.go``, ``IsEquivalentType``.

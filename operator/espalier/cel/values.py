@@ -1,7 +1,7 @@
 """
 Values of CEL expressions that Python has no class for, and what they are called.
 
-Booleans, integers, floats, strings, bytes and null are Python's own. An integer's class tells
+Booleans, integers, floats, strings, bytes and null are Python's own. An integer's class separates
 signed from unsigned ones; errors are raised, and held as values only where an expression may
 still ignore them.
 """
@@ -74,7 +74,7 @@ class CostLimitError(BudgetError):
 
 class TimeLimitError(BudgetError):
     """
-    Espalier's own limit was exceeded; what the server would have said is unknown.
+    Espalier's own limit was exceeded; the server's answer is unknown.
     """
 
 
@@ -86,7 +86,7 @@ class UnsupportedError(Exception):
 
 class Failure(NamedTuple):
     """
-    An error in place of a value; whoever uses it raises.
+    An error in place of a value; its use raises.
     """
 
     text: str
@@ -147,7 +147,7 @@ class Opaque:
 
     def size(self) -> int | None:
         """
-        Tell the size by which costs are reckoned; None where the value has none.
+        Return the size that costs depend on; None where the value has none.
         """
         return None
 
@@ -259,14 +259,14 @@ _MAX_DIGITS: Final = 20
 
 def is_list(value: Value) -> bool:
     """
-    Tell whether a value is a list.
+    Report whether a value is a list.
     """
     return CLASSES.get(value.__class__) is LIST
 
 
 def is_map(value: Value) -> bool:
     """
-    Tell whether a value is a map, or an object of a schema.
+    Report whether a value is a map, or an object of a schema.
     """
     return CLASSES.get(value.__class__) is MAP
 

@@ -2,9 +2,9 @@
 Addresses as Go's ``net``, ``net/url`` and ``net/mail`` read them.
 """
 
-import ipaddress
 import re
 
+from espalier.golang.netip import AddressError, parse_address
 from espalier.golang.urls import UrlError, parse_request_uri
 
 _MAX_BITS = {4: 32, 6: 128}
@@ -12,7 +12,7 @@ _MAX_BITS = {4: 32, 6: 128}
 
 def is_ipv4(text: str) -> bool:
     """
-    Tell whether a text is an IP address that has a dot; leading zeros are passed over.
+    Report whether a text is an IP address that has a dot; leading zeros are ignored.
 
     Source:
         kube-openapi, ``pkg/validation/strfmt/default.go``, ``isIPv4``; k8s.io/utils,
@@ -23,14 +23,14 @@ def is_ipv4(text: str) -> bool:
 
 def is_ipv6(text: str) -> bool:
     """
-    Tell whether a text is an IP address that has a colon, without a zone.
+    Report whether a text is an IP address that has a colon, without a zone.
     """
     return ":" in text and _ip_version(text) is not None
 
 
 def is_cidr(text: str) -> bool:
     """
-    Tell whether a text is an IP address and the length of a prefix; leading zeros are passed over.
+    Report whether a text is an IP address and the length of a prefix; leading zeros are ignored.
     """
     address, slash, bits = text.partition("/")
     version = _ip_version(_without_leading_zeros(address))
@@ -44,9 +44,10 @@ def _ip_version(text: str) -> int | None:
     if "%" in text:
         return None
     try:
-        return ipaddress.ip_address(text).version
-    except ValueError:
+        address, _ = parse_address(text)
+    except AddressError:
         return None
+    return address.version
 
 
 def _without_leading_zeros(text: str) -> str:
@@ -67,7 +68,7 @@ _MAC = re.compile(
 
 def is_mac(text: str) -> bool:
     """
-    Tell whether a text is a hardware address of 6, 8 or 20 bytes.
+    Report whether a text is a hardware address of 6, 8 or 20 bytes.
 
     Source:
         Go, ``net/mac.go``, ``ParseMAC``.
@@ -113,7 +114,7 @@ _DOMAIN_LITERAL = re.compile("\\[([!-Z^-~\x80-\U0010ffff]*)\\]")
 
 def is_email(text: str) -> bool:
     """
-    Tell whether a text is one address of RFC 5322, with or without a name to it.
+    Report whether a text is one address of RFC 5322, with or without a name to it.
 
     A name may also be a group's, if one address is in it. Encoded words in names may be encoded
     wrongly, but their character sets must be known.
@@ -199,7 +200,7 @@ def _dot_atom(text: str) -> str | None:
 
 def _phrase(text: str) -> str | None:
     # Comments may follow ordinary words; encoded words alone are not counted yet.
-    rest, words, ordinary = text, 0, False
+    rest, count, ordinary = text, 0, False
     while True:
         after = _skip_comments(rest) if ordinary else rest
         if after is None:
@@ -207,15 +208,15 @@ def _phrase(text: str) -> str | None:
         rest = after.lstrip(" \t")
         word = (_QUOTED if rest.startswith('"') else _ATOM).match(rest)
         if word is None:
-            return rest if words else None
+            return rest if count else None
         rest = rest[word.end() :]
         if word.re is _ATOM and _has_unknown_charset(word[0]):
             # What was read until then is the phrase, but this word is gone.
-            return rest if words else None
+            return rest if count else None
         is_encoded = word.re is _ATOM and _ENCODED_WORD.fullmatch(word[0]) is not None
         ordinary = ordinary or not is_encoded
         # An encoded word may be empty.
-        words += not (is_encoded and word[0].endswith("??="))
+        count += not (is_encoded and word[0].endswith("??="))
 
 
 def _has_unknown_charset(word: str) -> bool:

@@ -47,7 +47,7 @@ def bytes_of(text: str) -> int:
 
 def dns1035_label_errors(text: str) -> list[str]:
     """
-    Say what keeps a text from being a DNS-1035 label.
+    Return why a text is no DNS-1035 label; empty if it is one.
 
     Source:
         apimachinery, ``pkg/util/validation/validation.go``, ``IsDNS1035Label``.
@@ -60,7 +60,7 @@ def dns1035_label_errors(text: str) -> list[str]:
 
 def dns1123_label_errors(text: str) -> list[str]:
     """
-    Say what keeps a text from being a DNS-1123 label.
+    Return why a text is no DNS-1123 label; empty if it is one.
 
     Source:
         apimachinery, ``pkg/util/validation/validation.go``, ``IsDNS1123Label``.
@@ -74,7 +74,7 @@ def dns1123_label_errors(text: str) -> list[str]:
 
 def dns1123_subdomain_errors(text: str) -> list[str]:
     """
-    Say what keeps a text from being a DNS-1123 subdomain.
+    Return why a text is no DNS-1123 subdomain; empty if it is one.
 
     Source:
         apimachinery, ``pkg/util/validation/validation.go``, ``IsDNS1123Subdomain``.
@@ -91,7 +91,7 @@ def _subdomain_errors(text: str, *, unit: str) -> list[str]:
 
 def qualified_name_errors(text: str) -> list[str]:
     """
-    Say what keeps a text from being the key of a label.
+    Return why a text cannot be the key of a label; empty if it can.
 
     Source:
         apimachinery, ``pkg/api/validate/content/kube.go``, ``IsLabelKey``.
@@ -116,7 +116,7 @@ def qualified_name_errors(text: str) -> list[str]:
 
 def label_value_errors(text: str) -> list[str]:
     """
-    Say what keeps a text from being the value of a label.
+    Return why a text cannot be the value of a label; empty if it can.
 
     Source:
         apimachinery, ``pkg/api/validate/content/kube.go``, ``IsLabelValue``.
@@ -129,7 +129,7 @@ def label_value_errors(text: str) -> list[str]:
 
 def path_segment_errors(text: str, *, is_prefix: bool) -> list[str]:
     """
-    Say what keeps a text from being a segment of a path, or the beginning of one.
+    Return why a text cannot be a segment of a path, or begin one; empty if it can.
 
     Source:
         apimachinery, ``pkg/api/validate/content/path.go``.
@@ -140,5 +140,5 @@ def path_segment_errors(text: str, *, is_prefix: bool) -> list[str]:
 
 
 def _too_long(text: str, max_bytes: int, *, unit: str = "bytes") -> list[str]:
-    # The older of the server's functions say characters, though they count bytes as well.
+    # The older of the server's functions write characters, though they count bytes as well.
     return [f"must be no more than {max_bytes} {unit}"] if bytes_of(text) > max_bytes else []

@@ -21,7 +21,7 @@ _OCTETS: Final = 4
 
 class AddressError(ValueError):
     """
-    A text is no address; in the words of Go.
+    A text is no address; the message is Go's.
     """
 
     def __init__(self, text: str, why: str, at: str = "") -> None:

@@ -1,7 +1,7 @@
 r"""
-Patterns as the API server compiles them: RE2 syntax, and errors in the words of Go's ``regexp``.
+Patterns as the API server compiles them: RE2 syntax, and the error messages of Go's ``regexp``.
 
-The RE2 library and Go's package read the same language, but for ``\C``, and call the same errors
+The RE2 library and Go's package read the same language, except ``\C``, and call the same errors
 by other names. Go since 1.25 knows more names of Unicode classes (``\p{Letter}``); they count as
 errors here, as in API servers built before.
 """
@@ -31,7 +31,7 @@ _GO_NAMES = (
 @functools.lru_cache(maxsize=4096)
 def pattern_error(pattern: str) -> str | None:
     """
-    Tell why a pattern does not compile.
+    Return why a pattern does not compile.
 
     Returns:
         Go's text, ``error parsing regexp: ...``; None if it compiles.
@@ -60,34 +60,34 @@ def _error_of(pattern: str) -> str | None:
     try:
         re2.compile(pattern, options)
     except re2.error as error:
-        return _in_words_of_go(pattern, _text_of(error))
+        return _as_go_reports(pattern, _text_of(error))
     return None
 
 
 def _text_of(error: Exception) -> str:
-    told = error.args[0] if error.args else ""
-    return told.decode("utf-8", "replace") if isinstance(told, bytes) else str(told)
+    message = error.args[0] if error.args else ""
+    return message.decode("utf-8", "replace") if isinstance(message, bytes) else str(message)
 
 
-def _in_words_of_go(pattern: str, told: str) -> str:
-    if told.startswith("trailing \\"):
+def _as_go_reports(pattern: str, message: str) -> str:
+    if message.startswith("trailing \\"):
         return _render("trailing backslash at end of expression", "")
-    if told.startswith("pattern too large"):
+    if message.startswith("pattern too large"):
         return _render("expression too large", pattern)
-    if told.startswith("invalid UTF-8"):
+    if message.startswith("invalid UTF-8"):
         # The pattern is valid UTF-8; the library stumbles over an escape that breaks off.
         return _render("invalid escape sequence", pattern[pattern.rindex("\\") :])
-    if told in ("invalid escape sequence: \\p", "invalid escape sequence: \\P"):
-        return _render("invalid character class range", told[-2:])
+    if message in ("invalid escape sequence: \\p", "invalid escape sequence: \\P"):
+        return _render("invalid character class range", message[-2:])
     for go_name, re2_name in _GO_NAMES:
-        found, _, rest = told.partition(f"{re2_name}: ")
+        found, _, rest = message.partition(f"{re2_name}: ")
         if rest and not found:
             if rest == "(?<":
                 return _render("invalid or unsupported Perl syntax", rest)
             if rest.startswith("(?<"):
                 return _render("invalid named capture", _named_capture(pattern, rest))
             return _render(go_name, rest)
-    return f"error parsing regexp: {told}"
+    return f"error parsing regexp: {message}"
 
 
 def _render(name: str, expression: str) -> str:

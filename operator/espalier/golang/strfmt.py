@@ -24,7 +24,7 @@ _SSN_BYTES = 11
 
 def predicate_of(name: str) -> Callable[[str], bool] | None:
     """
-    Find what tells whether a string is of a format; dashes in its name do not matter.
+    Find the check of a format; dashes in its name do not matter.
     """
     return FORMATS.get(name.replace("-", ""))
 
@@ -37,7 +37,13 @@ def _matching(pattern: str, *, flags: int = 0) -> Callable[[str], bool]:
 _CLOCK = re.compile(r"([0-9]{2}):([0-9]{2}):([0-9]{2})(?:.[0-9]+)?(?:z|[+-][0-9]{2}:[0-9]{2})")
 
 
+# Usual dates, on a day that every month has. All others are left to the reader.
+_PLAIN_DATE = re.compile("[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1[0-9]|2[0-8])")
+
+
 def _is_date(text: str) -> bool:
+    if _PLAIN_DATE.fullmatch(text):
+        return True
     try:
         parse_time(text, DATE)
     except TimeError:

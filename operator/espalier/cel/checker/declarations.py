@@ -22,7 +22,7 @@ class ObjectFields(Protocol):
 
     def has(self, type_name: str) -> bool:
         """
-        Tell whether objects of this name are known.
+        Report whether objects of this name are known.
         """
 
 

@@ -24,7 +24,7 @@ def estimate_call(
     Estimate a call without its arguments.
 
     Returns:
-        None where it costs one unit, and nothing can be told of its result.
+        None where it costs one unit, and nothing is known about its result.
     """
     rule = _BY_OVERLOAD.get(overload_id)
     found = None if rule is None else rule(overload_id, target, args)

@@ -1,5 +1,5 @@
 """
-What an expression costs at most, told from its types and from the declaration of a schema.
+What an expression costs at most, by its types and the declaration of a schema.
 
 Source:
     cel-go, ``checker/cost.go``.

@@ -1,5 +1,5 @@
 """
-Operands of calls, and what is told of the costs of a call.
+Operands of calls, and the estimated costs of a call.
 
 Source:
     cel-go, ``checker/cost.go``.
@@ -21,7 +21,7 @@ _PER_CHARACTER: Final = 0.1
 @dataclass(frozen=True, slots=True)
 class Estimate:
     """
-    What a call costs, and the size of its result where that can be told.
+    What a call costs, and the size of its result where that is known.
     """
 
     cost: Range
@@ -37,7 +37,7 @@ class Operand:
         path: Where in the object it lies: a variable, then fields; empty if it is computed.
         type: Its type.
         node: The expression; None for the elements of a list.
-        size: Its size, where the expression tells it.
+        size: Its size, where the expression determines it.
         declared: Of what variables are.
     """
 
@@ -50,14 +50,14 @@ class Operand:
     @property
     def known_size(self) -> Range:
         """
-        The size as the expression tells it.
+        The size by the expression.
         """
         return self.size or ANY
 
     @property
     def any_size(self) -> Range:
         """
-        The size as the expression or the schema tells it.
+        The size by the expression or the schema.
         """
         if self.size is not None:
             return self.size
@@ -75,7 +75,7 @@ class Operand:
 
     def integer(self, otherwise: int) -> int:
         """
-        Tell the value if it is written out as an integer, at least 0.
+        Return the value if it is written out as an integer, at least 0.
         """
         if isinstance(self.node, Literal) and type(self.node.value) is int:
             return max(self.node.value, 0)
@@ -89,6 +89,6 @@ CostRule = Callable[[str, Target, Args], Estimate | None]
 
 def traversal(size: Range, times: int = 1) -> Range:
     """
-    Tell what it costs to go through a text.
+    Return the cost of going through a text.
     """
     return size.scaled(times * _PER_CHARACTER)

@@ -35,7 +35,7 @@ Cost = Callable[[Args, Value], int]
 
 def size_of(value: Value) -> int:
     """
-    Tell a value's size: the members, the characters or the bytes; 1 of whatever has none.
+    Return a value's size in members, characters or bytes; 1 if it has none.
     """
     if isinstance(value, (str, bytes)) or is_list(value) or is_map(value):
         return len(value)

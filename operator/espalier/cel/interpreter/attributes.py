@@ -226,7 +226,7 @@ def reader(attribute: Attribute) -> Run:
 
 def tester(attribute: Attribute) -> Run:
     """
-    Make what tells whether there is what an attribute selects.
+    Make the test for what an attribute selects.
     """
 
     def run(frame: Frame) -> Value:

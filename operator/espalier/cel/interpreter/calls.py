@@ -222,7 +222,7 @@ def plan_search(
         try:
             return made.run(frame)
         except CelError as error:
-            # With a constant pattern the server does not tell the types.
+            # With a constant pattern the server does not name the types.
             if error.text.startswith(f"{NO_SUCH_OVERLOAD}: {function}"):
                 raise CelError(NO_SUCH_OVERLOAD) from None
             raise

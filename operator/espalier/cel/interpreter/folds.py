@@ -28,7 +28,7 @@ class Fold:
     A fold over a list or a map.
 
     Attributes:
-        condition: Says whether to go on; None if it always says yes.
+        condition: Whether to go on; None if always.
         step: Computes what is accumulated next.
         result: Computes the result.
     """

@@ -30,7 +30,7 @@ class FormatValue(Opaque):
     A format.
 
     Attributes:
-        errors: Says what keeps a text from being of the format.
+        errors: Returns why a text is not of the format.
         max_pattern_length: By which the costs are reckoned.
     """
 

@@ -76,7 +76,7 @@ class CidrValue(Opaque):
 
     def contains(self, address: _Address) -> bool:
         """
-        Tell whether an address is in the network.
+        Report whether an address is in the network.
         """
         if address.version != self.address.version:
             return False

@@ -46,7 +46,7 @@ def no_trait(value: Value, name: str) -> CelError:
     """
     Make the error of a value for which an operator means nothing.
     """
-    # Values that have methods are asked for one of that name, and say less.
+    # Values that have methods are asked for one of that name; the error is shorter.
     if isinstance(value, (str, Duration, Timestamp)):
         return CelError(NO_SUCH_OVERLOAD)
     return CelError(f"{NO_SUCH_OVERLOAD}: {name}")
@@ -191,7 +191,7 @@ def logical_not(value: Value) -> bool:
 
 def contained_in(value: Value, container: Value) -> bool:
     """
-    Tell whether a list has an element, or a map has a key.
+    Report whether a list has an element, or a map has a key.
     """
     if is_map(container):
         found, is_there = container.find(value)
@@ -204,7 +204,7 @@ def contained_in(value: Value, container: Value) -> bool:
 
 def is_element(container: Value, value: Value) -> bool:
     """
-    Tell whether a list has an element.
+    Report whether a list has an element.
     """
     is_unsure = False
     for each in container.items:

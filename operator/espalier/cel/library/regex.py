@@ -21,7 +21,7 @@ def compiled(pattern: str) -> "re2._Regexp":
     Compile a pattern.
 
     Raises:
-        CelError: It is none; in the words of Go.
+        CelError: It is none; the message is Go's.
     """
     error = pattern_error(pattern)
     if error is not None:

@@ -29,7 +29,7 @@ class SemverValue(Opaque):
     A version.
 
     Attributes:
-        release: Of numbers that come before words, as each part of a pre-release.
+        release: Numbers come before texts, as in each part of a pre-release.
     """
 
     numbers: tuple[int, int, int]

@@ -64,7 +64,7 @@ class Maker:
 
     def ident(self, name: str = ACCUMULATOR) -> Node:
         """
-        Make a name: the accumulator's, unless told otherwise.
+        Make a name; the accumulator's by default.
         """
         return Ident(self.new_id(), self.at, name)
 

@@ -17,8 +17,8 @@ MAX_CODE_POINTS: Final = 100_000
 """The longest expression that either parser reads."""
 
 _HEAD = re.compile(r"^ERROR: <input>:(-?[0-9]+):(-?[0-9]+): (.*)$")
-# What is said of a macro's argument, and what API servers say.
-_WORDS: Final = {
+# The parser's message about a macro's argument, and the API server's.
+_MESSAGES: Final = {
     "has() argument must be a field selection": "invalid argument to has() macro",
     "all() variable name must be a simple identifier": "argument must be a simple name",
     "exists() variable name must be a simple identifier": "argument must be a simple name",
@@ -40,7 +40,7 @@ class ParseError(Exception):
     An expression is none.
 
     Attributes:
-        issues: What is wrong with it, as API servers say it.
+        issues: What is wrong with it, with the messages of API servers.
     """
 
     def __init__(self, issues: list[Issue]) -> None:
@@ -85,11 +85,11 @@ def parse(source: Source) -> Node:
         raise ParseError([Issue(error.at, error.text)]) from None
 
 
-def _translated(told: str, source: Source) -> Exception:
-    if _TOO_DEEP in told:
+def _translated(message: str, source: Source) -> Exception:
+    if _TOO_DEEP in message:
         return UnreadableError("it nests too deep")
     issues: list[Issue] = []
-    for line in told.removeprefix("INVALID_ARGUMENT: ").split("\n"):
+    for line in message.removeprefix("INVALID_ARGUMENT: ").split("\n"):
         match = _HEAD.match(line.removesuffix(" [INVALID_ARGUMENT]"))
         if match:
             at = _offset(source, int(match.group(1)), int(match.group(2)) - 1)
@@ -100,8 +100,8 @@ def _translated(told: str, source: Source) -> Exception:
             if text.endswith(_ACCUMULATOR_NAME):
                 text = "iteration variable overwrites accumulator variable"
                 at = source.text.find(_ACCUMULATOR_NAME.split()[-1])
-            issues.append(Issue(at, _WORDS.get(text, text)))
-    return ParseError(issues) if issues else UnreadableError(told.split("\n", maxsplit=1)[0])
+            issues.append(Issue(at, _MESSAGES.get(text, text)))
+    return ParseError(issues) if issues else UnreadableError(message.split("\n", maxsplit=1)[0])
 
 
 def _offset(source: Source, line: int, column: int) -> int:
