@@ -7,7 +7,7 @@ from espalier.cli.output.terminal import Terminal
 from espalier.engine.ports.progress import PassProgress
 from espalier.engine.status import conditions
 from espalier.engine.status.conditions import Reason
-from tests.fakes.cluster import widgets
+from tests.fakes.widgets import widgets
 
 
 class Bar:

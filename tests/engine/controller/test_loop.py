@@ -20,16 +20,10 @@ from espalier.engine.ports.reporter import Reporter
 from espalier.engine.status import conditions
 from espalier.errors import ClusterError, LeaseLostError, RejectedError, UndecodableError
 from espalier.paths import JSON
-from tests.fakes.cluster import (
-    ENFORCE,
-    FakeCluster,
-    busy,
-    expired,
-    legacy_widgets,
-    rejected,
-    written_by,
-)
+from tests.fakes.cluster import FakeCluster
+from tests.fakes.faults import busy, expired, rejected
 from tests.fakes.leases import FakeLease, FakeLeases
+from tests.fakes.widgets import ENFORCE, legacy_widgets, written_by
 
 SETTINGS = RunSettings(settle_seconds=0, page_size=10, max_in_flight=4)
 

@@ -9,7 +9,8 @@ import pytest
 from espalier.engine import Reason, RunOutcome, RunSettings, Scope, run, survey
 from espalier.engine.ports import ObjectKey
 from espalier.errors import ConversionRefusedError
-from tests.fakes.cluster import WIDGETS, FakeCluster, widgets
+from tests.fakes.cluster import FakeCluster
+from tests.fakes.widgets import WIDGETS, widgets
 
 SETTINGS = RunSettings(settle_seconds=1, page_size=8, max_in_flight=2)
 WORDS = "no v1 for such a size"

@@ -10,7 +10,8 @@ from espalier.crd import Condition, Definition, Version
 from espalier.engine import Reason, RunOutcome, RunSettings, run
 from espalier.errors import ConversionError
 from espalier.paths import JSON
-from tests.fakes.cluster import WIDGETS, FakeCluster, widgets
+from tests.fakes.cluster import FakeCluster
+from tests.fakes.widgets import WIDGETS, widgets
 
 SETTINGS = RunSettings(settle_seconds=1, page_size=3, max_in_flight=2)
 

@@ -6,7 +6,8 @@ from dataclasses import replace
 
 from espalier.engine import Reason, RunOutcome, RunSettings, run
 from espalier.errors import LeaseLostError
-from tests.fakes.cluster import WIDGETS, FakeCluster, widgets
+from tests.fakes.cluster import FakeCluster
+from tests.fakes.widgets import WIDGETS, widgets
 
 SETTINGS = RunSettings(settle_seconds=0)
 PATIENT = replace(SETTINGS, waits_for_lease=True)

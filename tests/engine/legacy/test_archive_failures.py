@@ -12,7 +12,8 @@ from espalier.engine import Reason, RunOutcome, RunSettings, run
 from espalier.engine.flowcontrol.calls import MAX_ATTEMPTS
 from espalier.errors import ForbiddenError, TransientError
 from tests.engine.legacy.test_prune_pass import CLEAN, GARBAGE, a_cluster, content
-from tests.fakes.cluster import FakeCluster, Killed, busy
+from tests.fakes.cluster import FakeCluster
+from tests.fakes.faults import Killed, busy
 
 SETTINGS = RunSettings(settle_seconds=0, page_size=2, max_in_flight=1)
 

@@ -14,8 +14,10 @@ from espalier.errors import ClusterError, ForbiddenError, LeaseLostError, NotFou
 from espalier.paths import JSON
 from tests.engine.legacy.test_prune_pass import CLEAN, GARBAGE, content
 from tests.engine.legacy.test_restoration import KEY, prune, pruned, refusals, restored
-from tests.fakes.cluster import FakeCluster, busy, conflict, legacy_widgets, rejected, widgets
+from tests.fakes.cluster import FakeCluster
+from tests.fakes.faults import busy, conflict, rejected
 from tests.fakes.leases import FakeLease, FakeLeases
+from tests.fakes.widgets import legacy_widgets, widgets
 
 IN_STATUS = {"/status/old"}
 ELSEWHERE = ["/spec/junk", "/spec/ports/0/proto", "/stray"]

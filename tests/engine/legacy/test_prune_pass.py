@@ -14,16 +14,9 @@ from espalier.engine.ports import ObjectKey
 from espalier.errors import ArchiveFullError, RejectedError
 from espalier.paths import JSON
 from tests.fakes.clock import play
-from tests.fakes.cluster import (
-    FakeCluster,
-    Killed,
-    busy,
-    conflict,
-    expired,
-    legacy_widgets,
-    rejected,
-    widgets,
-)
+from tests.fakes.cluster import FakeCluster
+from tests.fakes.faults import Killed, busy, conflict, expired, rejected
+from tests.fakes.widgets import legacy_widgets, widgets
 
 SETTINGS = RunSettings(settle_seconds=0, page_size=2, max_in_flight=4)
 

@@ -19,7 +19,9 @@ from espalier.errors import ForbiddenError
 from espalier.paths import JSON
 from espalier.schema.values import copy_json, equal_json
 from tests.engine.legacy.test_prune_pass import CLEAN, GARBAGE, content
-from tests.fakes.cluster import FakeCluster, busy, conflict, legacy_widgets, widgets
+from tests.fakes.cluster import FakeCluster
+from tests.fakes.faults import busy, conflict
+from tests.fakes.widgets import legacy_widgets, widgets
 
 SETTINGS = RunSettings(settle_seconds=0)
 KEY = ObjectKey("default", "a")

@@ -10,7 +10,9 @@ from espalier.engine import Reason, RunOutcome, RunSettings, Scope, run, survey
 from espalier.engine.listing.undecodable import key_of_storage_key
 from espalier.engine.ports import ObjectKey
 from espalier.paths import JSON
-from tests.fakes.cluster import FakeCluster, Killed, legacy_widgets, widgets, written_by
+from tests.fakes.cluster import FakeCluster
+from tests.fakes.faults import Killed
+from tests.fakes.widgets import legacy_widgets, widgets, written_by
 
 SETTINGS = RunSettings(settle_seconds=1, page_size=8, max_in_flight=2)
 

@@ -6,7 +6,7 @@ import pytest
 
 from espalier.engine.policy.field_managers import MAX_NAME_LENGTH, MAX_PATHS, managers_of
 from espalier.paths import JSON, Key, Path
-from tests.fakes.cluster import written_by
+from tests.fakes.widgets import written_by
 
 
 def an_object(*entries: JSON) -> dict[str, JSON]:

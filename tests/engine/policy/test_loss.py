@@ -13,7 +13,8 @@ from espalier.engine.policy.loss import MAX_PATHS, History, ManagedFieldsScan, R
 from espalier.engine.ports import ObjectKey, StoredMetadata
 from espalier.paths import JSON
 from tests.effort import calls_of
-from tests.fakes.cluster import V1_SCHEMA, V1ALPHA1_SCHEMA, FakeCluster, widgets
+from tests.fakes.cluster import FakeCluster
+from tests.fakes.widgets import V1_SCHEMA, V1ALPHA1_SCHEMA, widgets
 
 SETTINGS = RunSettings(settle_seconds=0, page_size=4)
 

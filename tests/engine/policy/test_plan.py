@@ -19,7 +19,7 @@ from espalier.engine import (
 )
 from espalier.engine.policy.labels import Mode
 from espalier.paths import JSON
-from tests.fakes.cluster import V1_SCHEMA, legacy_widgets, widgets
+from tests.fakes.widgets import V1_SCHEMA, legacy_widgets, widgets
 
 
 def labelled(**labels: str) -> Definition:

@@ -9,7 +9,9 @@ from espalier.engine import Reason, RunOutcome, RunSettings, run
 from espalier.engine.policy.windows import read_window
 from espalier.engine.ports import ObjectKey
 from espalier.paths import JSON
-from tests.fakes.cluster import FakeCluster, busy, legacy_widgets, widgets
+from tests.fakes.cluster import FakeCluster
+from tests.fakes.faults import busy
+from tests.fakes.widgets import legacy_widgets, widgets
 
 SETTINGS = RunSettings(settle_seconds=1, page_size=3, max_in_flight=2)
 ARGO: JSON = {"manager": "argocd-controller", "fieldsV1": {"f:spec": {"f:size": {}}}}

@@ -39,7 +39,8 @@ from espalier.errors import (
 )
 from espalier.paths import JSON
 from tests.fakes.clock import FakeClock
-from tests.fakes.cluster import WIDGETS, busy, conflict, expired, rejected, widgets
+from tests.fakes.faults import busy, conflict, expired, rejected
+from tests.fakes.widgets import WIDGETS, widgets
 
 ENDPOINT = resource_of(widgets(), widgets().storage)
 UNSERVED = NotFoundError(verb="patch", resource=WIDGETS, status=404, reason="NotFound")

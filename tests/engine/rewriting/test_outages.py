@@ -7,7 +7,9 @@ import pytest
 from espalier.engine import Reason, RunOutcome, RunSettings, run
 from espalier.engine.rewriting.outages import MAX_OUTAGE
 from espalier.errors import ClusterError, TransientError
-from tests.fakes.cluster import WIDGETS, FakeCluster, busy, legacy_widgets, rejected, widgets
+from tests.fakes.cluster import FakeCluster
+from tests.fakes.faults import busy, rejected
+from tests.fakes.widgets import WIDGETS, legacy_widgets, widgets
 
 SETTINGS = RunSettings(settle_seconds=1, page_size=50, max_in_flight=4)
 UNREACHABLE = TransientError(

@@ -21,15 +21,9 @@ from espalier.errors import (
 )
 from espalier.paths import JSON
 from tests.fakes.clock import FakeClock
-from tests.fakes.cluster import (
-    WIDGETS,
-    FakeCluster,
-    busy,
-    conflict,
-    legacy_widgets,
-    rejected,
-    widgets,
-)
+from tests.fakes.cluster import FakeCluster
+from tests.fakes.faults import busy, conflict, rejected
+from tests.fakes.widgets import WIDGETS, legacy_widgets, widgets
 
 SETTINGS = RunSettings(settle_seconds=1, page_size=4, max_in_flight=2)
 NO_DRY_RUNS = RejectedError(

@@ -13,7 +13,9 @@ from espalier.engine.flowcontrol.pacer import SLOW_SECONDS, Pacer
 from espalier.engine.ports import ObjectKey
 from espalier.paths import JSON
 from tests.fakes.clock import FakeClock
-from tests.fakes.cluster import FakeCluster, busy, legacy_widgets, rejected, widgets
+from tests.fakes.cluster import FakeCluster
+from tests.fakes.faults import busy, rejected
+from tests.fakes.widgets import legacy_widgets, widgets
 
 SETTINGS = RunSettings(settle_seconds=1, page_size=4, max_in_flight=2)
 ONLY_FAILED = replace(SETTINGS, only_failed=True)

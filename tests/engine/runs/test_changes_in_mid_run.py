@@ -11,7 +11,9 @@ from espalier.crd import Definition
 from espalier.engine import Reason, RunOutcome, RunSettings, keep_pruned, run
 from espalier.engine.ports import ObjectKey
 from espalier.errors import ForbiddenError
-from tests.fakes.cluster import ENFORCE, FakeCluster, busy, legacy_widgets, widgets
+from tests.fakes.cluster import FakeCluster
+from tests.fakes.faults import busy
+from tests.fakes.widgets import ENFORCE, legacy_widgets, widgets
 
 SETTINGS = RunSettings(settle_seconds=1, page_size=4, max_in_flight=1)
 WRITES = ("rewrite", "replace", "replace/status", "annotate", "archive", "set_stored_versions")

@@ -15,7 +15,8 @@ from espalier.crd import Definition, Version
 from espalier.engine import Reason, RunOutcome, RunSettings, Scope, Survey, run, survey
 from espalier.paths import JSON
 from tests.cluster.scripted import connected
-from tests.fakes.cluster import FakeCluster, widgets, written_by
+from tests.fakes.cluster import FakeCluster
+from tests.fakes.widgets import widgets, written_by
 
 pytestmark = pytest.mark.real_time
 

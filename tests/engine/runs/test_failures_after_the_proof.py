@@ -6,7 +6,9 @@ import pytest
 
 from espalier.engine import Reason, RunOutcome, RunSettings, run
 from espalier.errors import ClusterError, ConversionError, ForbiddenError, TransientError
-from tests.fakes.cluster import WIDGETS, FakeCluster, rejected, widgets
+from tests.fakes.cluster import FakeCluster
+from tests.fakes.faults import rejected
+from tests.fakes.widgets import WIDGETS, widgets
 
 SETTINGS = RunSettings(settle_seconds=1, page_size=4, max_in_flight=2)
 

@@ -8,7 +8,8 @@ from espalier.crd import Version
 from espalier.engine import Reason, RunOutcome, RunSettings, Surveyor, run
 from espalier.engine.ports import ObjectKey
 from espalier.paths import JSON
-from tests.fakes.cluster import FakeCluster, legacy_widgets, widgets
+from tests.fakes.cluster import FakeCluster
+from tests.fakes.widgets import legacy_widgets, widgets
 
 SETTINGS = RunSettings(settle_seconds=0, page_size=4)
 DEPTH = 990

@@ -21,14 +21,8 @@ from espalier.errors import (
     UndecodableError,
 )
 from espalier.paths import JSON
-from tests.fakes.cluster import (
-    V1_SCHEMA,
-    V1ALPHA1_SCHEMA,
-    WIDGETS,
-    FakeCluster,
-    legacy_widgets,
-    widgets,
-)
+from tests.fakes.cluster import FakeCluster
+from tests.fakes.widgets import V1_SCHEMA, V1ALPHA1_SCHEMA, WIDGETS, legacy_widgets, widgets
 
 SETTINGS = RunSettings(settle_seconds=1, page_size=4, max_in_flight=2)
 OLD = Version(name="v1alpha1", served=True, storage=True, schema=V1ALPHA1_SCHEMA)

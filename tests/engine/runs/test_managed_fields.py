@@ -13,7 +13,9 @@ from espalier.engine.ports import ObjectKey
 from espalier.engine.rewriting.retries import MAX_ATTEMPTS
 from espalier.errors import ClusterError, ConversionError, ForbiddenError
 from espalier.paths import JSON
-from tests.fakes.cluster import FakeCluster, busy, conflict, failed_test, widgets, written_by
+from tests.fakes.cluster import FakeCluster
+from tests.fakes.faults import busy, conflict, failed_test
+from tests.fakes.widgets import widgets, written_by
 
 SETTINGS = RunSettings(settle_seconds=1, page_size=3, max_in_flight=2)
 SIZE: JSON = {"f:spec": {"f:size": {}}}

@@ -14,16 +14,9 @@ from espalier.engine.ports.reporter import Reporter
 from espalier.errors import ForbiddenError, LeaseLostError, UndecodableError
 from espalier.paths import JSON
 from tests.fakes.clock import play
-from tests.fakes.cluster import (
-    WIDGETS,
-    FakeCluster,
-    Killed,
-    busy,
-    conflict,
-    expired,
-    rejected,
-    widgets,
-)
+from tests.fakes.cluster import FakeCluster
+from tests.fakes.faults import Killed, busy, conflict, expired, rejected
+from tests.fakes.widgets import WIDGETS, widgets
 
 SETTINGS = RunSettings(settle_seconds=30, page_size=4, max_in_flight=4)
 

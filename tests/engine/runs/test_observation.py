@@ -8,7 +8,9 @@ from espalier.crd import Definition, Version
 from espalier.engine import Reason, RunOutcome, RunSettings, run
 from espalier.errors import ForbiddenError
 from espalier.paths import JSON
-from tests.fakes.cluster import FakeCluster, busy, legacy_widgets, rejected, widgets
+from tests.fakes.cluster import FakeCluster
+from tests.fakes.faults import busy, rejected
+from tests.fakes.widgets import legacy_widgets, widgets
 
 OBSERVE = {"espalier.dev/mode": "observe"}
 SETTINGS = RunSettings(page_size=3)

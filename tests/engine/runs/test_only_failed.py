@@ -11,7 +11,9 @@ from espalier.engine.coordination.checkpoint import Progress, read_progress
 from espalier.engine.ports import ObjectKey
 from espalier.engine.status.tally import MAX_FAILED
 from espalier.paths import JSON
-from tests.fakes.cluster import FakeCluster, Killed, rejected, widgets
+from tests.fakes.cluster import FakeCluster
+from tests.fakes.faults import Killed, rejected
+from tests.fakes.widgets import widgets
 
 SETTINGS = RunSettings(settle_seconds=1, page_size=4, max_in_flight=2)
 ONLY_FAILED = replace(SETTINGS, only_failed=True)

@@ -5,7 +5,9 @@ Stories of what a run counts.
 from espalier.engine import RunOutcome, RunSettings, run
 from espalier.engine.ports import ObjectKey
 from espalier.engine.status.tally import MAX_FAILED, Tally, Totals, total
-from tests.fakes.cluster import FakeCluster, busy, conflict, rejected, widgets, written_by
+from tests.fakes.cluster import FakeCluster
+from tests.fakes.faults import busy, conflict, rejected
+from tests.fakes.widgets import widgets, written_by
 
 SETTINGS = RunSettings(settle_seconds=1, page_size=4, max_in_flight=4)
 SKIPS = {"espalier.dev/mode": "enforce", "espalier.dev/skip-owned": "true"}

@@ -17,7 +17,8 @@ from espalier.engine.runs.permissions import (
     Need,
     needs_of,
 )
-from tests.fakes.cluster import FakeCluster, legacy_widgets, widgets
+from tests.fakes.cluster import FakeCluster
+from tests.fakes.widgets import legacy_widgets, widgets
 from tests.manifests.test_manifests import find, granted
 
 SPACE = "espalier-system"

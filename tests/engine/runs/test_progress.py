@@ -7,7 +7,9 @@ from dataclasses import replace
 from espalier.engine import RunSettings, run
 from espalier.engine.ports.progress import PassProgress
 from espalier.engine.status.conditions import Reason
-from tests.fakes.cluster import FakeCluster, Killed, widgets
+from tests.fakes.cluster import FakeCluster
+from tests.fakes.faults import Killed
+from tests.fakes.widgets import widgets
 
 SETTINGS = RunSettings(settle_seconds=0, page_size=4, max_in_flight=1, writes_per_second=2)
 

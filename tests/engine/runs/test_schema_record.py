@@ -9,7 +9,9 @@ import pytest
 from espalier.crd import Definition, Version
 from espalier.engine import Reason, RunOutcome, RunSettings, run
 from espalier.paths import JSON
-from tests.fakes.cluster import FakeCluster, conflict, legacy_widgets, widgets
+from tests.fakes.cluster import FakeCluster
+from tests.fakes.faults import conflict
+from tests.fakes.widgets import legacy_widgets, widgets
 
 OBSERVE = {"espalier.dev/mode": "observe"}
 ENFORCE = {"espalier.dev/mode": "enforce"}

@@ -9,7 +9,9 @@ import pytest
 
 from espalier.crd import Definition
 from espalier.engine import Reason, RunOutcome, RunSettings, run
-from tests.fakes.cluster import FakeCluster, Killed, rejected, widgets
+from tests.fakes.cluster import FakeCluster
+from tests.fakes.faults import Killed, rejected
+from tests.fakes.widgets import widgets
 
 SETTINGS = RunSettings(settle_seconds=30, page_size=4, max_in_flight=4)
 

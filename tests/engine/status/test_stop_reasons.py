@@ -17,7 +17,8 @@ from espalier.errors import (
     RejectedError,
     TransientError,
 )
-from tests.fakes.cluster import WIDGETS, FakeCluster, widgets
+from tests.fakes.cluster import FakeCluster
+from tests.fakes.widgets import WIDGETS, widgets
 
 SETTINGS = RunSettings(settle_seconds=30, page_size=4, max_in_flight=4)
 OBJECT = f"{WIDGETS} default/w001"

@@ -24,15 +24,9 @@ from espalier.findings import ErrorType, FieldError
 from espalier.names import SCHEMA_VIOLATIONS
 from espalier.paths import JSON
 from tests.fakes.clock import FakeClock
-from tests.fakes.cluster import (
-    FakeCluster,
-    busy,
-    conflict,
-    legacy_widgets,
-    rejected,
-    widgets,
-    written_by,
-)
+from tests.fakes.cluster import FakeCluster
+from tests.fakes.faults import busy, conflict, rejected
+from tests.fakes.widgets import legacy_widgets, widgets, written_by
 
 SETTINGS = RunSettings(settle_seconds=1, page_size=3, max_in_flight=2)
 BAD = ObjectKey("default", "bad")

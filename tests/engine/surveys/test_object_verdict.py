@@ -5,7 +5,7 @@ Objects that satisfy their schema are judged by the rest of what servers look at
 from espalier.engine.surveys.object_verdict import StoredObjectJudge
 from espalier.paths import JSON
 from espalier.schema import NO_JUDGE, Standing
-from tests.fakes.cluster import legacy_widgets
+from tests.fakes.widgets import legacy_widgets
 
 
 def widget(**metadata: JSON) -> JSON:

@@ -13,14 +13,9 @@ from espalier.engine.ports import ObjectKey
 from espalier.engine.status.path_counts import MAX_PATH_CHARACTERS, MAX_PATHS, Counter, general
 from espalier.errors import NothingServedError
 from espalier.paths import JSON
-from tests.fakes.cluster import (
-    V1_SCHEMA,
-    V1ALPHA1_SCHEMA,
-    FakeCluster,
-    expired,
-    legacy_widgets,
-    widgets,
-)
+from tests.fakes.cluster import FakeCluster
+from tests.fakes.faults import expired
+from tests.fakes.widgets import V1_SCHEMA, V1ALPHA1_SCHEMA, legacy_widgets, widgets
 
 WRITES = ("rewrite", "replace", "replace/status", "set_stored_versions", "save", "archive")
 

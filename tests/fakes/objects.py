@@ -1,0 +1,197 @@
+# ruff: noqa: ARG002 - the ports name more arguments than a cluster in memory needs
+"""
+The port to objects, in memory.
+"""
+
+import asyncio
+import posixpath
+from collections.abc import AsyncIterator, Mapping, Sequence
+
+from espalier.crd import Definition
+from espalier.engine.ports import (
+    Endpoint,
+    MetadataPage,
+    ObjectKey,
+    ObjectPage,
+    StoredMetadata,
+    WatchEvent,
+)
+from espalier.errors import (
+    ConflictError,
+    RejectedError,
+)
+from espalier.paths import JSON
+from tests.fakes.etcd import FakeEtcd
+from tests.fakes.faults import ScriptedCalls, failed_test
+
+
+class FakeObjects(ScriptedCalls, FakeEtcd):
+    """
+    Implements ``espalier.engine.ports.objects.Objects``.
+    """
+
+    def __init__(self, definition: Definition) -> None:
+        ScriptedCalls.__init__(self)
+        FakeEtcd.__init__(self, definition)
+
+    async def list_metadata(
+        self,
+        resource: Endpoint,
+        *,
+        page_size: int,
+        continue_token: str | None,
+        namespace: str = "",
+    ) -> MetadataPage:
+        await self._enter("list_metadata", "")
+        keys, token, remaining = self._page(resource, page_size, continue_token, namespace)
+        await self._leave("list_metadata", "")
+        return MetadataPage(
+            objects=tuple(
+                StoredMetadata(
+                    key=key,
+                    uid=self.etcd[key].uid,
+                    resource_version=str(self.etcd[key].version),
+                    managed_fields=tuple(self.etcd[key].managed_fields),
+                )
+                for key in keys
+            ),
+            continue_token=token,
+            remaining=remaining,
+            resource_version=str(self._version),
+        )
+
+    async def list_objects(
+        self,
+        resource: Endpoint,
+        *,
+        page_size: int,
+        continue_token: str | None,
+        namespace: str = "",
+    ) -> ObjectPage:
+        await self._enter("list_objects", "")
+        keys, token, remaining = self._page(resource, page_size, continue_token, namespace)
+        await self._leave("list_objects", "")
+        return ObjectPage(
+            objects=[self._read(key, resource.version) for key in keys],
+            continue_token=token,
+            remaining=remaining,
+            resource_version=str(self._version),
+        )
+
+    async def list_namespaces(self) -> tuple[str, ...]:
+        await self._enter("list_namespaces", "")
+        return tuple({key.namespace for key in self.etcd if key.namespace})
+
+    def token_at(self, place: str) -> str:
+        # The server refuses all others.
+        assert posixpath.normpath(f"/{place}") == f"/{place}"
+        return place.removesuffix("\0")
+
+    def place_of(self, token: str) -> str | None:
+        return None if token in self.bad_tokens else f"{token}\0"
+
+    async def get_object(self, resource: Endpoint, key: ObjectKey) -> dict[str, JSON]:
+        await self._enter("get_object", key.name)
+        obj = self._read(key, resource.version)
+        await self._leave("get_object", key.name)
+        return obj
+
+    async def rewrite(
+        self, resource: Endpoint, key: ObjectKey, *, uid: str, resource_version: str | None
+    ) -> str:
+        await self._enter("rewrite", key.name)
+        stored = self._check(key, uid, resource_version)
+        self._store(key, self._admitted(self._normal(stored.raw)))
+        after = str(stored.version)
+        await self._leave("rewrite", key.name)
+        return after
+
+    async def try_rewrite(
+        self, resource: Endpoint, key: ObjectKey, *, uid: str, resource_version: str
+    ) -> dict[str, JSON]:
+        await self._enter("try_rewrite", key.name)
+        self._check(key, uid, resource_version)
+        read = self._read(key)
+        tried = self._admitted(self._normal(read))
+        return {**tried, "metadata": read["metadata"]}
+
+    async def annotate(
+        self,
+        resource: Endpoint,
+        key: ObjectKey,
+        *,
+        uid: str,
+        resource_version: str,
+        annotations: Mapping[str, str | None],
+    ) -> str:
+        await self._enter("annotate", key.name)
+        stored = self._check(key, uid, resource_version)
+        merged = {**stored.annotations, **annotations}
+        stored.annotations = {name: text for name, text in merged.items() if text is not None}
+        stored.version = self._next_version()
+        self._publish("MODIFIED", key)
+        await self._leave("annotate", key.name)
+        return str(stored.version)
+
+    async def replace_managed_fields(
+        self,
+        resource: Endpoint,
+        key: ObjectKey,
+        *,
+        uid: str,
+        resource_version: str,
+        managed_fields: Sequence[JSON],
+    ) -> None:
+        await self._enter("replace_managed_fields", key.name)
+        try:
+            stored = self._check(key, uid, resource_version)
+        except (ConflictError, RejectedError):
+            raise failed_test() from None
+        stored.managed_fields = [*managed_fields]
+        stored.version = self._next_version()
+        self._publish("MODIFIED", key)
+        await self._leave("replace_managed_fields", key.name)
+
+    async def replace(
+        self, resource: Endpoint, obj: dict[str, JSON], *, subresource: str | None
+    ) -> dict[str, JSON]:
+        metadata = obj["metadata"]
+        assert isinstance(metadata, dict)
+        key = ObjectKey(str(metadata["namespace"]), str(metadata["name"]))
+        call = "replace" if subresource is None else f"replace/{subresource}"
+        await self._enter(call, key.name)
+        stored = self._check(key, str(metadata["uid"]), str(metadata["resourceVersion"]))
+        sent = {name: value for name, value in obj.items() if name != "metadata"}
+        assert self.definition is not None
+        if self.definition.storage.has_status:
+            old, new = stored.raw, sent
+            if subresource is not None:
+                old, new = sent, {k: v for k, v in stored.raw.items() if k != "status"}
+            sent = {k: v for k, v in new.items() if k != "status"}
+            if "status" in old:
+                sent["status"] = old["status"]
+        self._store(key, self._admitted(self._normal(sent)))
+        answer = self._read(key)
+        await self._leave(call, key.name)
+        return answer
+
+    async def watch_objects(
+        self, resource: Endpoint, *, resource_version: str
+    ) -> AsyncIterator[WatchEvent]:
+        await self._enter("watch_objects", "")
+        queue: asyncio.Queue[WatchEvent | None] = asyncio.Queue()
+        for key, stored in self.etcd.items():
+            if stored.version > int(resource_version):
+                queue.put_nowait(
+                    WatchEvent(
+                        type="MODIFIED",
+                        object=self._read(key),
+                        resource_version=str(stored.version),
+                    )
+                )
+        self._watchers.append(queue)
+        try:
+            while (event := await queue.get()) is not None:
+                yield event
+        finally:
+            self._watchers.remove(queue)
