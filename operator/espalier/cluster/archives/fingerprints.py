@@ -72,8 +72,8 @@ def text_of(fingerprints: Sequence[Fingerprint]) -> str:
     """
     Return the fingerprints of a page as the text of an annotation.
     """
-    told = b"".join(one.subject + one.content for one in fingerprints)
-    return base64.b64encode(told).decode()
+    data = b"".join(one.subject + one.content for one in fingerprints)
+    return base64.b64encode(data).decode()
 
 
 def read_text(text: str) -> list[Fingerprint]:
@@ -81,10 +81,10 @@ def read_text(text: str) -> list[Fingerprint]:
     Return the fingerprints in a text of ``text_of``; none if it is anything else.
     """
     try:
-        told = base64.b64decode(text, validate=True)
+        data = base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError):
         return []
-    pieces = [told[start : start + _BYTES] for start in range(0, len(told), _BYTES)]
+    pieces = [data[start : start + _BYTES] for start in range(0, len(data), _BYTES)]
     return [
         Fingerprint(piece[:_SUBJECT_BYTES], piece[_SUBJECT_BYTES:])
         for piece in pieces

@@ -278,7 +278,7 @@ class SecretArchive(SecretPages):
         listed = parts.by_page(await self._parts.listed({CRD_HASH: crd_hash}))
         self._usage.replace(crd_hash, map(_size_of, listed))
         sequence, last = 0, None
-        told: list[tuple[list[Fingerprint], _ArchivedPage]] = []
+        known_pages: list[tuple[list[Fingerprint], _ArchivedPage]] = []
         self._begun.pop(crd_hash, None)
         for page in listed:
             first = page[0]
@@ -290,10 +290,10 @@ class SecretArchive(SecretPages):
             fingerprints = read_text(first.entries)
             if len(fingerprints) < first.objects:
                 # It may have newer entries of any object.
-                told.clear()
+                known_pages.clear()
             last = _ArchivedPage(tuple(part.name for part in page), first.digest)
-            told.append((fingerprints, last))
-        for fingerprints, where in told:
+            known_pages.append((fingerprints, last))
+        for fingerprints, where in known_pages:
             self._kept.add(fingerprints, where)
         while await self._is_taken(definition, sequence + 1):
             sequence += 1
