@@ -62,7 +62,7 @@ def test_findings_have_file_line_column_name_path_and_message(folder: Path) -> N
         f"crd.yaml:19:17: error: widgets.example.com: {at}.properties[size].{text}",
         (
             "    fix: add a `type` here, or `x-kubernetes-preserve-unknown-fields: true`"
-            " if anything may stand in it"
+            " if any value is allowed"
         ),
         "1 definition checked by profile apiserver: 0 structural, 1 not; 2 errors, 0 warnings",
     ]

@@ -46,7 +46,7 @@ def test_every_rule_of_lints_and_warnings_has_a_hint() -> None:
         (manifest(scope="cluster"), "use one of the supported values"),
         (
             manifest(versions=[version("v1"), version("v2", storage=True)]),
-            "mark one version, and no other, with `storage: true`",
+            "mark exactly one version with `storage: true`",
         ),
         (manifest(names={"plural": "foos"}), "add `singular`"),
         (
@@ -65,4 +65,5 @@ def test_a_lint_has_the_hint_of_its_rule() -> None:
     nested: JSON = {"type": "object", "properties": {"b": {"type": "string", "default": "x"}}}
     (found,) = crd.lint(crd.read_definition(property_of(nested)))
 
-    assert crd.hint_for(found) == "give the parent `default: {}`, if the default shall always apply"
+    hint = "add `default: {}` to the parent, if the default must always apply"
+    assert crd.hint_for(found) == hint

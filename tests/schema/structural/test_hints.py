@@ -41,13 +41,13 @@ def with_a(**keywords: JSON) -> JSON:
             with_a(description="x"),
             (
                 "add a `type` here, or `x-kubernetes-preserve-unknown-fields: true`"
-                " if anything may stand in it"
+                " if any value is allowed"
             ),
         ),
         (with_a(type="array"), "add `items` with the schema of the list's items"),
         (
             with_a(type="string", pattern="(?!a)"),
-            "write it for RE2: no lookaround, no back-references, all brackets closed",
+            "write it for RE2: no lookaround, no backreferences, all brackets closed",
         ),
         (
             with_a(type="object", **{"x-kubernetes-embedded-resource": True}),
@@ -65,7 +65,7 @@ def with_a(**keywords: JSON) -> JSON:
                 }
             ),
             (
-                "take `x-kubernetes-preserve-unknown-fields` away, or"
+                "remove `x-kubernetes-preserve-unknown-fields` or"
                 " `x-kubernetes-int-or-string`: they exclude each other"
             ),
         ),
@@ -74,7 +74,7 @@ def with_a(**keywords: JSON) -> JSON:
                 "type": "object",
                 "properties": {"metadata": {"type": "object", "maxProperties": 1}},
             },
-            "leave no more than `type: object`, and `properties` for name and generateName",
+            "keep only `type: object`, and `properties` for name and generateName",
         ),
         (
             {
@@ -82,7 +82,7 @@ def with_a(**keywords: JSON) -> JSON:
                 "properties": {"metadata": {"type": "object"}},
                 "anyOf": [{"properties": {"metadata": {}}}],
             },
-            "take `metadata` out of the junctor",
+            "remove `metadata` from the junctor",
         ),
         (IN_JUNCTOR, "move `description` out of the junctor, to the field's own schema"),
         (

@@ -1,7 +1,7 @@
 """
-What a person may do about a refusal, a warning or a lint of a definition, in a few words.
+Short hints how to fix a rejection, a warning or a lint of a definition.
 
-The hints of the structural check stand with it, in ``espalier.schema``.
+The hints of the structural check are in ``espalier.schema.structural``.
 """
 
 import re
@@ -19,111 +19,123 @@ _PRESERVE = "x-kubernetes-preserve-unknown-fields"
 
 _BY_RULE: Mapping[str, str] = MappingProxyType(
     {
-        "default-within-map": "see to it that the default is valid, or take it away",
+        "default-within-map": "make the default valid, or remove it",
         "empty-range": "raise the upper bound, or lower this one",
-        "enum-null": "take null out of the enum; `nullable` without an enum lets it pass",
-        "closed-map": "take it away: fields that no schema names are pruned",
-        "enum-nullable": "take `nullable` away, or put the enum into an `anyOf`",
+        "enum-null": "remove null from the enum; `nullable` without an enum accepts it",
+        "closed-map": "remove it: fields that no schema specifies are pruned",
+        "enum-nullable": "remove `nullable`, or move the enum into an `anyOf`",
         "enum-type": "write the value in the field's type, or change the type",
-        "nested-default": "give the parent `default: {}`, if the default shall always apply",
-        "optional-map-key": "name the key under `required` of the items, or give it a default",
-        "pattern": "write it for RE2: no lookaround, no back-references, all brackets closed",
-        "preserved-or-pruned": f"declare what may stand here, or add `{_PRESERVE}: true` here too",
+        "nested-default": "add `default: {}` to the parent, if the default must always apply",
+        "optional-map-key": "add the key to `required` of the items, or add a default to it",
+        "pattern": "write it for RE2: no lookaround, no backreferences, all brackets closed",
+        "preserved-or-pruned": f"declare the allowed fields, or add `{_PRESERVE}: true` here, too",
         "required-undeclared": "declare the field under `properties`, or do not require it",
-        "struct-default": "make the field optional, or let it default to `{}`",
-        "unknown-keyword": "take it away, or look for a typing error",
-        "zero-value-default": "take the field out of `required`; in Go, make it a pointer",
-        "unknown-field": "take it away, or look for a typing error or a wrong indentation",
+        "struct-default": "make the field optional, or use `{}` as its default",
+        "unknown-keyword": "remove it, or check its spelling",
+        "zero-value-default": "remove the field from `required`; in Go, make it a pointer",
+        "unknown-field": "remove it, or check its spelling and indentation",
         "unrecognized-format": "use a format that API servers know, or a `pattern`",
         "set-of-collections": "make it an atomic list, or a map with keys",
     }
 )
-"""For each rule of lints and of warnings."""
+"""The hint for each rule of lints and warnings."""
 
-# In this order, the first that is found in what the server says.
+# The first entry whose text is in the server's message applies.
 _BY_DETAIL: tuple[tuple[str, str], ...] = (
     (
         "field is immutable",
-        "leave it as it is; to change it, delete the definition and make it anew",
+        "keep the old value; to change it, delete the definition and create it again",
     ),
-    ("must have exactly one version", "mark one version, and no other, with `storage: true`"),
-    ("unique version names", "rename or remove the version whose name another one has"),
-    ("missing from spec.versions", "keep the version until stored objects are migrated from it"),
+    ("must have exactly one version", "mark exactly one version with `storage: true`"),
+    ("unique version names", "rename or remove one of the versions with the same name"),
+    ("missing from spec.versions", "keep the version until its stored objects are migrated"),
     ("must have the storage version", "add the storage version to `status.storedVersions`"),
     ("must be spec.names.plural", "name it `<plural>.<group>`"),
     ("name or generateName is required", "name it `<plural>.<group>`"),
     (
         "otherwise all fields are pruned",
-        f"give it a schema, be it `type: object` and `{_PRESERVE}`",
+        f"add a schema, for example `type: object` and `{_PRESERVE}: true`",
     ),
-    ("set x-kubernetes-preserve", f"write false, and `{_PRESERVE}: true` where it is needed"),
+    (
+        "set x-kubernetes-preserve",
+        f"set it to false, and add `{_PRESERVE}: true` where it is needed",
+    ),
     ("must be false in order to use", "write `preserveUnknownFields: false`"),
-    ("must be None if spec.preserve", "write `preserveUnknownFields: false`, or do not convert"),
+    (
+        "must be None if spec.preserve",
+        "write `preserveUnknownFields: false`, or use the conversion strategy None",
+    ),
     ("runtime complexity", "use `x-kubernetes-list-type: set`"),
     ("mutual exclusive", "keep either `properties` or `additionalProperties`"),
-    ("use nullable as an alternative", "give the type that it has, and `nullable: true`"),
-    ("cannot be true at the root", "take `nullable` away here"),
+    (
+        "use nullable as an alternative",
+        "write the type of the non-null values, and `nullable: true`",
+    ),
+    ("cannot be true at the root", "remove `nullable` here"),
     ("must be atomic as item", "make the items atomic: `x-kubernetes-map-type: atomic`"),
     ("so it must have a default or be", "name the key under `required` of the items"),
-    ("cannot be nullable", "take `nullable` away here"),
-    ("status subresource is enabled", "move it to `spec`: status must not be judged by it"),
-    ("must not be set", "take the default away here"),
-    ("must not have unknown fields", "declare the fields of the default, or take them out of it"),
-    ("must be a simple json path", "begin the path with a dot"),
-    ("should be a json path under", "let the path begin with what is named"),
-    ("should be a domain with", "use a domain of yours as the group"),
-    ("kind and listKind", "name the list differently, `<kind>List` for instance"),
-    ("can only be set for deprecated", "write `deprecated: true` too, or take the warning away"),
-    ("approval annotation", "use a group of your own: these are for Kubernetes' projects"),
-    ("not set to Webhook", "write `strategy: Webhook`, or take this away"),
+    ("cannot be nullable", "remove `nullable` here"),
+    ("status subresource is enabled", "move it to `spec`: it must not apply to the status"),
+    ("must not be set", "remove the default here"),
+    ("must not have unknown fields", "declare the fields of the default, or remove them from it"),
+    ("must be a simple json path", "start the path with a dot"),
+    ("should be a json path under", "start the path with the field in the message"),
+    ("should be a domain with", "use a domain that you own as the group"),
+    ("kind and listKind", "use another name for the list, for example `<kind>List`"),
+    ("can only be set for deprecated", "add `deprecated: true`, or remove the warning"),
+    ("approval annotation", "use your own group: these are reserved for Kubernetes projects"),
+    ("not set to Webhook", "write `strategy: Webhook`, or remove this"),
     ("exactly one of url or service", "keep either `url` or `service`"),
-    ("load root certificates", "put the certificates of an authority here, in PEM and then base64"),
-    ("only allowed URL scheme", "let the URL begin with `https://`"),
-    ("DNS-1035", "choose another name: lower case letters, digits and dashes"),
-    ("RFC 1123", "choose another name: lower case letters, digits, dashes and dots"),
-    ("must be a scalar type", "choose keys that are strings, numbers or booleans"),
-    ("must be object if parent", "let the items be objects, or the list type another one"),
+    (
+        "load root certificates",
+        "write the CA certificates here, PEM encoded and then base64 encoded",
+    ),
+    ("only allowed URL scheme", "start the URL with `https://`"),
+    ("DNS-1035", "use another name: lowercase letters, digits and dashes"),
+    ("RFC 1123", "use another name: lowercase letters, digits, dashes and dots"),
+    ("must be a scalar type", "use keys that are strings, numbers or booleans"),
+    ("must be object if parent", "make the items objects, or use another list type"),
     ("must all be names of item", "declare the key under `properties` of the items"),
-    ("duplicate entries", "name each key once"),
-    ("must be object if x-kubernetes-map-type", "write `type: object`, or take the map type away"),
-    ("must be array if", "write `type: array`, or take the list type away"),
-    ("must be map if", "write `x-kubernetes-list-type: map`, or take the keys away"),
-    ("must not be empty if x-kubernetes-list-type", "name the keys of the items here"),
+    ("duplicate entries", "list each key once"),
+    ("must be object if x-kubernetes-map-type", "write `type: object`, or remove the map type"),
+    ("must be array if", "write `type: array`, or remove the list type"),
+    ("must be map if", "write `x-kubernetes-list-type: map`, or remove the keys"),
+    ("must not be empty if x-kubernetes-list-type", "list the keys of the items here"),
     ("must have a schema if", "add `items` with the schema of the list's items"),
     ("must be a valid URL", "write a URL like https://host/path"),
     ("at least one stored version", "mark one version with `storage: true`"),
-    ("rule is not specified", "write the rule, or take it away"),
-    ("must be non-empty if specified", "write something, or take it away"),
-    ("must not be an empty string", "write something, or take it away"),
+    ("rule is not specified", "write the rule, or remove it"),
+    ("must be non-empty if specified", "write a value, or remove it"),
+    ("must not be an empty string", "write a value, or remove it"),
     ("must be no more than", "make it shorter"),
     ("must be <= ", "make it shorter"),
-    ("may only be set when", "give the version a schema, or take this away"),
-    ("duplicate version", "name each version once"),
-    ("is not supported", "take it away; write out what it stands for"),
-    ("single schema", "leave one schema for all items"),
-    ("an invalid path", "name a field that the schema declares, with dots"),
+    ("may only be set when", "add a schema to the version, or remove this"),
+    ("duplicate version", "list each version once"),
+    ("is not supported", "remove it; write the schema in full instead"),
+    ("single schema", "use one schema for all items"),
+    ("an invalid path", "write the path of a declared field, with dots"),
     ("must point to a field of type", "select a field of one of these types"),
     ("must have at most", "select fewer fields"),
     ("supported values", "use one of the supported values"),
     ("must be one of", "use one of these"),
-    ("compilation failed", "mend the expression where the caret points"),
-    ("cost exceeds budget", "bound what it walks: `maxItems`, `maxLength`, `maxProperties`"),
-    ("must evaluate to a", "let the expression give a value of that type"),
-    ("oldSelf", "compare with `oldSelf` only where the old value can be found"),
-    ("line breaks", "write it in one line, or give a message of one line"),
-    ("must be a valid path", "name a field that the schema declares, below this one"),
+    ("compilation failed", "correct the expression where the caret points"),
+    ("cost exceeds budget", "limit its values: `maxItems`, `maxLength`, `maxProperties`"),
+    ("must evaluate to a", "write an expression that returns a value of that type"),
+    ("oldSelf", "use `oldSelf` only where old values are correlated"),
+    ("line breaks", "write it in one line, or add a message of one line"),
+    ("must be a valid path", "write the path of a declared field below this one"),
 )
 
 
 def hint_for(found: Rejection | Warned | Lint, manifest: JSON = None) -> str:
     """
-    Say how what was found can be mended.
+    Return a hint how to fix a rejection, a warning or a lint.
 
     Args:
-        manifest: The definition that it was found in; with it some hints are more precise.
+        manifest: The definition, which makes some hints more precise.
 
     Returns:
-        A few words without a full stop; never none.
+        A short text without a full stop; never empty.
     """
     if not isinstance(found, Rejection):
         return _BY_RULE[found.rule]
@@ -146,7 +158,7 @@ def hint_for(found: Rejection | Warned | Lint, manifest: JSON = None) -> str:
 
 _STRUCTURAL = frozenset({"type", "items", "properties", "additionalProperties", "metadata"})
 _STRUCTURAL |= {"pattern", _PRESERVE, "x-kubernetes-embedded-resource"}
-"""What has hints of its own in the structural check."""
+"""The keywords with hints in the structural check."""
 
 
 def _schema_and_place(path: Path, manifest: JSON) -> tuple[JSON, Path] | None:
@@ -177,12 +189,12 @@ def _plain(error: FieldError, path: Path) -> str:
         case ErrorType.REQUIRED:
             return f"add `{name}`"
         case ErrorType.FORBIDDEN:
-            return f"take `{name}` away"
+            return f"remove `{name}`"
         case ErrorType.DUPLICATE:
-            return "name it once"
+            return "list it once"
         case _:
-            return f"mend `{name}`: {_first_words(error.detail)}"
+            return f"correct `{name}`: {_first_clause(error.detail)}"
 
 
-def _first_words(detail: str) -> str:
+def _first_clause(detail: str) -> str:
     return re.split(r"[;(\n]", detail)[0].strip() or "the value is not allowed"

@@ -1,7 +1,7 @@
 """
-What a person may do about a finding of the structural check, in a few words.
+Short hints how to fix a finding of the structural check.
 
-The API server's texts say what must hold; these say what to type. They never stand in conditions.
+The API server's messages state the rule; a hint states what to write. Conditions have no hints.
 """
 
 from collections.abc import Callable
@@ -16,14 +16,14 @@ _EMBEDDED = "x-kubernetes-embedded-resource"
 
 def fix_hint(error: FieldError, root: JSON, *, path: Path = ()) -> str:
     """
-    Say how a finding of ``check_structural`` can be mended.
+    Return a hint how to fix a finding of ``check_structural``.
 
     Args:
-        root: The decoded ``openAPIV3Schema`` in which it was found; never changed.
-        path: The one that was given to ``check_structural``.
+        root: The decoded ``openAPIV3Schema`` that has the finding; never changed.
+        path: The path that was passed to ``check_structural``.
 
     Returns:
-        A few words without a full stop.
+        A short text without a full stop.
     """
     below = error.path[len(path) :]
     keyword = str(below[-1]) if below else ""
@@ -56,7 +56,7 @@ def _by_keyword(keyword: str) -> _Advice:
 
 def _plain(below: Path, root: JSON, error: FieldError) -> str:
     _ = root, error
-    return f"take `{below[-1]}` away here" if below else "mend the schema"
+    return f"remove `{below[-1]}` here" if below else "correct the schema"
 
 
 def _type(below: Path, root: JSON, error: FieldError) -> str:
@@ -68,7 +68,7 @@ def _type(below: Path, root: JSON, error: FieldError) -> str:
     guess = _guessed_type(node, at_root=len(below) == 1)
     if guess:
         return f"add `type: {guess}` here"
-    return f"add a `type` here, or `{_PRESERVE}: true` if anything may stand in it"
+    return f"add a `type` here, or `{_PRESERVE}: true` if any value is allowed"
 
 
 def _guessed_type(node: JSON, *, at_root: bool) -> str:
@@ -101,24 +101,24 @@ def _additional(below: Path, root: JSON, error: FieldError) -> str:
     _ = root, error
     if len(below) == 1:
         return "declare the fields under `properties` instead"
-    return f"take it away, or `{_EMBEDDED}`: an embedded resource is no map"
+    return f"remove it, or remove `{_EMBEDDED}`: an embedded resource is not a map"
 
 
 def _metadata(below: Path, root: JSON, error: FieldError) -> str:
     _ = below, root
     if "nested context" in error.detail or "junctor" in error.detail:
-        return "take `metadata` out of the junctor"
-    return "leave no more than `type: object`, and `properties` for name and generateName"
+        return "remove `metadata` from the junctor"
+    return "keep only `type: object`, and `properties` for name and generateName"
 
 
 def _pattern(below: Path, root: JSON, error: FieldError) -> str:
     _ = below, root, error
-    return "write it for RE2: no lookaround, no back-references, all brackets closed"
+    return "write it for RE2: no lookaround, no backreferences, all brackets closed"
 
 
 def _with_int_or_string(below: Path, root: JSON, error: FieldError) -> str:
     _ = root, error
-    return f"take `{below[-1]}` away, or `x-kubernetes-int-or-string`: they exclude each other"
+    return f"remove `{below[-1]}` or `x-kubernetes-int-or-string`: they exclude each other"
 
 
 _ADVICE: dict[str, _Advice] = {
