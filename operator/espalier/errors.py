@@ -1,15 +1,15 @@
 """
-The exceptions, as a tree. A class is here because some caller acts differently on it.
+The exceptions of Espalier. A class exists because a caller handles it differently.
 
 ::
 
-    EspalierError                      nobody raises it; everybody may catch it
-    ├── DefinitionError                the CRD is unfit; a person must change it
+    EspalierError                      the base class; never raised itself
+    ├── DefinitionError                the CRD is not usable; a person must change it
     │   ├── MalformedDefinitionError   not a CRD, or a field of the wrong JSON type
     │   ├── NonStructuralSchemaError   carries the findings
-    │   ├── NoStorageVersionError      carries what was marked
+    │   ├── NoStorageVersionError      carries the versions that are marked
     │   ├── NothingServedError         no version is served, so nothing can be read
-    │   └── UnknownVersionError        carries the version asked for, and those there are
+    │   └── UnknownVersionError        carries the requested version and the existing ones
     ├── SchemaParseError               a schema that the API server cannot parse either
     ├── MalformedValueError            a value that the API server could not decode
     ├── SourceError                    a file or an input that could not be read
@@ -20,15 +20,15 @@ The exceptions, as a tree. A class is here because some caller acts differently 
     │   ├── ConflictError              409
     │   ├── NotFoundError              404
     │   ├── ExpiredTokenError          410; carries the fresh token
-    │   ├── ForbiddenError             403, 401; a person must grant something
-    │   ├── NamespaceGoneError         404, 403; what is to be written has no namespace to be in
+    │   ├── ForbiddenError             403, 401; a person must grant a permission
+    │   ├── NamespaceGoneError         404, 403; the namespace is missing or terminating
     │   ├── UndecodableError           500; stored bytes that the server cannot read
     │   │   └── ConversionRefusedError 500; an object that the conversion webhook refuses
     │   └── RejectedError              every other 4xx, and what admission denies: no retry helps
-    ├── DefinitionChangedError         the CRD moved meanwhile; start over
-    ├── RunStoppedError                a run must not go on; carries the condition's reason
-    ├── ArchiveFullError               what would be removed cannot be archived
-    └── LeaseLostError                 somebody else runs on this CRD now
+    ├── DefinitionChangedError         the CRD changed during the run; start over
+    ├── RunStoppedError                a run must stop; carries the condition's reason
+    ├── ArchiveFullError               the fields to be removed cannot be archived
+    └── LeaseLostError                 another process runs on this CRD now
 
 All are plain dataclasses with ``unsafe_hash``: a frozen one breaks when it is raised inside a
 context manager, since its ``__traceback__`` cannot be set.
@@ -45,13 +45,13 @@ from espalier.paths import Path, render_path
 
 class EspalierError(Exception):
     """
-    Any error that Espalier raises on purpose.
+    The base class of all errors that Espalier raises on purpose.
     """
 
 
 class DefinitionError(EspalierError):
     """
-    A CustomResourceDefinition is unfit for what was asked.
+    A CustomResourceDefinition does not allow the requested operation.
     """
 
 
@@ -111,7 +111,7 @@ class NothingServedError(DefinitionError):
 @dataclass(unsafe_hash=True)
 class UnknownVersionError(DefinitionError):
     """
-    A version was asked for that the CustomResourceDefinition does not name.
+    The CustomResourceDefinition has no version of the requested name.
     """
 
     crd: str
@@ -144,7 +144,7 @@ class MalformedValueError(EspalierError):
 
     Attributes:
         detail: The server's text.
-        finding: The same as a finding, where the fault has a place.
+        finding: The same error as a finding, if it has a path.
     """
 
     detail: str
@@ -161,7 +161,7 @@ class SourceError(EspalierError):
 
     Attributes:
         source: The file's name as the user gave it, ``-`` for standard input.
-        detail: What is wrong and what to do.
+        detail: What is wrong and what the user can do about it.
         line: One-based, if known.
     """
 
@@ -192,8 +192,8 @@ class ClusterError(EspalierError):
     The API server answered with an error, or did not answer.
 
     Attributes:
-        verb: What was tried, as RBAC names it: get, list, watch, patch, update, create.
-        resource: On what: ``widgets.example.com``, with the object's name where known.
+        verb: The attempted verb, as RBAC names it: get, list, watch, patch, update, create.
+        resource: The resource, ``widgets.example.com``, with the object's name where it is known.
         status: The HTTP status, or 0 where no answer came.
         reason: The reason of the server's Status object, or the kind of failure.
         detail: The server's message; never an object's body.
@@ -214,7 +214,7 @@ class ClusterError(EspalierError):
 @dataclass(unsafe_hash=True, kw_only=True)
 class TransientError(ClusterError):
     """
-    The server was busy or away; the same call may be made again.
+    The server was busy or did not answer; the same call may be repeated.
     """
 
     retry_after_seconds: float | None = None
@@ -223,7 +223,7 @@ class TransientError(ClusterError):
 @dataclass(unsafe_hash=True, kw_only=True)
 class ConversionError(TransientError):
     """
-    The conversion webhook is away or answers with an error; writing now could do harm.
+    The conversion webhook does not answer, or answers with an error; do not write now.
     """
 
 
@@ -240,8 +240,8 @@ class NotFoundError(ClusterError):
     The object, or its whole resource, is gone.
 
     Attributes:
-        is_object: Whether it is said of the very object. Otherwise its resource may not be served,
-            or not by the server that was asked, and nothing is known of the object.
+        is_object: Whether the answer is about the object itself. If not, its resource may not be
+            served, or not by this server, and nothing is known about the object.
     """
 
     is_object: bool = False
@@ -253,7 +253,8 @@ class ExpiredTokenError(ClusterError):
     A continue token or a resource version is too old.
 
     Attributes:
-        fresh_token: Continues a list at a newer resource version, if the server gave one.
+        fresh_token: A token that continues the list at a newer resource version, if the server sent
+            one.
     """
 
     fresh_token: str | None = None
@@ -262,17 +263,17 @@ class ExpiredTokenError(ClusterError):
 @dataclass(unsafe_hash=True, kw_only=True)
 class ForbiddenError(ClusterError):
     """
-    A right is missing; a person must grant it.
+    A permission is missing; a person must grant it.
     """
 
 
 @dataclass(unsafe_hash=True, kw_only=True)
 class NamespaceGoneError(ClusterError):
     """
-    The namespace in which something is to be created does not exist, or is about to be deleted.
+    The namespace of a new object does not exist, or is being deleted.
 
     Attributes:
-        namespace: Its name.
+        namespace: The name of the namespace.
     """
 
     namespace: str
@@ -280,7 +281,7 @@ class NamespaceGoneError(ClusterError):
     @property
     def is_terminating(self) -> bool:
         """
-        Whether it is still there.
+        Whether the namespace still exists.
         """
         return self.status != HTTPStatus.NOT_FOUND
 
@@ -291,8 +292,8 @@ class UndecodableError(ClusterError):
     The server cannot read what is stored; it answers 500, and a retry cannot help.
 
     Attributes:
-        keys: The storage keys that the server names: ``/GROUP/PLURAL/NAMESPACE/NAME``, without
-            the namespace for cluster-scoped objects. Empty on servers that name none.
+        keys: The storage keys in the server's message: ``/GROUP/PLURAL/NAMESPACE/NAME``, without
+            the namespace for cluster-scoped objects. Empty on servers whose message has none.
     """
 
     keys: tuple[str, ...] = field(default=())
@@ -301,9 +302,10 @@ class UndecodableError(ClusterError):
 @dataclass(unsafe_hash=True, kw_only=True)
 class ConversionRefusedError(UndecodableError):
     """
-    The conversion webhook answers, and will not convert one of the objects, or not properly.
+    The conversion webhook answers, but does not convert an object, or converts it wrongly.
 
-    The detail says so in its words. A webhook that does not answer is a ``ConversionError``.
+    The detail is the webhook's message. If the webhook does not answer, that is a
+    ``ConversionError``.
     """
 
 
@@ -313,7 +315,7 @@ class RejectedError(ClusterError):
     The server refuses; a retry cannot help.
 
     Attributes:
-        causes: The server's texts, one a cause.
+        causes: The server's messages, one for each cause.
     """
 
     causes: tuple[str, ...] = field(default=())
@@ -335,7 +337,7 @@ class DefinitionChangedError(EspalierError):
 @dataclass(unsafe_hash=True)
 class RunStoppedError(EspalierError):
     """
-    A run found a reason not to go on; nothing more is written.
+    A run must stop; nothing more is written.
 
     Attributes:
         reason: As in the condition ``espalier.dev/StoredObjectsCurrent``.
@@ -352,7 +354,7 @@ class RunStoppedError(EspalierError):
 @dataclass(unsafe_hash=True)
 class ArchiveFullError(EspalierError):
     """
-    What would be removed cannot be archived, so it must not be removed.
+    The fields to be removed cannot be archived, so they must not be removed.
 
     Attributes:
         left: The keys of the objects that this is about, where others were archived; if empty,
@@ -369,12 +371,13 @@ class ArchiveFullError(EspalierError):
 @dataclass(unsafe_hash=True)
 class LeaseLostError(EspalierError):
     """
-    Another process holds the lease of this CRD, or may take it now; stop at once.
+    Another process holds the lease of this CRD, or may take it now; stop immediately.
 
     Attributes:
-        holder: Who holds it; empty if that is not known.
-        free_in_seconds: After so long without a renewal others may take it; 0 if that is not known.
-        detail: Why it is lost, where it is not another's.
+        holder: The identity of the holder; empty if it is not known.
+        free_in_seconds: How long until others may take the lease if it is not renewed; 0 if that is
+            not known.
+        detail: Why the lease is lost, if no other process holds it.
     """
 
     crd: str

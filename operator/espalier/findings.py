@@ -1,8 +1,7 @@
 """
-What is wrong with a schema or a value, as a value: the API server's field errors.
+Findings: the API server's field errors, as values.
 
-A finding is never raised. Those who want to raise one put it into an error of
-``espalier.errors``.
+A finding is never raised. An error of ``espalier.errors`` may carry findings.
 """
 
 import enum
@@ -40,7 +39,7 @@ _WITHOUT_VALUE = frozenset(
 
 class Omitted(str):
     """
-    Stands for a value that the server does not print.
+    A text in place of a value that the server does not print.
     """
 
     __slots__ = ()
@@ -49,13 +48,13 @@ class Omitted(str):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FieldError:
     """
-    One finding.
+    One finding: what is wrong with a value, and where.
 
     Attributes:
         type: The kind of the error.
-        path: Where, from the root that the caller chose.
+        path: The path of the value, from the root that the caller chose.
         value: The offending value; printed for most kinds.
-        detail: What is wrong, for people; may be empty.
+        detail: What is wrong, as text for people; may be empty.
         origin: The keyword or the rule that the finding comes from.
     """
 
@@ -71,7 +70,7 @@ class FieldError:
     @property
     def message(self) -> str:
         """
-        The text without the path, as in a status cause.
+        The message without the path, as a cause of a ``Status`` has it.
         """
         text = self.type.value.rstrip()
         if self.type not in _WITHOUT_VALUE and not isinstance(self.value, Omitted):
@@ -81,7 +80,7 @@ class FieldError:
     @property
     def reason(self) -> str:
         """
-        The reason of a status cause: ``FieldValueInvalid``.
+        The reason of a cause of a ``Status``: ``FieldValueInvalid``, for example.
 
         Source:
             apimachinery, ``pkg/util/validation/field/errors.go``, ``ErrorType``.

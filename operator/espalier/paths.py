@@ -1,7 +1,7 @@
 """
-JSON values, and paths into them, rendered as the API server renders them.
+JSON values and paths into them, and the API server's text forms of paths.
 
-Nothing here knows of schemas or of Kubernetes objects.
+This module does not know schemas or Kubernetes objects.
 """
 
 from collections.abc import Iterable
@@ -13,7 +13,7 @@ JSON: TypeAlias = "bool | int | float | str | list[JSON] | dict[str, JSON] | Non
 
 class Key(str):
     """
-    A step into a map, which is rendered in brackets: ``properties[spec]``.
+    A step into a map, written in brackets: ``properties[spec]``.
 
     A plain string is a step into a field (``spec.replicas``), an integer one into a list.
     """

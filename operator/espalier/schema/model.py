@@ -1,9 +1,9 @@
 """
 Structural schemas as frozen records.
 
-One record serves both for the nodes of the structure and for the members of junctors: what a
-member says beyond value validations is forbidden there, and ``structural.py`` reports it. Records
-compare by identity, so that deep ones neither recurse nor cost anything as keys.
+The same record represents nodes of the structure and members of junctors. A member may have only
+value validations; ``structural/invariants.py`` reports anything else. Records compare by identity,
+so deep ones are cheap as keys and do not recurse.
 """
 
 import enum
@@ -19,7 +19,7 @@ _NO_PROPERTIES: Mapping[str, "Structural"] = MappingProxyType({})
 
 class Profile(enum.Enum):
     """
-    Whose rules apply.
+    The set of rules that applies.
     """
 
     KEP = "kep"
@@ -31,11 +31,11 @@ class Profile(enum.Enum):
 
 class Nulls(enum.Enum):
     """
-    What the proposals' profile does with nulls that are not nullable.
+    How the profile ``KEP`` treats nulls that are not nullable.
     """
 
     KEEP = "keep"
-    """They are values like any other, as the first proposal has it."""
+    """They are values like any other, as in the first proposal."""
 
     NORMALIZE = "normalize"
     """They are defaulted, or removed where there is no default."""
@@ -44,9 +44,9 @@ class Nulls(enum.Enum):
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class ValueValidation:
     """
-    What a value must satisfy; nothing in here shapes the structure.
+    What a value must satisfy; these keywords do not define the structure.
 
-    Numbers are None where they are not set; texts and sequences are empty.
+    If a keyword is not set, its number is None, its text or sequence empty.
     """
 
     format: str = ""
@@ -86,7 +86,7 @@ class ValueValidation:
 
     def any_of_is_int_or_string(self) -> bool:
         """
-        Tell whether ``anyOf`` is exactly ``[{type: integer}, {type: string}]``.
+        Report whether ``anyOf`` is exactly ``[{type: integer}, {type: string}]``.
         """
         types = tuple(member.type for member in self.any_of)
         return types == ("integer", "string") and all(
@@ -95,7 +95,7 @@ class ValueValidation:
 
     def is_empty(self) -> bool:
         """
-        Tell whether nothing is set.
+        Report whether no keyword is set.
         """
         return all(
             _same(getattr(self, name), getattr(NO_VALIDATION, name)) for name in self.__slots__
@@ -112,11 +112,12 @@ class Structural:
 
     Attributes:
         type: One JSON type's name, or empty.
-        default: None where there is none: a null default counts as none.
+        default: None where there is no default; a null default counts as absent.
         additional_properties: A schema, a boolean, or None where the keyword is absent.
-        empty_lists: The keywords with an empty list that the server's profile tells from none.
-        unions: ``x-kubernetes-unions`` as written, of the proposals' profile only.
-        read_only: Of the proposals' profile only.
+        empty_lists: The keywords with an empty list, where the profile ``APISERVER`` distinguishes
+            an empty list from an absent one.
+        unions: ``x-kubernetes-unions`` as written; only in the profile ``KEP``.
+        read_only: Only in the profile ``KEP``.
         validations: ``x-kubernetes-validations`` as written.
     """
 
@@ -144,7 +145,7 @@ class Structural:
 
     def child(self, key: str) -> "Structural | None":
         """
-        Find the schema of a property: a declared one, else that of additional properties.
+        Return the schema of a property: the declared one, or that of additional properties.
         """
         found = self.properties.get(key)
         if found is None and isinstance(self.additional_properties, Structural):
@@ -153,7 +154,7 @@ class Structural:
 
     def differs_only_in(self, *names: str) -> bool:
         """
-        Tell whether nothing is set but the named attributes.
+        Report whether only the named attributes are set.
         """
         return all(
             _same(getattr(self, name), getattr(_NOTHING, name))
@@ -166,7 +167,7 @@ _NOTHING = Structural()
 
 
 def _same(value: Any, unset: Any) -> bool:
-    # A zero counts as set, as a pointer to it does in Go; so does an empty text that may be null.
+    # A zero counts as set, like a pointer to it in Go; so does an empty text that may be null.
     match unset:
         case None:
             return value is None

@@ -1,8 +1,9 @@
 """
-Decoded ``openAPIV3Schema`` to ``Structural``.
+Parse a decoded ``openAPIV3Schema`` into ``Structural``.
 
-Kubernetes' camelCase ends here. A keyword that the API server does not know is passed over, as its
-decoder does; one of a wrong JSON type is an error, since no API server would have stored it.
+Kubernetes' camelCase names are converted here. Unknown keywords are ignored, as the API server's
+decoder ignores them. A keyword of a wrong JSON type is an error, since no API server would have
+stored it.
 """
 
 from collections.abc import Callable, Mapping
@@ -15,7 +16,7 @@ from espalier.schema.model import NO_VALIDATION, Profile, Structural, ValueValid
 from espalier.schema.values import copy_json, nests_deeper_than, type_of
 
 MAX_SCHEMA_DEPTH = 200
-"""How many schemas may lie within each other; real ones have some thirty levels."""
+"""How deep schemas may nest; real ones have about thirty levels."""
 
 MAX_DEFAULT_DEPTH = 200
 """How deep a default may nest."""
@@ -23,17 +24,17 @@ MAX_DEFAULT_DEPTH = 200
 
 def parse(schema: JSON, *, profile: Profile) -> Structural | None:
     """
-    Read a schema.
+    Parse a schema.
 
     Args:
-        schema: The decoded ``openAPIV3Schema``; None where a version has none. Never changed.
+        schema: The decoded ``openAPIV3Schema``, never changed; None if a version has no schema.
         profile: Only ``KEP`` reads ``readOnly`` and ``x-kubernetes-unions``.
 
     Returns:
         The schema's root; None for None, which all functions accept as "no schema".
 
     Raises:
-        SchemaParseError: It has a part that API servers refuse to read, in their words.
+        SchemaParseError: API servers refuse to read a part of the schema; with their message.
 
     Source:
         apiextensions-apiserver, ``pkg/apiserver/schema/convert.go``, ``NewStructural``.
@@ -45,7 +46,7 @@ def parse(schema: JSON, *, profile: Profile) -> Structural | None:
 
 class _Parser:
     """
-    Reads nodes; holds what is the same for all of them.
+    Parses nodes; holds the settings that all of them share.
     """
 
     def __init__(self, profile: Profile) -> None:
@@ -83,7 +84,7 @@ class _Parser:
             map_type=read.optional_text("x-kubernetes-map-type"),
             validations=read.list("x-kubernetes-validations"),
             unions=read.list("x-kubernetes-unions") if self._kep else (),
-            empty_lists=() if self._kep else read.empty(_TOLD_FROM_NONE),
+            empty_lists=() if self._kep else read.empty(_KEPT_IF_EMPTY),
             value_validation=validation,
         )
 
@@ -91,7 +92,7 @@ class _Parser:
         if not read.has_any(_VALIDATION_KEYWORDS):
             return NO_VALIDATION
         negated = read.any("not")
-        # In the server's order, so that the first failure is the one that it reports.
+        # In the server's order, so that the first error is the one that the server reports.
         not_ = None if negated is None else self.node(negated, (*read.path, "not"), depth)
         all_of, any_of, one_of = (
             tuple(
@@ -184,8 +185,8 @@ def _refuse_unsupported(read: "_Keywords") -> None:
             raise SchemaParseError(f"OpenAPIV3Schema '{name}' is not supported")
 
 
-# The server hands these lists on as they are decoded, and compares nodes by Go's deep equality.
-_TOLD_FROM_NONE = ("required", "x-kubernetes-list-map-keys", "x-kubernetes-validations")
+# The server keeps these lists as decoded, and compares nodes by Go's deep equality.
+_KEPT_IF_EMPTY = ("required", "x-kubernetes-list-map-keys", "x-kubernetes-validations")
 
 _UNSUPPORTED_KEYWORDS = frozenset(
     {"id", "$schema", "$ref", "patternProperties", "dependencies", "additionalItems", "definitions"}
@@ -202,7 +203,7 @@ _VALIDATION_KEYWORDS = frozenset(
 
 class _Keywords:
     """
-    The keywords of one node, each read as the type it must have; a null one is not set.
+    The keywords of one node, each read as the type that it must have; null counts as not set.
     """
 
     __slots__ = ("_raw", "path")
@@ -247,7 +248,7 @@ class _Keywords:
         value = self._raw.get(keyword)
         if value is not None and type_of(value) not in ("integer", "number"):
             raise self._wrong(value, keyword, "float64")
-        return value  # type: ignore[return-value]  # type_of has just told
+        return value  # type: ignore[return-value]  # type_of has just checked it
 
     def integer(self, keyword: str) -> int | None:
         match self.number(keyword):

@@ -1,9 +1,9 @@
 """
-What was there before is tolerated: old values, and which of them are the same as new ones.
+Ratcheting: errors that an old value had already are tolerated in an update.
 
-An API server forgives an update the errors of a value that is equal to the old value in the same
-place. Which place is the same is for the schema to say: keys of objects by their names, items of
-lists that are maps by their keys, and items of other lists not at all.
+An API server ignores the errors of a value that equals the correlated old value. The schema defines
+the correlation: members of objects are correlated by name, items of lists of the type map by their
+keys, and items of other lists are not correlated.
 """
 
 from collections.abc import Hashable
@@ -14,14 +14,14 @@ from espalier.schema.model import Structural
 from espalier.schema.values import equal_json
 
 TYPE_FIELDS = ("apiVersion", "kind")
-"""Fields of the root that forgive nothing: old and new are converted to the same type."""
+"""Fields of the root that are never ratcheted: old and new are converted to the same type."""
 
 
 class Correlation:
     """
-    A value, the old value in the same place, and the schema of both.
+    A value, the correlated old value, and the schema of both.
 
-    Comparisons are remembered, and those of members serve for their parents.
+    Comparisons are cached, and a parent's comparison uses those of its members.
 
     Source:
         apiserver, ``pkg/cel/common/equality.go``, ``CorrelatedObject``.
@@ -39,7 +39,7 @@ class Correlation:
 
     def key(self, name: str) -> "Correlation | None":
         """
-        Go to a member of an object; None if it is new, or if no schema knows it.
+        Return the correlation of an object's member; None if it is new or has no schema.
         """
         if name in self._members:
             return self._members[name]
@@ -52,7 +52,7 @@ class Correlation:
 
     def index(self, index: int) -> "Correlation | None":
         """
-        Go to an item of a list that is a map; None if it is new, or if the list is no map.
+        Return the correlation of a list's item; None if it is new or the list is no map.
         """
         if index in self._members:
             return self._members[index]
@@ -65,9 +65,9 @@ class Correlation:
 
     def is_unchanged(self) -> bool:
         """
-        Tell whether the value counts as equal to the old one.
+        Report whether the value counts as equal to the old one.
 
-        A member that no schema knows makes its object unequal, whatever it holds.
+        A member without a schema makes its object unequal, whatever its value.
         """
         if self._equal is None:
             self._equal = self._compare()
@@ -102,7 +102,7 @@ def _is_unchanged(member: Correlation | None) -> bool:
 
 class _OldItems:
     """
-    The old items of a list that is a map, by their keys; of several with one key, the first.
+    The old items of a list of the type map, by key; the first one if several have the same key.
 
     Source:
         apiserver, ``pkg/cel/common/maplist.go``, ``MakeMapList``.
@@ -119,7 +119,7 @@ class _OldItems:
 
     def get(self, item: JSON) -> JSON:
         """
-        Find the old item of the same key; None if there is none.
+        Return the old item with the same key; None if there is none.
         """
         key = self._key(item)
         return None if key is None else self._items.get(key)
@@ -132,8 +132,8 @@ class _OldItems:
             member = item.get(name)
             if member is None or isinstance(member, (dict, list)):
                 return None
-            # 1, 1.0 and true are different in Go, but equal in Python. Of several keys the server
-            # joins the texts, with six digits after the point: tinier differences are none.
+            # 1, 1.0 and true are different in Go, but equal in Python. The server joins the texts
+            # of several keys, with six digits after the point: smaller differences do not count.
             is_joined = len(self._names) > 1 and isinstance(member, float)
             keys.append((member.__class__, f"{member:f}" if is_joined else member))
         return tuple(keys)
@@ -142,11 +142,11 @@ class _OldItems:
 @dataclass(frozen=True, slots=True)
 class Tolerance:
     """
-    What an update forgives the CEL rules of one place.
+    Which failures of CEL rules an update tolerates at one value.
 
     Attributes:
-        here: None where the place cannot be correlated, or where nothing is forgiven.
-        around: The nearest place above that could be; None at the root.
+        here: The value's own correlation; None if it has none, or if nothing is tolerated.
+        around: The correlation of the nearest parent that has one; None at the root.
 
     Source:
         apiextensions-apiserver, ``pkg/apiserver/schema/cel/validation.go``,
@@ -158,7 +158,7 @@ class Tolerance:
 
     def key(self, name: str) -> "Tolerance":
         """
-        Go to a member of an object.
+        Return the tolerance of an object's member.
         """
         if self.here is None:
             return self
@@ -168,23 +168,23 @@ class Tolerance:
 
     def index(self, index: int) -> "Tolerance":
         """
-        Go to an item of a list.
+        Return the tolerance of a list's item.
         """
         return self if self.here is None else Tolerance(self.here.index(index), self.here)
 
     def within_all_of(self) -> "Tolerance":
         """
-        Go to a member of ``allOf``: it is forgiven only what is the same in the place above.
+        Return the tolerance of a member of ``allOf``: only the parent's correlation counts there.
         """
         return Tolerance(None, self.around)
 
     def forgives(self) -> bool:
         """
-        Tell whether a rule that does not use ``oldSelf`` may fail here.
+        Report whether a rule that does not use ``oldSelf`` may fail here.
         """
         judged = self.around if self.here is None else self.here
         return judged is not None and judged.is_unchanged()
 
 
 NO_TOLERANCE = Tolerance()
-"""What a creation forgives: nothing."""
+"""The tolerance of a creation: nothing is tolerated."""

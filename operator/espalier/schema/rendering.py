@@ -1,8 +1,8 @@
 """
-``Structural`` back to ``openAPIV3Schema``: the inverse of ``parsing.py``.
+Write ``Structural`` as ``openAPIV3Schema``: the inverse of ``parsing.py``.
 
-What is not set is not written. The API server's own export leaves ``additionalProperties`` of
-junctors out; so does this one in its profile.
+Keywords that are not set are not written. Like the API server's own export, the profile
+``APISERVER`` leaves out ``additionalProperties`` of junctors.
 """
 
 from espalier.paths import JSON
@@ -99,7 +99,7 @@ _KEYWORDS = {
 
 
 def _written(value: "JSON | tuple[JSON, ...]") -> JSON:
-    # A number is written even when it is zero: it was set.
+    # A zero is written, too: it was set.
     if isinstance(value, tuple):
         return copy_json([*value]) or None
     return None if value is False or value == "" else value

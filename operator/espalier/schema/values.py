@@ -1,5 +1,5 @@
 """
-JSON values: their types, copies and depth. Nothing here knows of schemas.
+JSON values: types, copies, depth and equality. This module does not know schemas.
 """
 
 from collections.abc import Hashable
@@ -7,7 +7,7 @@ from collections.abc import Hashable
 from espalier.paths import JSON
 
 SCALARS = frozenset({str, int, float, bool})
-"""The classes of values into which nothing descends; None is told apart."""
+"""The classes of scalar values, without that of null."""
 
 
 def type_of(value: JSON) -> str:
@@ -33,10 +33,9 @@ def type_of(value: JSON) -> str:
 
 def is_of_type(value: JSON, expected: str) -> bool:
     """
-    Tell whether a value is of a schema's type, as JSON Schema has it.
+    Report whether a value has a schema's type, by the rules of JSON Schema.
 
-    An integral float is an integer, and an integer is a number. A type that nobody knows is
-    never met.
+    An integral float is an integer, and an integer is a number. No value has an unknown type.
     """
     found = type_of(value)
     if found == expected:
@@ -48,7 +47,7 @@ def is_of_type(value: JSON, expected: str) -> bool:
 
 def copy_json(value: JSON) -> JSON:
     """
-    Copy a value deeply; scalars are shared. Nesting of any depth is copied.
+    Copy a value deeply; scalars are shared. Values of any depth are copied.
     """
     if not isinstance(value, (dict, list)):
         return value
@@ -71,7 +70,7 @@ def copy_json(value: JSON) -> JSON:
 
 def nests_deeper_than(value: JSON, limit: int) -> bool:
     """
-    Tell whether containers lie within each other more than ``limit`` times.
+    Report whether objects and lists are nested more than ``limit`` levels deep.
     """
     level: list[JSON] = [value]
     for _ in range(limit + 1):
@@ -88,9 +87,9 @@ def nests_deeper_than(value: JSON, limit: int) -> bool:
 
 def equal_json(left: JSON, right: JSON) -> bool:
     """
-    Tell whether two values are equal as Go sees them: 1 is neither 1.0 nor true.
+    Report whether two values are deeply equal in Go: 1 equals neither 1.0 nor true.
 
-    Nesting of any depth is compared.
+    Values of any depth are compared.
     """
     waiting = [(left, right)]
     while waiting:
@@ -112,13 +111,13 @@ def equal_json(left: JSON, right: JSON) -> bool:
 
 def mark_of(value: JSON) -> Hashable:
     """
-    Make what is equal for equal values, as ``equal_json`` has it, and can be a key.
+    Make a hashable key of a value; two keys are equal if ``equal_json`` holds for the values.
 
-    Nesting of any depth is marked.
+    Values of any depth are accepted.
     """
     if not isinstance(value, (dict, list)):
         return value.__class__, value
-    # A container's class and size tell where it ends, so that the marks may stand in one row.
+    # A container's class and size determine where it ends, so one flat sequence is unambiguous.
     marks: list[Hashable] = []
     waiting: list[JSON] = [value]
     while waiting:

@@ -1,3 +1,3 @@
 """
-``metadata`` of objects: decoding, canonical form, validation.
+``metadata`` of objects: its decoding, its canonical form, its validation.
 """

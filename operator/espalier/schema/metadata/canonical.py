@@ -1,5 +1,5 @@
 """
-Recognise metadata that an API server has written: it needs no decoding.
+Recognize metadata in the form in which an API server writes it: it needs no decoding.
 """
 
 from datetime import datetime
@@ -53,7 +53,7 @@ class _CanonicalMetadata(msgspec.Struct, forbid_unknown_fields=True, gc=False, r
 
 def is_canonical(metadata: Any) -> bool:
     """
-    Tell whether decoding surely leaves metadata as it is; some that it leaves is not recognised.
+    Report whether decoding surely leaves metadata unchanged; False may mean that it is not known.
     """
     if not isinstance(metadata, dict):
         return False
@@ -63,7 +63,7 @@ def is_canonical(metadata: Any) -> bool:
         return False
     created, deleted = decoded.creation_timestamp, decoded.deletion_timestamp
     return (
-        # The converter takes an integral float for an integer.
+        # The converter accepts an integral float as an integer.
         not isinstance(metadata.get("generation"), float)
         and (created is _UNSET or _is_utc_in_seconds(metadata["creationTimestamp"]))
         and (deleted is _UNSET or _is_utc_in_seconds(metadata["deletionTimestamp"]))
@@ -77,8 +77,8 @@ def _is_entry(manager: Any) -> bool:
 
 
 def _is_utc_in_seconds(text: Any) -> bool:
-    # A converter of times in C and a look at the form cost a tenth of a pattern. The converter
-    # has taken the text for a time, with whatever fraction and zone.
+    # A time converter in C and a check of the form cost a tenth of a pattern. The converter accepts
+    # a time with any fraction and zone.
     return isinstance(text, str) and len(text) == _LENGTH and text[10] == "T" and text[-1] == "Z"
 
 

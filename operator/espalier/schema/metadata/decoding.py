@@ -1,8 +1,8 @@
 """
 Metadata as the API server decodes it: known fields only, in their canonical form.
 
-``metadata`` is decoded into a struct and encoded again. What the struct does not know vanishes,
-and so do empty texts, maps and lists; times lose their fractions and become UTC.
+The server decodes ``metadata`` into a struct and encodes it again. That drops unknown fields and
+empty texts, maps and lists; times lose their fractions and are converted to UTC.
 """
 
 from collections.abc import Callable, Mapping
@@ -19,7 +19,7 @@ from espalier.schema.values import type_of
 
 class Decoded(NamedTuple):
     """
-    Metadata in its canonical form, and the paths of fields that nobody knows.
+    Metadata in its canonical form, and the paths of its unknown fields.
     """
 
     value: JSON
@@ -30,10 +30,10 @@ def drop_unknown_metadata(
     metadata: dict[str, JSON],
 ) -> tuple[dict[str, JSON], tuple[Path, ...]]:
     """
-    Drop the fields that metadata does not have, at all three levels; touch no value.
+    Drop unknown fields of metadata at all three levels, and leave values unchanged.
 
     Returns:
-        The metadata itself if all fields are known, else a copy; and the paths dropped.
+        The metadata itself if all fields are known, otherwise a copy; and the dropped paths.
 
     Source:
         KEP-1101 (pruning for custom resources), "Metadata".
@@ -43,7 +43,7 @@ def drop_unknown_metadata(
 
 def decode_metadata(metadata: JSON, *, drop_malformed: bool) -> Decoded:
     """
-    Decode and encode metadata.
+    Decode metadata and encode it again, as the API server does.
 
     Args:
         metadata: Decoded JSON of any shape; never changed, and the same one comes back if it is
@@ -52,7 +52,7 @@ def decode_metadata(metadata: JSON, *, drop_malformed: bool) -> Decoded:
             do, instead of raising.
 
     Raises:
-        MalformedValueError: It does not decode; in the words of Go's decoder.
+        MalformedValueError: It does not decode; with the message of Go's decoder.
 
     Source:
         apiextensions-apiserver, ``pkg/apiserver/schema/objectmeta/coerce.go``,
@@ -66,7 +66,7 @@ def decode_metadata(metadata: JSON, *, drop_malformed: bool) -> Decoded:
         return Decoded(metadata)
     kept: dict[str, JSON] = {}
     _, unknown = _known_only(metadata, _META, ())
-    # Go encodes maps with sorted keys first, so this is the order in which it meets errors.
+    # Go first encodes maps with sorted keys, so it finds errors in this order.
     for name in sorted(metadata):
         field = _META.get(name)
         if field is None:
@@ -85,8 +85,8 @@ def decode_metadata(metadata: JSON, *, drop_malformed: bool) -> Decoded:
 
 
 def _check_times(metadata: dict[str, JSON]) -> None:
-    # Go goes on after a wrong type, and tells of the first one only in the end. A time reads
-    # itself: what is wrong with one ends the decoding.
+    # After a wrong type Go continues, and reports the first one at the end. Times have their own
+    # decoder: its first error ends the decoding.
     for name in ("creationTimestamp", "deletionTimestamp"):
         _time(metadata.get(name), f"ObjectMeta.{name}")
     entries = metadata.get("managedFields")
@@ -115,12 +115,12 @@ _INT64 = range(-(1 << 63), 1 << 63)
 _NO_STRUCT: Mapping[str, "_Field"] = MappingProxyType({})
 
 Decode: TypeAlias = Callable[[JSON, str], JSON]
-"""Gives a value in its canonical form, None to leave the field out; the text names the field."""
+"""Return a value in its canonical form, or None to omit the field; the text names the field."""
 
 
 class _Field(NamedTuple):
     """
-    One field of a struct; ``struct`` holds the fields of its items, if those are structs.
+    One field of a struct; ``struct`` has the fields of its items if the items are structs.
     """
 
     decode: Decode
@@ -177,7 +177,7 @@ def _integer(*, keep_zero: bool) -> Decode:
             return None
         if type_of(value) not in ("integer", "number"):
             raise _mistyped(value, field, "int64")
-        # Reading as a float first would cost digits, so an integer stays one.
+        # An integer is not converted to a float first, since that would lose digits.
         integral = int(value) if isinstance(value, float) and value.is_integer() else value
         if not isinstance(integral, int) or integral not in _INT64:
             raise _mistyped(value, field, "int64", digits=True)

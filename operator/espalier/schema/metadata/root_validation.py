@@ -1,8 +1,8 @@
 """
-Is the metadata of a whole resource valid, when it is created and when it is updated?
+Validate the metadata of a whole resource on creation and on update.
 
-What any metadata must satisfy is ``metachecking.py``'s; here are names, namespaces and what an
-update may not change.
+Names, namespaces and immutable fields are checked here. Checks that also apply to embedded
+resources are in ``validation.py``.
 """
 
 from collections.abc import Iterator, Mapping
@@ -27,11 +27,11 @@ def check_own_metadata(
     metadata: Mapping[str, JSON], *, is_namespaced: bool, is_name_free: bool = False
 ) -> Iterator[FieldError]:
     """
-    Find what is wrong with the metadata of a resource, whatever was there before.
+    Yield the errors in the metadata of a resource that do not depend on an older object.
 
     Args:
         metadata: In canonical form, as ``decode_metadata`` gives it.
-        is_name_free: Whether all names will do that fit into a path.
+        is_name_free: Whether any name is valid that can be a path segment.
 
     Source:
         apimachinery, ``pkg/api/validation/objectmeta.go``, ``ValidateObjectMetaAccessor``.
@@ -55,10 +55,10 @@ def check_updated_metadata(
     metadata: Mapping[str, JSON], old: Mapping[str, JSON]
 ) -> Iterator[FieldError]:
     """
-    Find what an update of metadata may not do.
+    Yield the errors of an update of metadata: changes of immutable fields.
 
     Args:
-        metadata: In canonical form, and so is the old one.
+        metadata: In canonical form, like the old one.
 
     Source:
         apimachinery, ``pkg/api/validation/objectmeta.go``,
@@ -70,7 +70,7 @@ def check_updated_metadata(
         detail = "must be specified for an update"
         yield _invalid((*_PATH, "resourceVersion"), "", detail)
     common = [*check_metadata(metadata, path=_PATH, with_finalizers=False)]
-    # All but the first of those, of which there is one kind, come after the comparisons.
+    # All of them except the first one of a kind come after the comparisons.
     generation = [one for one in common if one.path == (*_PATH, "generation")]
     yield from generation
     new_number, old_number = metadata.get("generation", 0), old.get("generation", 0)
@@ -82,7 +82,7 @@ def check_updated_metadata(
     for name in _IMMUTABLE:
         if not equal_json(metadata.get(name), old.get(name)):
             shown = metadata.get(name, "" if name == "uid" else None)
-            # A time is no text to the server, but is printed as JSON all the same.
+            # For the server a time is not a text, but it is printed as JSON, too.
             yield _invalid((*_PATH, name), shown, "field is immutable")
     yield from common[len(generation) :]
 
@@ -106,7 +106,7 @@ def _names(metadata: Mapping[str, JSON], errors_of: _NameErrors) -> Iterator[Fie
 
 def _subdomain_errors(text: str, *, is_prefix: bool) -> list[str]:
     if is_prefix and len(text) > 1 and text.endswith("-"):
-        # The server takes two characters away, although one would do.
+        # The server removes two characters, although one would be enough.
         return dns1123_subdomain_errors(f"{text[:-2]}a")
     return dns1123_subdomain_errors(text)
 

@@ -1,7 +1,7 @@
 """
-Are the apiVersion, kind and metadata of embedded resources valid?
+Validate the apiVersion, kind and metadata of embedded resources.
 
-Decoding is ``objectmeta.py``'s and ``embedding.py``'s; here decoded metadata is judged.
+The metadata is decoded already, by ``decoding.py`` and ``embedded_resources.py``.
 """
 
 from collections.abc import Iterator, Mapping
@@ -22,7 +22,7 @@ from espalier.schema.metadata.decoding import decode_metadata
 from espalier.schema.model import Structural
 
 _OWNER_MEMBERS = ("apiVersion", "kind", "name", "uid", "controller", "blockOwnerDeletion")
-"""In the order in which the server prints them."""
+"""The members of an owner reference, in the order in which the server prints them."""
 
 _MAX_ANNOTATIONS_BYTES = 256 << 10
 _MAX_MANAGER_BYTES, _MAX_SUBRESOURCE_BYTES = 128, 256
@@ -32,11 +32,11 @@ def check_embedded(
     value: JSON, structural: Structural | None, *, is_resource: bool = False, path: Path = ()
 ) -> Iterator[FieldError]:
     """
-    Find what is wrong with the embedded resources in a value.
+    Yield the errors of the embedded resources in a value.
 
     Args:
         value: Decoded JSON of any shape; never changed.
-        is_resource: Whether the value itself is one, whatever its schema says.
+        is_resource: Whether the value itself is an embedded resource, regardless of its schema.
 
     Source:
         apiextensions-apiserver, ``pkg/apiserver/schema/objectmeta/validation.go``, ``Validate``.
@@ -108,11 +108,11 @@ def check_metadata(
     metadata: Mapping[str, JSON], *, path: Path, with_finalizers: bool = True
 ) -> Iterator[FieldError]:
     """
-    Find what is wrong with metadata, but for its names.
+    Yield the errors of metadata, except those of names.
 
     Args:
         metadata: In canonical form, as ``decode_metadata`` gives it.
-        with_finalizers: Updates do not look at them.
+        with_finalizers: Whether finalizers are checked; updates do not check them.
 
     Source:
         apimachinery, ``pkg/api/validation/objectmeta.go``.

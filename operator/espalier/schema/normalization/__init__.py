@@ -1,3 +1,3 @@
 """
-Bringing a value to its normal form: prune, drop nulls, default, in one compiled pass.
+Bring a value to its normal form: prune, drop nulls, default, in one compiled pass.
 """

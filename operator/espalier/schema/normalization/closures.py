@@ -1,10 +1,10 @@
 """
-The closures that change values, and the notes that they take.
+The closures that change values, and their notes of the changes.
 
-A closure gives None if nothing changes, else a changed copy: its input is never edited. What was
-done is noted beside it, each note with the steps to it from where the closure stands, so that notes
-within notes make whole paths. They cost nothing where nothing changes, and little until somebody
-asks for the paths.
+A closure returns None if nothing changes, otherwise a changed copy; it never edits its input.
+Beside the copy it returns notes: the changes, each with the steps from the closure's value to the
+changed one. Nested notes make whole paths. Notes cost nothing where nothing changes, and little
+until the paths are requested.
 """
 
 import enum
@@ -19,7 +19,7 @@ from espalier.schema.values import SCALARS, copy_json
 
 class Act(enum.Enum):
     """
-    What was done at a path.
+    What was changed at a path.
     """
 
     PRUNED = enum.auto()
@@ -27,26 +27,26 @@ class Act(enum.Enum):
     FILLED = enum.auto()
 
 
-# A member of an enumeration is dear to look up, and these are looked up for each change.
+# Looking up a member of an enumeration is expensive, and each change needs one of these.
 _PRUNED, _NULL_DROPPED, _FILLED = Act
 
 Note: TypeAlias = "Act | Notes"
 Notes: TypeAlias = list[tuple[Path, Note]]
-"""The steps to each thing that was done, and what it was, or further notes; as it was done."""
+"""For each change, in order, the steps to it, and either its kind or further notes."""
 
 Done: TypeAlias = tuple[JSON, Note]
-"""The value that comes of one, or ``GONE``; and what was done to it."""
+"""The changed value, or ``GONE``, and the notes of its changes."""
 
 OnValue: TypeAlias = Callable[[Any], Done | None]
-"""Made for objects, for lists or for nulls, and called with these alone."""
+"""A closure for objects, for lists or for nulls; it is called with such values only."""
 
 GONE: Any = object()
-"""Stands for a value that is to be removed from the object that holds it."""
+"""The result for a value that is to be removed from its object."""
 
 
 def paths_of(note: Note) -> Mapping[Act, tuple[Path, ...]]:
     """
-    List where each act was done, in the order in which it was.
+    Return the paths of each kind of change, in the order of the changes.
     """
     found: dict[Act, list[Path]] = {act: [] for act in Act}
     waiting: list[tuple[Path, Note]] = [((), note)]
@@ -62,10 +62,10 @@ def paths_of(note: Note) -> Mapping[Act, tuple[Path, ...]]:
 @dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
 class ClosureShape:
     """
-    What the closures of one place were made of.
+    The parts from which the closures of one place were made.
 
     Attributes:
-        needed: The fields that are filled in where they are absent.
+        needed: The fields that are filled in if they are absent.
     """
 
     children: Mapping[str, "PlaceActions"]
@@ -76,12 +76,12 @@ class ClosureShape:
 
 class PlaceActions(NamedTuple):
     """
-    What to do at one place.
+    How to change the values of one place in the schema.
 
     Attributes:
-        on_object: None where objects have nothing to be done to them; likewise the other two.
-        on_null: Applies to a field; an item of a list is never dropped.
-        shape: None where scalars are expected.
+        on_object: None if objects never change; likewise for the other two.
+        on_null: Applies to fields only; an item of a list is never dropped.
+        shape: None if only scalars are expected.
     """
 
     on_object: OnValue | None = None
@@ -91,7 +91,7 @@ class PlaceActions(NamedTuple):
 
     def within(self, value: JSON) -> tuple[JSON, Note]:
         """
-        Change what lies within a value, and take notes; the same value if nothing changes.
+        Change the contents of a value, and return it with notes; the same value if nothing changes.
         """
         on_value: OnValue | None = None
         if isinstance(value, dict):
@@ -103,7 +103,7 @@ class PlaceActions(NamedTuple):
 
     def for_value(self, value: JSON) -> OnValue | None:
         """
-        Choose the closure for a value, whatever it is.
+        Return the closure for a value of any type.
         """
         if isinstance(value, dict):
             return self.on_object
@@ -113,7 +113,7 @@ class PlaceActions(NamedTuple):
 
     def is_idle(self) -> bool:
         """
-        Tell whether there is nothing to do, whatever the value.
+        Report whether no value would ever change.
         """
         return self.on_object is None and self.on_list is None and self.on_null is None
 
@@ -128,14 +128,14 @@ def _prune(_value: JSON) -> Done:
 
 def drop_null(_value: None) -> Done:
     """
-    Drop a null.
+    Remove a null from its object.
     """
     return _BY_DROPPING
 
 
 def null_filler(filling: JSON) -> OnValue:
     """
-    Make a closure that replaces a null by a copy.
+    Make a closure that replaces a null by a copy of a default.
     """
 
     def change(_value: None) -> Done:
@@ -146,12 +146,12 @@ def null_filler(filling: JSON) -> OnValue:
 
 IDLE = PlaceActions()
 PRUNING = PlaceActions(_prune, _prune, _prune)
-"""Takes a field away, whatever it is."""
+"""Remove a field, whatever its value."""
 
 
 def metadata_filter(then: OnValue | None) -> OnValue:
     """
-    Make a closure that drops what metadata does not have, and then goes on.
+    Make a closure that drops unknown fields of metadata, and then calls the next closure.
     """
 
     def change(metadata: dict[str, JSON]) -> Done | None:
@@ -171,12 +171,12 @@ def object_closure(
     children: Mapping[str, PlaceActions], rest: PlaceActions, fillings: Mapping[str, JSON]
 ) -> OnValue | None:
     """
-    Make the closure of an object's fields; None if there is nothing to do, whatever the object.
+    Make the closure for an object's fields; None if no object would ever change.
 
     Args:
-        children: What to do with the fields of these names.
-        rest: What to do with the others.
-        fillings: What fills in for fields that are absent; to be copied.
+        children: How to change the fields with these names.
+        rest: How to change all other fields.
+        fillings: The defaults of absent fields; they are copied.
     """
     if rest is PRUNING and not children and not fillings:
         return _empty_object
@@ -194,7 +194,7 @@ def _fields_closure(  # noqa: C901, PLR0915 - see below
     on_other_object, on_other_list, on_other_null, _ = rest
     keeps_scalars, needed = rest is not PRUNING, tuple(fillings)
 
-    # The hottest loop of all: calls instead of these branches would double its time.
+    # This is the hottest loop: calls instead of branches would double its time.
     def change(fields: dict[str, JSON]) -> Done | None:  # noqa: C901, PLR0912, PLR0915
         changed = fields
         notes: Notes | None = None
@@ -246,9 +246,9 @@ def _fill(changed: dict[str, JSON], fillings: Mapping[str, JSON], notes: Notes) 
 
 def list_closure(item: PlaceActions) -> OnValue | None:
     """
-    Make the closure of a list's items; None if there is nothing to do, whatever the list.
+    Make the closure for a list's items; None if no list would ever change.
 
-    No item is ever removed, so that the indexes of paths stay true.
+    Items are never removed, so the indexes in paths remain valid.
     """
     if item.on_null is drop_null:
         item = item._replace(on_null=None)
@@ -283,8 +283,8 @@ def _empty_object(fields: dict[str, JSON]) -> Done | None:
 
 
 def _empty_items(items: list[JSON]) -> Done | None:
-    # No schema bounds how deep lists lie within lists here, so nothing recurses, and the steps
-    # outwards are linked, not copied.
+    # No schema limits how deep lists are nested here, so the walk does not recurse, and the steps
+    # to the parents are linked and not copied.
     notes: Notes = []
     top: list[JSON] = items.copy()
     waiting: list[tuple[list[JSON], _Outward | None]] = [(top, None)]
@@ -303,7 +303,7 @@ def _empty_items(items: list[JSON]) -> Done | None:
 
 class _Outward(NamedTuple):
     """
-    An index of a list, and where that list lies itself.
+    An index in a list, and the position of that list.
     """
 
     step: int
@@ -317,7 +317,7 @@ def _steps_outwards(place: _Outward | None) -> Iterator[int]:
 
 
 EMPTYING = PlaceActions(on_object=_empty_object, on_list=_empty_items)
-"""Empties objects, also those in lists; scalars stay."""
+"""Empty objects, also those in lists; scalars stay."""
 
 EMPTYING_ITEMS = EMPTYING._replace(on_list=list_closure(EMPTYING))
-"""Does the same, in the order of the document: what a schema without any structure does."""
+"""The same in document order: the effect of a schema without any structure."""

@@ -1,10 +1,10 @@
 """
-A schema, compiled into closures that change values.
+Compile a schema into closures that change values.
 
-Each node of the schema becomes a ``PlaceActions``: what to do with an object, a list or a null that
-stands there. Where there is nothing to do there is no closure, and a walk does not descend. Plain
-scalars are never touched: a scalar is pruned or kept by the object that holds it. A walk is as deep
-as the schema, never as deep as the value.
+Each node of the schema becomes a ``PlaceActions``: how to change an object, a list or a null at
+that node. If nothing can change there is no closure, and a walk does not descend. Scalars have no
+closure: their object keeps or prunes them. A walk is as deep as the schema, never as deep as the
+value.
 """
 
 import dataclasses
@@ -32,30 +32,30 @@ from espalier.schema.normalization.closures import (
 from espalier.schema.normalization.fast_path import recognizing
 
 OWN_FIELDS = ("apiVersion", "kind", "metadata")
-"""The fields that every resource has, whatever its schema says."""
+"""The fields that every resource has, regardless of its schema."""
 
 
 class Pruning(enum.Enum):
     """
-    What becomes of the fields that a node does not specify.
+    How fields are treated that a node does not specify.
     """
 
     OFF = enum.auto()
     PRUNE = enum.auto()
     KEEP = enum.auto()
-    """They stay, but the specified ones are pruned by their own schemas."""
+    """They stay; specified fields are pruned by their own schemas."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Steps:
     """
-    What a compiled schema is to do.
+    The steps that a compiled schema performs.
 
     Attributes:
         drop_nulls: Remove fields that are null, not nullable and without a default.
-        fill: Fill in the defaults of absent fields.
-        fill_nulls: Let a null that is not nullable count as absent.
-        nulls_within_defaults: Drop nulls also from the defaults filled in.
+        fill: Fill in defaults of absent fields.
+        fill_nulls: Treat a null that is not nullable as absent.
+        nulls_within_defaults: Drop nulls from the filled-in defaults, too.
     """
 
     profile: Profile
@@ -67,7 +67,7 @@ class Steps:
 
     def but(self, *, prune: bool, drop_nulls: bool | None = None) -> "Steps":
         """
-        Choose other ones; None leaves a choice as it is.
+        Return a copy with other choices; None keeps a choice.
         """
         drops = self.drop_nulls if drop_nulls is None else drop_nulls
         return dataclasses.replace(self, prune=prune, drop_nulls=drops)
@@ -79,7 +79,7 @@ _FREE = Structural(preserve_unknown_fields=True, nullable=True)
 @functools.lru_cache(maxsize=256)
 def compiled(structural: Structural | None, steps: Steps, *, is_resource: bool) -> PlaceActions:
     """
-    Compile a schema with its own defaults; one that was compiled lately is kept.
+    Compile a schema with its own defaults; recently compiled schemas are cached.
     """
     return Compiler(steps, {}).root(structural, is_resource=is_resource)
 
@@ -89,9 +89,9 @@ class Compiler:
     Compiles the nodes of one schema, each once per pruning mode.
 
     Args:
-        defaults: Replaces the defaults of nodes; a node that is missing keeps its own.
-        for_many: Whether so many objects will be changed that it pays to recognise those that need
-            no change.
+        defaults: Replacements for defaults of nodes; other nodes keep their own default.
+        for_many: Whether so many objects will be changed that recognizing unchanged ones is worth
+            its cost.
     """
 
     def __init__(
@@ -110,9 +110,9 @@ class Compiler:
         Compile from the root.
 
         Args:
-            structural: None prunes everything but the resource's own fields.
+            structural: None prunes everything except the resource's own fields.
             is_resource: Whether apiVersion, kind and metadata are implied.
-            leaves_own_fields: Whether those three stay as they are, whatever the schema says.
+            leaves_own_fields: Whether these three stay unchanged, regardless of the schema.
         """
         node = Structural() if structural is None else structural
         if leaves_own_fields:
@@ -124,7 +124,7 @@ class Compiler:
 
     def filling_of(self, node: Structural) -> JSON:
         """
-        Take a node's default with the defaults below it already filled in; None for none.
+        Return a node's default, with the defaults below it filled in; None if it has none.
         """
         default = self._default(node)
         if not isinstance(default, (dict, list)):
@@ -198,15 +198,15 @@ class Compiler:
         )
 
     def _modes(self, node: Structural, pruning: Pruning) -> tuple[Pruning, Pruning, Pruning]:
-        # The modes of the node's own fields, of what its fields hold, and of items.
+        # The modes of the node's own fields, of its fields' contents, and of items.
         if pruning is Pruning.OFF:
             return (Pruning.OFF,) * 3
         if self._steps.profile is Profile.APISERVER:
-            # Preservation ends at the first specified field, but lists hand it on to their items.
+            # Preservation ends at the first specified field, but lists pass it on to their items.
             keeps = pruning is Pruning.KEEP or node.preserve_unknown_fields
             here = Pruning.KEEP if keeps else Pruning.PRUNE
             return here, Pruning.PRUNE, here
-        # Preservation goes on until a schema that specifies properties itself.
+        # Preservation continues until a schema that specifies properties itself.
         if node.preserve_unknown_fields:
             here = Pruning.KEEP
         elif node.properties:
@@ -220,14 +220,14 @@ class Compiler:
             child = node.child(name)
             change = IDLE if child is None else self._node(child, Pruning.OFF)
             if name == "metadata" and self._steps.profile is Profile.KEP:
-                # The shape knows nothing of the filter.
+                # The shape does not include the filter.
                 filtered = metadata_filter(change.on_object)
                 change = change._replace(on_object=filtered, shape=None)
             yield name, change
 
 
 def _is_bare(node: Structural) -> bool:
-    # So are most nodes: they say of scalars what they are.
+    # Most nodes are like this: they only give the type of a scalar.
     return not node.properties and node.items is None and node.additional_properties is None
 
 
@@ -236,7 +236,7 @@ def _of_unspecified(pruning: Pruning) -> PlaceActions:
 
 
 def _is_leaf(node: Structural) -> bool:
-    # What holds nothing but such is walked as fast as it is recognised.
+    # If all nodes are like this, a walk is as fast as recognizing the object.
     if _is_bare(node):
         return True
     if node.items is not None:

@@ -1,8 +1,8 @@
 """
-The pruning that Espalier does itself, for definitions that no server prunes.
+Conservative pruning: Espalier's own pruning for definitions that no server prunes.
 
-It would rather leave something than take something: a path goes only if each profile and each
-version of the definition removes it, and what has a wrong type for its schema stays as it is.
+In doubt a field stays: a path is removed only if every profile and every version of the definition
+removes it, and values of a wrong type stay unchanged.
 """
 
 from collections.abc import Iterable, Sequence
@@ -17,14 +17,15 @@ from espalier.schema.normalization.type_mismatches import mistyped_values
 
 class Carefully(NamedTuple):
     """
-    What careful pruning left, and why.
+    The result of conservative pruning.
 
     Attributes:
-        value: The very same value if nothing was removed.
-        removed: Paths, sorted, and what was there. Only fields of objects are removed,
-            never items of lists, so that all indexes hold before and after. Not to be changed:
-            it is shared with the original.
-        mistyped: Where values of a wrong JSON type were found, kept with all they hold; sorted.
+        value: The same object if nothing was removed.
+        removed: The removed paths, sorted, with their values. Only fields of objects are removed,
+            never items of lists, so indexes are valid before and after. The values are shared with
+            the original and must not be changed.
+        mistyped: The paths of values of a wrong JSON type, sorted; they are kept with their
+            contents.
     """
 
     value: JSON
@@ -34,16 +35,14 @@ class Carefully(NamedTuple):
 
 def prune_carefully(value: JSON, schemas: Sequence[Structural | None]) -> Carefully:
     """
-    Remove from a whole object what surely no schema knows.
+    Remove the fields of a whole object that surely no schema specifies.
 
-    A path is removed if the pruning of both profiles removes it by every schema, and if no value
-    on the way to it has a wrong type for one of them. The root's apiVersion, kind and
-    metadata stay as they are.
+    A path is removed if both profiles prune it by every schema, and if no parent has a wrong type
+    by one of them. The root's apiVersion, kind and metadata stay unchanged.
 
     Args:
         value: Decoded JSON; never changed.
-        schemas: Those of all versions. If one is missing, or there is none, nothing is known for
-            sure and nothing is removed.
+        schemas: The schemas of all versions. If one is None, or there are none, nothing is removed.
     """
     present = [structural for structural in schemas if structural is not None]
     if not present or len(present) != len(schemas):
@@ -58,8 +57,8 @@ def prune_carefully(value: JSON, schemas: Sequence[Structural | None]) -> Carefu
 
 
 def _removed_by_all(value: JSON, schemas: Iterable[Structural]) -> list[Path]:
-    # What pruning removes is a set of subtrees. The intersection of such sets is made of those
-    # roots of subtrees that all sets cover, and of these the outermost.
+    # Pruning removes a set of subtrees. The intersection of several such sets consists of the
+    # outermost roots of subtrees that all sets cover.
     common: list[Path] | None = None
     for structural in schemas:
         for profile in (Profile.APISERVER, Profile.KEP):
@@ -89,7 +88,7 @@ def _at(value: JSON, path: Path) -> JSON:
 
 
 def _without(value: JSON, paths: Iterable[Path]) -> JSON:
-    # Copies only the containers on the way to what goes, each once.
+    # Copy only the containers above removed fields, each once.
     copies: dict[Path, dict[str, JSON] | list[JSON]] = {}
     for path in paths:
         for length in range(len(path)):

@@ -1,5 +1,5 @@
 """
-Fill in defaults, and drop nulls that mean nothing.
+Fill in defaults, and drop nulls that are not nullable.
 """
 
 from typing import NamedTuple
@@ -13,7 +13,7 @@ from espalier.schema.values import copy_json
 
 class NullsDropped(NamedTuple):
     """
-    A value without its meaningless nulls, and the paths that were dropped, in document order.
+    A value without the dropped nulls, and their paths, in document order.
     """
 
     value: JSON
@@ -22,10 +22,10 @@ class NullsDropped(NamedTuple):
 
 class Defaulted(NamedTuple):
     """
-    A value with its defaults, and the paths that were filled, in document order.
+    A value with defaults, and the paths that were filled in, in document order.
 
     Attributes:
-        dropped: The nulls that the proposals' profile removes meanwhile.
+        dropped: The paths of nulls that the profile ``KEP`` removes in the same step.
     """
 
     value: JSON
@@ -60,8 +60,8 @@ def default(
 
     Args:
         value: Decoded JSON of any shape; never changed.
-        nulls: What the proposals' profile does with nulls; the server's always lets a null that
-            is not nullable count as absent.
+        nulls: How the profile ``KEP`` treats nulls; ``APISERVER`` always treats a null that is not
+            nullable as absent.
 
     Source:
         KEP-1101 and KEP-1929; apiextensions-apiserver,
@@ -76,7 +76,7 @@ def default(
 
 def filling_steps(profile: Profile, nulls: Nulls) -> Steps:
     """
-    Choose how a profile defaults.
+    Return the defaulting steps of a profile.
     """
     if profile is Profile.APISERVER:
         return Steps(profile=profile, fill=True, fill_nulls=True)
@@ -92,7 +92,7 @@ def filling_steps(profile: Profile, nulls: Nulls) -> Steps:
 
 def fill_root(value: JSON, structural: Structural | None, steps: Steps) -> tuple[JSON, Note]:
     """
-    Replace a null root by the root's default, where the steps are of a profile that does so.
+    Replace a null root by the root's default, if the profile of the steps does so.
     """
     if value is not None or structural is None or structural.nullable or not steps.fill_nulls:
         return value, []

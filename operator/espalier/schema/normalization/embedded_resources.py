@@ -1,7 +1,7 @@
 """
 Embedded resources: their apiVersion and kind must be strings, their metadata is decoded.
 
-The walk is as deep as the schema and enters only what leads to an embedded resource.
+The walk is as deep as the schema, and enters only nodes above an embedded resource.
 """
 
 from collections.abc import Iterator
@@ -17,10 +17,10 @@ from espalier.schema.values import equal_json
 
 class Coerced(NamedTuple):
     """
-    A value whose embedded resources are in canonical form; the value itself if they were.
+    A value with its embedded resources in canonical form; the same value if nothing changed.
 
     Attributes:
-        unknown: The unknown fields of metadata that were dropped, sorted.
+        unknown: The paths of the dropped unknown fields of metadata, sorted.
     """
 
     value: JSON
@@ -29,10 +29,10 @@ class Coerced(NamedTuple):
 
 class EmbeddedResources:
     """
-    Coerces the embedded resources in values of one schema.
+    Coerce the embedded resources in values of one schema.
 
     Args:
-        is_resource: Whether the root is one of them, whatever its schema says.
+        is_resource: Whether the root is an embedded resource, regardless of its schema.
     """
 
     def __init__(self, structural: Structural | None, *, is_resource: bool = False) -> None:
@@ -43,16 +43,16 @@ class EmbeddedResources:
 
     def exist(self) -> bool:
         """
-        Tell whether there is anything to coerce.
+        Report whether the schema has an embedded resource.
         """
         return self._is_resource or self._root in self._leading
 
     def coerce(self, value: JSON, *, drop_malformed: bool) -> Coerced:
         """
-        Coerce a value; it is never changed itself.
+        Coerce a value; the argument is never changed.
 
         Args:
-            drop_malformed: Leave malformed fields out instead of raising.
+            drop_malformed: Drop malformed fields instead of raising.
 
         Raises:
             MalformedValueError: The first malformed field.
@@ -67,7 +67,7 @@ class EmbeddedResources:
         return Coerced(coerced, tuple(sorted(walk.unknown, key=render_unknown)))
 
     def _collect(self, node: Structural) -> bool:
-        # All children, not just until the first: each of them enters itself.
+        # Visit all children, and not only until the first match: each adds itself.
         below = [self._collect(child) for child in _children(node)]
         leads = node.embedded_resource or any(below)
         if leads:
@@ -107,7 +107,7 @@ class _EmbeddedWalk:
                 continue
             # Unlike in pruning, the server writes a map's keys, and empty names, in brackets here.
             step = name if name and name in node.properties else Key(name)
-            # Below metadata it goes on with what stood there before: only its errors remain.
+            # Below metadata the old value is walked: only errors matter there.
             is_detached = owns and name == "metadata" and isinstance(old, dict)
             new = self.coerce(value[name] if is_detached else old, child, (*path, step))
             if new is not old and not is_detached:
@@ -147,7 +147,7 @@ class _EmbeddedWalk:
             decoded = decode_metadata(metadata, drop_malformed=self._drop_malformed)
         except MalformedValueError as error:
             if self._drop_malformed:
-                # Not an object at all: the server leaves it as it is.
+                # It is not an object: the server leaves it unchanged.
                 return metadata
             raise _malformed(path, metadata, str(error)) from error
         self.unknown += ((*path, *below) for below in decoded.unknown)

@@ -1,9 +1,9 @@
 """
-Recognise objects to which nothing is to be done, many times faster than a walk over them.
+Recognize objects that need no change, many times faster than by walking over them.
 
-What ``PlaceActions`` leave alone is written as types of ``msgspec``, whose converter, in C, reports
-whether an object is of such a type. It may miss one, and then the walk finds nothing to do; but it
-never recognises an object that the walk would change.
+Objects that ``PlaceActions`` would leave unchanged are described by types of ``msgspec``. Its
+converter, written in C, reports whether an object has such a type. It may fail to recognize an
+object; then the walk changes nothing. But it never recognizes an object that the walk would change.
 """
 
 from typing import Any, Union
@@ -22,15 +22,15 @@ from espalier.schema.normalization.closures import (
 )
 
 _FIRST_PAUSE = 256
-"""So many objects are walked before types are made: for a few they do not pay."""
+"""How many objects are walked before types are made, which are not worth it for a few."""
 
 _LONGEST_PAUSE = 127
-"""So many are walked between two trials where all objects are to be changed."""
+"""How many objects are walked at most between two trials, if all objects need changes."""
 
 
 def recognizing(change: PlaceActions) -> PlaceActions:
     """
-    Let a change of objects end at once if there is nothing to do.
+    Wrap a change of objects so that it ends at once if nothing changes.
     """
     walk, shape = change.on_object, change.shape
     if walk is None or shape is None:
@@ -55,8 +55,8 @@ def _recognizer(walk: OnValue, shape: ClosureShape) -> OnValue:
         except (msgspec.ValidationError, UnicodeError, RecursionError):
             waiting = pause = min(2 * pause + 1, _LONGEST_PAUSE)
             return walk(fields)
-        # Slower down than up: where every third object is to be changed, trials cost more than
-        # they save.
+        # The pause grows faster than it shrinks: if every third object changes, trials cost more
+        # than they save.
         waiting = pause = pause - (pause + 3) // 4
         return None
 
@@ -64,7 +64,7 @@ def _recognizer(walk: OnValue, shape: ClosureShape) -> OnValue:
 
 
 _NO_OBJECT = bool
-"""A type that no object has."""
+"""A type that matches no object."""
 
 _types: WeakKeyDictionary[ClosureShape, Any] = WeakKeyDictionary()
 
@@ -75,7 +75,7 @@ def _object_type(shape: ClosureShape) -> Any:
         try:
             made = _types[shape] = _make_object_type(shape)
         except (ValueError, RecursionError):
-            # A name that no type can have, or a schema too deep for the stack that is left.
+            # A type cannot have this name, or the schema is too deep for the remaining stack.
             made = _types[shape] = _NO_OBJECT
     return made
 

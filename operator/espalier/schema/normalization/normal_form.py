@@ -1,8 +1,8 @@
 """
 Bring an object into its normal form: prune, drop nulls, default, in the order of a profile.
 
-All of it is one pass over the object. Only where a schema embeds resources, or has defaults within
-the root's own metadata, the server's order of steps shows, and it takes three passes.
+One pass over the object does all steps. Three passes are needed only if the schema embeds resources
+or has defaults within the root's own metadata: then the order of the server's steps matters.
 """
 
 import functools
@@ -22,13 +22,13 @@ from espalier.schema.normalization.embedded_resources import EmbeddedResources
 from espalier.schema.normalization.pruned_defaults import pruned_defaults
 from espalier.schema.values import equal_json, type_of
 
-# So many schemas stay compiled: the versions of the definitions that are worked on at a time.
+# The size of the cache: the versions of the definitions that are worked on at one time.
 _COMPILED_SCHEMAS = 256
 
 
 class Decoding(NamedTuple):
     """
-    The unknown fields that the server's decoding dropped from metadata: the root's, and embedded.
+    The unknown metadata fields that decoding dropped: those of the root, and embedded ones.
     """
 
     of_root: tuple[Path, ...]
@@ -42,12 +42,12 @@ _ABSENT: Any = object()
 
 class Normalized:
     """
-    A value in its normal form, and what was done to it.
+    A value in its normal form, and the paths that changed.
 
-    Paths are made when somebody asks for them.
+    The paths are computed when they are first read.
 
     Attributes:
-        value: The very same one if nothing was to be done.
+        value: The same object if nothing changed.
     """
 
     def __init__(self, value: JSON, note: Note, decoding: Decoding | None) -> None:
@@ -58,11 +58,11 @@ class Normalized:
     @property
     def removed(self) -> tuple[Path, ...]:
         """
-        Unknown fields.
+        The removed unknown fields.
 
-        As the server reports them: first those of the metadata, then others, then those of the
-        metadata of embedded resources; each group sorted. In the proposals' profile in document
-        order.
+        They are in the order of the server's report: first those of the metadata, then others, then
+        those of the metadata of embedded resources, each group sorted. In the profile ``KEP`` they
+        are in document order.
         """
         pruned = self._paths[Act.PRUNED]
         if self._decoding is None:
@@ -73,14 +73,14 @@ class Normalized:
     @property
     def dropped(self) -> tuple[Path, ...]:
         """
-        Nulls that are not nullable and have no default.
+        The dropped nulls: those that are not nullable and have no default.
         """
         return self._paths[Act.NULL_DROPPED]
 
     @property
     def filled(self) -> tuple[Path, ...]:
         """
-        Defaults filled in.
+        The filled-in defaults.
         """
         return self._paths[Act.FILLED]
 
@@ -91,7 +91,7 @@ class Normalized:
 
 class Normalizer(Protocol):
     """
-    Brings objects of one schema into their normal form; see ``normalize``.
+    Bring objects of one schema into their normal form; see ``normalize``.
     """
 
     def __call__(self, value: JSON, *, drop_malformed_metadata: bool = False) -> Normalized:
@@ -104,9 +104,9 @@ class Normalizer(Protocol):
 
     def is_normal(self, value: JSON) -> bool:
         """
-        Tell whether an object is in its normal form already.
+        Report whether an object is already in its normal form.
 
-        What cannot be decoded is not.
+        An object that cannot be decoded is not.
         """
 
 
@@ -120,15 +120,16 @@ def normalize(
     preserve_unknown_fields: bool = False,
 ) -> Normalized:
     """
-    Bring an object into its normal form, as a profile decodes it.
+    Bring an object into its normal form by the rules of a profile.
 
     Args:
         value: A whole object; never changed, and the same one comes back where nothing changes.
-        structural: The schema of the version that the object names.
-        nulls: What the proposals' profile does with nulls.
-        drop_malformed_metadata: Salvage what decodes of malformed metadata, as the API server does
-            when it reads from storage, instead of raising.
-        preserve_unknown_fields: That of the definition: neither prune nor drop nulls.
+        structural: The schema of the version in the object's apiVersion.
+        nulls: How the profile ``KEP`` treats nulls.
+        drop_malformed_metadata: Drop malformed fields of metadata instead of raising, as the API
+            server does when it reads from storage.
+        preserve_unknown_fields: ``spec.preserveUnknownFields`` of the definition: if true, neither
+            prune nor drop nulls.
 
     Raises:
         MalformedValueError: The API server could not decode the object, in its words.
@@ -152,9 +153,9 @@ def compile_normalizer(
     preserve_unknown_fields: bool = False,
 ) -> Normalizer:
     """
-    Prepare ``normalize`` for many objects of one schema. The arguments are the same.
+    Compile a schema into a ``Normalizer``; the arguments are those of ``normalize``.
 
-    A schema that was compiled lately is not compiled again.
+    Recently compiled schemas are cached.
     """
     if profile is Profile.KEP:
         return _Proposed(structural, nulls, prunes=not preserve_unknown_fields)
@@ -163,7 +164,7 @@ def compile_normalizer(
 
 class _Proposed:
     """
-    Normalises objects as the proposals have it.
+    Normalize objects by the rules of the enhancement proposals.
     """
 
     def __init__(self, structural: Structural | None, nulls: Nulls, *, prunes: bool) -> None:
@@ -173,7 +174,7 @@ class _Proposed:
         self._change = Compiler(steps, {}).root(structural, is_resource=True)
 
     def __call__(self, value: JSON, *, drop_malformed_metadata: bool = False) -> Normalized:
-        del drop_malformed_metadata  # names alone are looked at in this profile
+        del drop_malformed_metadata  # this profile checks only names
         filled, at_root = fill_root(value, self._structural, self._steps)
         changed, below = self._change.within(filled)
         return Normalized(changed, [((), at_root), ((), below)], None)
@@ -184,7 +185,7 @@ class _Proposed:
 
 class _Server:
     """
-    Decodes objects as the API server does.
+    Normalize objects as the API server does.
     """
 
     def __init__(self, structural: Structural | None, *, prunes: bool) -> None:
@@ -196,12 +197,12 @@ class _Server:
             structural, lambda node: node.default is not None
         )
         first = filling.but(prune=prunes, drop_nulls=prunes) if self._in_one_pass else cleaning
-        # Their nulls matter to nobody but to resources embedded in them.
+        # Nulls in the own fields matter only for resources embedded in them.
         leaves = not _own_fields_have(structural, lambda node: node.embedded_resource)
         change = Compiler(first, defaults).root(
             structural, is_resource=True, leaves_own_fields=leaves
         )
-        # The value is an object by then, and small ones take but a few calls altogether.
+        # The value is an object here; calling the closure directly saves time on small objects.
         self._on_object = change.on_object
         self._filling = IDLE
         if not self._in_one_pass:
@@ -245,7 +246,7 @@ def _own_fields_have(structural: Structural | None, kind: Callable[[Structural],
 
 
 def _decode_own_fields(value: JSON, *, drop_malformed: bool) -> Decoded | None:
-    # None where metadata stays as it is.
+    # Return None if metadata stays unchanged.
     if not isinstance(value, dict):
         found = type_of(value)
         raise MalformedValueError(

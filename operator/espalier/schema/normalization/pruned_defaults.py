@@ -1,5 +1,5 @@
 """
-Defaults as the API server holds them: pruned when it begins to serve a schema.
+Defaults in the API server: it prunes them when it starts to serve a schema.
 """
 
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ from espalier.schema.model import Profile, Structural
 from espalier.schema.normalization.compiler import OWN_FIELDS, Compiler, Steps
 from espalier.schema.normalization.embedded_resources import EmbeddedResources
 
-# Stands for any key of a map, as on the server.
+# A stand-in for any key of a map, as in the server.
 _ANY_KEY = "*"
 
 _OWN_PATHS = tuple((name,) for name in OWN_FIELDS)
@@ -19,11 +19,11 @@ def pruned_defaults(structural: Structural | None) -> dict[Structural, JSON]:
     """
     Prune all defaults of a schema by the schema itself.
 
-    Each default is put into a whole object around it, and taken out again after that was pruned and
-    its metadata decoded.
+    Each default is put into a surrounding object; that is pruned, its metadata decoded, and the
+    default taken out again.
 
     Returns:
-        For each node with a default what is left of it; None if nothing is.
+        The pruned default of each node that has one; None if nothing is left.
 
     Source:
         apiextensions-apiserver, ``pkg/apiserver/schema/defaulting/prune.go``, ``PruneDefaults``.
@@ -40,7 +40,7 @@ def pruned_defaults(structural: Structural | None) -> dict[Structural, JSON]:
         if embeds or _may_be_pruned(node.default) or path[:1] in _OWN_PATHS
     ]
     if not waiting:
-        # Most schemas have simple defaults only, and need not be compiled for them.
+        # Most schemas have only simple defaults, and need not be compiled for them.
         return pruned
     steps = Steps(profile=Profile.APISERVER, prune=True)
     change = Compiler(steps, {}, for_many=False).root(structural, is_resource=True)

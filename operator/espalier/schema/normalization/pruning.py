@@ -14,7 +14,7 @@ from espalier.schema.normalization.type_mismatches import mistyped_values
 
 class Pruned(NamedTuple):
     """
-    What is left of a value, and the paths that were removed, in document order.
+    A pruned value, and the removed paths, in document order.
     """
 
     value: JSON
@@ -22,9 +22,9 @@ class Pruned(NamedTuple):
 
     def unknown(self) -> tuple[str, ...]:
         """
-        Write the removed paths as the API server reports unknown fields.
+        Return the removed paths as text, as the API server reports unknown fields.
 
-        They are sorted, and a resource's own fields at the root are never among them.
+        The paths are sorted, and exclude a resource's own fields at the root.
         """
         paths = (path for path in self.removed if len(path) > 1 or path[0] not in OWN_FIELDS)
         return tuple(sorted(render_unknown(path) for path in paths))
@@ -44,9 +44,9 @@ def prune(
     Args:
         value: Decoded JSON of any shape; never changed, and the same one comes back where nothing
             is removed.
-        structural: None specifies nothing.
-        is_resource: Whether the value's own apiVersion, kind and metadata stay.
-        strict_types: Refuse values of a wrong JSON type, as the proposals have it.
+        structural: None if there is no schema, which prunes all fields.
+        is_resource: Whether the value's own apiVersion, kind and metadata are kept.
+        strict_types: Raise on values of a wrong JSON type, as in the proposals.
 
     Raises:
         MalformedValueError: Only with ``strict_types``: the first value of a wrong type.

@@ -1,5 +1,5 @@
 """
-Values whose JSON type contradicts their schema.
+Find values whose JSON type contradicts their schema.
 """
 
 from typing import NamedTuple
@@ -11,7 +11,7 @@ from espalier.schema.values import is_of_type, type_of
 
 class Mistyped(NamedTuple):
     """
-    A value of a wrong JSON type: where, what its schema says, and what it is.
+    A value of a wrong JSON type: its path, the expected type and the actual one.
     """
 
     path: Path
@@ -21,10 +21,10 @@ class Mistyped(NamedTuple):
 
 def mistyped_values(value: JSON, structural: Structural | None) -> tuple[Mistyped, ...]:
     """
-    Find the values of a wrong JSON type, in document order.
+    Return the values of a wrong JSON type, in document order.
 
-    Nothing is looked for within one. A null is of every type, an int-or-string takes both, and a
-    node without a type takes anything.
+    The contents of such a value are not checked. A null matches every type, an int-or-string
+    matches both types, and a node without a type matches any value.
 
     Source:
         KEP-1101, "type mismatch".

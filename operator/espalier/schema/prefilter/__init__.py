@@ -1,3 +1,3 @@
 """
-A fast way to see that a value is valid; whatever it doubts goes to ``validation``.
+A fast check that a value is valid; values that it cannot decide go to ``validation``.
 """

@@ -1,11 +1,11 @@
 """
-Structural schemas as JSON Schemas that are at least as strict.
+Translate structural schemas into JSON Schemas that are at least as strict.
 
-What both languages say alike is translated keyword by keyword. All else becomes a judge: a
-predicate that a validator calls with the value at hand, and which asks the exact engine at the
-worst. Two things make the whole sound. The checks of a node do not depend on each other, hence
-they may be made in different places. And nothing stands in a negation but what both languages
-understand in exactly the same way, hence a stricter part makes the whole stricter.
+Keywords with the same meaning in both languages are translated one by one. Everything else becomes
+a predicate, which the validator calls with the value, and which in the worst case asks the exact
+engine. Two facts make the translation sound. The checks of a node do not depend on each other, so
+they may be made in different places. And a negation contains only keywords with exactly the same
+meaning in both languages, so a stricter part makes the whole stricter.
 """
 
 import dataclasses
@@ -23,19 +23,19 @@ from espalier.schema.validation.formats import format_of
 Node: TypeAlias = dict[str, JSON]
 
 JUDGE = "judge"
-"""The keyword whose value is the index of a judge."""
+"""The keyword whose value is the index of a predicate."""
 
 _MOST_LEVELS = 30
-"""So deep is translated: a level makes up to 4 of the document, and validators take 255."""
+"""How deep schemas are translated: one level makes up to 4 in the document, of at most 255."""
 
 _TYPES = frozenset({"object", "array", "string", "integer", "number", "boolean"})
 _ANY: Node = {
     "anyOf": [{"type": "number"}, {"type": ["array", "boolean", "null", "object", "string"]}]
 }
 """
-What each value satisfies, but infinities, what is no number, and integers of thousands of digits:
-for the validator these are no numbers either, and no bound stops them. That holds for the one type
-by itself only.
+A schema that every value satisfies, except infinities, NaN and integers with thousands of digits.
+The validator does not treat these as numbers, so that no bound would reject them. This works only
+with a single type.
 """
 
 _LARGEST_LIMIT = 1 << 31
@@ -43,12 +43,12 @@ _EXACT_FLOATS = 1 << 53
 _INT32_LIMIT, _INT64_LIMIT = 1 << 31, 1 << 63
 
 _EXCLUSIVES = frozenset({"exclusive_minimum", "exclusive_maximum"})
-"""They say nothing by themselves."""
+"""Keywords that have no meaning of their own."""
 
 
 class Translation(NamedTuple):
     """
-    A JSON Schema (draft 4), and the judges that it names.
+    A JSON Schema (draft 4), and the predicates that it refers to.
     """
 
     document: Node
@@ -57,7 +57,7 @@ class Translation(NamedTuple):
 
 def translate(structural: Structural, *, profile: Profile) -> Translation:
     """
-    Translate a schema. A value that satisfies the translation has no violations.
+    Translate a schema; a value that satisfies the translation has no violations.
     """
     translator = _Translator(profile)
     document = translator.node(structural, 0)
@@ -66,7 +66,7 @@ def translate(structural: Structural, *, profile: Profile) -> Translation:
 
 class _Translator:
     """
-    Translates the nodes of one schema, and gathers their judges.
+    Translate the nodes of one schema, and collect their predicates.
     """
 
     def __init__(self, profile: Profile) -> None:
@@ -80,12 +80,12 @@ class _Translator:
         settled: set[str] = set()
         judges: list[Judge] = []
         for name in _set_in(node.value_validation):
-            said = self._keyword(name, node, level)
-            if isinstance(said, dict):
-                made = _both(made, said)
-            elif said is not None:
-                judges.append(said)
-            if said is not None:
+            translated = self._keyword(name, node, level)
+            if isinstance(translated, dict):
+                made = _both(made, translated)
+            elif translated is not None:
+                judges.append(translated)
+            if translated is not None:
                 settled.add(name)
         judges += self._left(node, settled)
         made |= self._structure(node, level)
@@ -96,7 +96,7 @@ class _Translator:
             return False
         has_both = node.properties and isinstance(node.additional_properties, Structural)
         if has_both and self._profile is Profile.APISERVER:
-            # The types of lists in declared fields are then looked at by both schemas.
+            # Both schemas would check the list types in declared fields then.
             return False
         return _are_encodable((*node.properties, *node.value_validation.required))
 
@@ -110,12 +110,12 @@ class _Translator:
         return None
 
     def _left(self, node: Structural, settled: set[str]) -> list[Judge]:
-        # What a node says about itself and nothing has settled.
+        # The keywords of the node itself that are not translated.
         of_server = self._profile is Profile.APISERVER
         is_resource = node.embedded_resource and of_server
         judges: list[Judge] = []
         if is_resource or not settled | _EXCLUSIVES >= {*_set_in(node.value_validation)}:
-            # Formats and exclusive bounds stay, for they alter what other keywords say.
+            # Formats and exclusive bounds stay, since they change the meaning of other keywords.
             unset = {
                 name: getattr(NO_VALIDATION, name) for name in settled - _EXCLUSIVES - {"format"}
             }
@@ -155,7 +155,7 @@ class _Translator:
         judged = self._judged(judges)
         if made.keys().isdisjoint(_WITH_MEMBERS):
             return made | judged
-        # A validator shows the judge the whole schema around it, so that had better be small.
+        # The validator passes the whole surrounding schema to the predicate, so keep that small.
         return _both(made, {"allOf": [judged]})
 
     def _judged(self, judges: list[Judge]) -> Node:
@@ -184,7 +184,7 @@ def _type(node: Structural) -> Node:
 
 
 def _both(one: Node, other: Node) -> Node:
-    # Bounds of the type give way to narrower ones; members are added.
+    # Narrower bounds replace those of the type; members are appended.
     both = one | other
     members, others = one.get("allOf"), other.get("allOf")
     if isinstance(members, list) and isinstance(others, list):
@@ -197,7 +197,7 @@ def _limit_of_integers(node: Structural) -> int:
 
 
 def _or_null(node: Structural, made: Node) -> Node:
-    # Servers do not ask the members of junctors about a null, JSON Schema does.
+    # Servers do not check a null against the members of junctors, but JSON Schema does.
     may_be_null = node.nullable or not (node.type or node.int_or_string)
     asks_members = any(keyword in made for keyword in ("allOf", "anyOf", "oneOf", "not"))
     if may_be_null and asks_members and not node.value_validation.enum:
@@ -215,7 +215,7 @@ def _set_in(validation: ValueValidation) -> list[str]:
 
 
 def _are_encodable(texts: Iterable[str]) -> bool:
-    # A lone surrogate is nothing that a validator could be told of.
+    # A lone surrogate cannot be passed to the validator.
     return all(text.encode("utf-8", "replace").decode() == text for text in texts)
 
 
@@ -229,12 +229,12 @@ def _bound(node: Structural, *, name: str, keyword: str) -> "Node | Judge | None
     exclusive = getattr(node.value_validation, f"exclusive_{name}")
     of_integers = node.type == "integer" and not node.int_or_string
     limit = min(_limit_of_integers(node) if of_integers else _EXACT_FLOATS, _EXACT_FLOATS)
-    # Servers cut the fraction off a bound to compare it with an integer. That lets more pass,
-    # unless the bound itself is excluded; and bounds of integers must not have one.
+    # To compare a bound with an integer, servers drop its fraction. That accepts more values,
+    # unless the bound itself is excluded; and bounds of integers must not have a fraction.
     may_be_fraction = not exclusive and not of_integers
     if -limit < bound < limit and (may_be_fraction or float(bound).is_integer()):
-        said: Node = {keyword: bound, f"exclusive{keyword.capitalize()}": exclusive}
-        return said if of_integers else said | {"allOf": [_ANY]}
+        limited: Node = {keyword: bound, f"exclusive{keyword.capitalize()}": exclusive}
+        return limited if of_integers else limited | {"allOf": [_ANY]}
     return None
 
 
@@ -243,7 +243,7 @@ def _format(node: Structural) -> "Node | Judge | None":
     if name in ("", "int32", "int64", "double"):
         return {}
     is_of_format = predicate_of(name)
-    # Without a type, or with two, a format takes part in what the type is.
+    # Without a type, or with two, a format affects the check of the type.
     is_of_texts = node.type == "string" and not node.int_or_string
     return of_text(is_of_format) if is_of_format is not None and is_of_texts else None
 
@@ -276,7 +276,8 @@ def _not(node: Structural) -> "Node | Judge | None":
 
 
 def _mirrored(node: Structural, level: int = 0) -> Node | None:
-    # In a negation only what is neither stricter nor laxer will do: which fields there are.
+    # In a negation the translation must be neither stricter nor laxer: only the presence of fields
+    # qualifies.
     required = node.value_validation.required
     if level >= _MOST_LEVELS or not node.differs_only_in("properties", "value_validation"):
         return None
@@ -310,5 +311,5 @@ KEYWORDS: Mapping[str, Callable[[Structural], "Node | Judge | None"]] = MappingP
     }
 )
 """
-How keywords are translated: into JSON Schema, or into a judge; None leaves one to the exact engine.
+Translate keywords into JSON Schema or a predicate; None leaves the keyword to the exact engine.
 """

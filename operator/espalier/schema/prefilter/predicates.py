@@ -1,7 +1,7 @@
 """
-Predicates that judge one value quickly, for what no JSON Schema says.
+Fast predicates on one value, for rules that JSON Schema cannot express.
 
-A judge that says yes is right. Where it says no, the value may still be valid.
+If a predicate is true, the value is valid. If it is false, the value may still be valid.
 """
 
 from collections.abc import Callable
@@ -21,29 +21,29 @@ _EXACT_FLOATS = 1 << 53
 
 def exactly(node: Structural, profile: Profile) -> Judge:
     """
-    Ask the exact engine about a node and all that is below.
+    Make a predicate that asks the exact engine about a node and everything below it.
     """
-    # As an item: the root's own list type is not looked at.
+    # The node becomes an item, since the root's own list type is not checked.
     around = Structural(items=node)
     return lambda value: not validate([value], around, profile=profile)
 
 
 def of_text(is_right: Callable[[str], bool]) -> Judge:
     """
-    Judge texts only; all other values pass.
+    Make a predicate that checks texts only; all other values pass.
     """
     return lambda value: not isinstance(value, str) or is_right(value)
 
 
 def matching(pattern: str) -> Judge | None:
     """
-    Make the judge of a pattern; None where it would be none, or would need much memory.
+    Make the predicate of a pattern; None if it is not valid, or would need much memory.
     """
     if pattern_error(pattern) is not None:
         return None
     options = re2.Options()
     options.log_errors = False
-    # A set tells only whether there is a match: several times faster than to tell where.
+    # A set reports only whether there is a match, which is several times faster than its position.
     patterns = re2.Set.SearchSet(options)
     try:
         patterns.Add(pattern)
@@ -56,7 +56,7 @@ def matching(pattern: str) -> Judge | None:
 
 def with_list_type(node: Structural, profile: Profile) -> Judge:
     """
-    Judge a list by its type, ``set`` or ``map``.
+    Make a predicate that checks a list by its type, ``set`` or ``map``.
     """
     exact = exactly(Structural(list_type=node.list_type, list_map_keys=node.list_map_keys), profile)
     if node.list_type == "set":
@@ -86,8 +86,8 @@ def _has_distinct_keys(value: JSON, names: tuple[str, ...]) -> bool:
 
 
 def _is_plain(part: JSON) -> bool:
-    # Keys are compared by their JSON, in which lone surrogates and large numbers are not told
-    # apart. In Python, 1 and true are not.
+    # The server compares keys by their JSON, where different lone surrogates, or large numbers, may
+    # be equal. In Python, 1 and true are equal.
     if isinstance(part, str):
         return part.isascii()
     return isinstance(part, int) and part.__class__ is not bool and abs(part) < _EXACT_FLOATS

@@ -1,8 +1,8 @@
 """
-Validation of many objects of one schema, most of which are valid: that is found out first.
+Validate many objects of one schema, most of which are valid, by a fast check first.
 
-A screen tells in microseconds that an object is surely valid, or that it does not know. Only then
-the exact engine looks at the object, so that all findings are its own.
+The screen reports in microseconds that an object is surely valid, or that it cannot decide. Only
+then the exact engine validates the object, so all findings are its own.
 """
 
 import functools
@@ -20,9 +20,9 @@ from espalier.schema.validation.walk import validate
 
 class ScreenedValidation:
     """
-    Validates values by one schema as ``validate`` does, valid ones much faster.
+    Validate values by one schema as ``validate`` does, but valid ones much faster.
 
-    The first value costs more: the screen is made for it.
+    The first value takes longer, since the schema is translated then.
     """
 
     def __init__(self, structural: Structural | None, profile: Profile) -> None:
@@ -31,7 +31,7 @@ class ScreenedValidation:
 
     def validate(self, value: JSON, *, path: Path = (), root: str = "") -> tuple[FieldError, ...]:
         """
-        Find what is wrong with a value; arguments and findings are those of ``validate``.
+        Return the findings of a value; arguments and findings are those of ``validate``.
         """
         if self.is_surely_valid(value):
             return ()
@@ -39,21 +39,21 @@ class ScreenedValidation:
 
     def is_valid(self, value: JSON) -> bool:
         """
-        Tell whether ``validate`` finds nothing.
+        Report whether ``validate`` returns no findings.
         """
         return self.is_surely_valid(value) or not self.validate(value)
 
     def is_surely_valid(self, value: JSON) -> bool:
         """
-        Tell whether the screen lets a value pass; some valid ones it does not.
+        Report whether the screen accepts a value; it does not accept all valid ones.
 
         Args:
-            value: Decoded JSON of any shape: what ``json`` makes, and no subclasses.
+            value: Decoded JSON of any shape: the types that ``json`` makes, and no subclasses.
         """
         try:
             return self._screen(value)
         except (ValueError, RecursionError):
-            # Nothing that a validator in another language can take: a lone surrogate, for one.
+            # The validator cannot represent the value: a lone surrogate, for example.
             return False
 
     @functools.cached_property
@@ -72,9 +72,9 @@ class ScreenedValidation:
 @functools.lru_cache(maxsize=256)
 def compile_validation(structural: Structural | None, profile: Profile) -> ScreenedValidation:
     """
-    Prepare ``validate`` for many values of one schema. The arguments are the same.
+    Compile a schema for validating many values; the arguments are those of ``validate``.
 
-    A schema that was compiled lately is not compiled again.
+    Recently compiled schemas are cached.
     """
     return ScreenedValidation(structural, profile)
 
@@ -82,7 +82,7 @@ def compile_validation(structural: Structural | None, profile: Profile) -> Scree
 def _keyword(judges: tuple[Judge, ...]) -> type:
     class Keyword:
         """
-        A keyword as the validator wants it: made with its value, it raises at what is wrong.
+        A keyword in the form that the validator expects: it raises if the value is not valid.
         """
 
         def __init__(self, _schema: JSON, index: int, _path: list[str | int]) -> None:

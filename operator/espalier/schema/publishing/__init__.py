@@ -1,3 +1,3 @@
 """
-How schemas are published as OpenAPI, unions included.
+Publish schemas as OpenAPI: unfolding, stripping, unions.
 """

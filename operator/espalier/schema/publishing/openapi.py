@@ -1,9 +1,9 @@
 """
 The forms in which a schema is published: unfolded, stripped of value validation, for OpenAPI v2.
 
-Unfolding says in plain OpenAPI what extensions imply, so that clients that know nothing of the
-extensions validate the same. Stripping leaves the structure alone. All of them are idempotent and
-give a new schema; the one given is never changed.
+Unfolding expresses the extensions in plain OpenAPI, so that clients that do not know them validate
+alike. Stripping keeps the structure. All functions are idempotent, and return a new schema; the
+argument is never changed.
 """
 
 from collections.abc import Callable, Mapping
@@ -20,16 +20,16 @@ API_VERSION_PATTERN = (
     r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?"
     r"[a-z0-9]([-a-z0-9]*[a-z0-9])?$"
 )
-"""What the ``apiVersion`` of an embedded resource must match once it is unfolded."""
+"""The pattern of the ``apiVersion`` of an unfolded embedded resource."""
 
 
 def unfold(structural: Structural, *, profile: Profile) -> Structural:
     """
-    Say in plain OpenAPI what the extensions imply.
+    Express in plain OpenAPI what the extensions imply.
 
-    Both profiles unfold int-or-string. That of the proposals unfolds embedded resources and
-    unions too; a node of an embedded resource that is and-ed with what is implied may have lost
-    its type by that, so the result is for publishing only.
+    Both profiles unfold int-or-string. ``KEP`` also unfolds embedded resources and unions. That may
+    move the type of an embedded resource's field into ``allOf``, so the result is for publishing
+    only.
 
     Source:
         KEP-2335; apiextensions-apiserver, ``pkg/apiserver/schema/unfold.go``.
@@ -44,23 +44,24 @@ def unfold(structural: Structural, *, profile: Profile) -> Structural:
 
 def strip(structural: Structural, *, profile: Profile = Profile.APISERVER) -> Structural:
     """
-    Remove all value validation; whatever was valid stays valid.
+    Remove all value validation; valid values stay valid.
 
-    Types, defaults, nullability, texts, extensions, validation rules and unions stay.
+    Types, defaults, nullability, titles and descriptions, extensions, validation rules and unions
+    stay.
 
     Args:
-        profile: That of the proposals tells the types of an embedded resource's own fields, which
-            are implied until then.
+        profile: ``KEP`` adds the types of an embedded resource's own fields, which are implied
+            otherwise.
 
     Source:
         KEP-2335, "Litmus Test Examples"; apiextensions-apiserver,
         ``pkg/apiserver/schema/skeleton.go``, ``StripValueValidations``.
     """
     stripped = _mapped(structural, lambda node: replace(node, value_validation=NO_VALIDATION))
-    return stripped if profile is Profile.APISERVER else _mapped(stripped, _tell_own_types)
+    return stripped if profile is Profile.APISERVER else _mapped(stripped, _add_own_types)
 
 
-def _tell_own_types(node: Structural) -> Structural:
+def _add_own_types(node: Structural) -> Structural:
     if not node.embedded_resource:
         return node
     own = {
@@ -82,7 +83,7 @@ def strip_defaults(structural: Structural) -> Structural:
 
 def convert_to_v2(structural: Structural) -> Structural:
     """
-    Remove what OpenAPI v2, and the clients that read it, cannot cope with.
+    Remove what OpenAPI v2 and its clients do not support.
 
     Source:
         apiextensions-apiserver, ``pkg/controller/openapi/v2/conversion.go``,
@@ -92,7 +93,8 @@ def convert_to_v2(structural: Structural) -> Structural:
 
 
 def _mapped(node: Structural, change: Callable[[Structural], Structural]) -> Structural:
-    # Parents first: what a parent drops is not visited, and it sees its children unchanged.
+    # Parents come first: children that a parent drops are not visited, and it sees the others
+    # unchanged.
     changed = change(node)
     additional = changed.additional_properties
     return replace(
@@ -166,8 +168,8 @@ def _is_same(left: Structural, right: Structural) -> bool:
 
 def _convert_node_to_v2(node: Structural) -> Structural:
     validation = replace(node.value_validation, all_of=(), any_of=(), one_of=(), not_=None)
-    # Clients read a schema that is untyped, or keeps unknown fields, wrongly where it has
-    # properties or items; and an array where it has no items.
+    # Clients misread properties or items of a schema that is untyped or preserves unknown fields,
+    # and an array without items.
     opaque = node.nullable or node.preserve_unknown_fields
     items = None if opaque else node.items
     properties = MappingProxyType({}) if opaque else node.properties

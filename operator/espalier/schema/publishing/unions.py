@@ -1,8 +1,8 @@
 """
-``x-kubernetes-unions``: of several fields exactly one is set, and a discriminator names it.
+``x-kubernetes-unions``: exactly one of several fields is set, and a discriminator names it.
 
-The proposals describe them, API servers never had them. A union that says too little to be
-unfolded, or names fields in a way that the structural check refuses, is left as it is.
+The proposals describe unions, but API servers never supported them. A union that is incomplete, or
+names fields in a way that the structural check refuses, is left unchanged.
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,7 +17,7 @@ from espalier.schema.values import equal_json
 
 class _Union(NamedTuple):
     """
-    One union that can be unfolded: its fields in the order of declaration, and their values.
+    One union that can be unfolded: its fields, as declared, and their discriminator values.
     """
 
     discriminator: str
@@ -27,7 +27,7 @@ class _Union(NamedTuple):
 
 def unfold_unions(node: Structural) -> Structural:
     """
-    Say with ``oneOf`` and ``enum`` what the unions of one node imply.
+    Express the unions of one node with ``oneOf`` and ``enum``.
 
     Source:
         KEP-2335 (structural schemas), "Unions".
@@ -43,7 +43,7 @@ def _readable(unions: Sequence[JSON]) -> Iterator[_Union]:
             continue
         discriminator, fields = raw.get("discriminator"), raw.get("fields")
         if isinstance(discriminator, str) and discriminator and isinstance(fields, dict) and fields:
-            # Two fields may share a value; an enum names it once.
+            # Two fields may have the same discriminator value, but an enum lists it once.
             values = tuple(dict.fromkeys(v for v in fields.values() if isinstance(v, str)))
             yield _Union(discriminator, tuple(fields), values)
 

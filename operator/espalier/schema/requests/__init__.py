@@ -1,3 +1,3 @@
 """
-What an API server would answer to a create, an update, or a write of the status or scale.
+The answer of an API server to a create, an update, or a write of the status or scale.
 """

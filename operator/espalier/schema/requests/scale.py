@@ -1,5 +1,5 @@
 """
-The ``scale`` subresource: are the values at its paths what they must be?
+Validate the values at the paths of the ``scale`` subresource.
 """
 
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ _INT64 = range(-(1 << 63), 1 << 63)
 
 class ScalePaths(NamedTuple):
     """
-    The paths of the subresource, as written: ``.spec.replicas``.
+    The paths of the subresource, as the definition has them: ``.spec.replicas``.
     """
 
     spec_replicas_path: str
@@ -26,11 +26,11 @@ class ScalePaths(NamedTuple):
 
 def check_scale(obj: JSON, scale: ScalePaths | None, *, of_status: bool) -> Iterator[FieldError]:
     """
-    Find what is wrong with the values that the subresource would show.
+    Yield the errors of the values that the subresource shows.
 
     Args:
-        of_status: Whether to look at the paths of the status and at the selector; else at that
-            of the wanted replicas.
+        of_status: Whether to check the replicas in the status and the selector; otherwise the
+            replicas in the spec are checked.
 
     Source:
         apiextensions-apiserver, ``pkg/registry/customresource/validator.go``,
@@ -61,7 +61,7 @@ def _replicas(obj: JSON, path: str) -> Iterator[FieldError]:
 
 
 def _lookup(obj: JSON, path: str, wanted: type, go_type: str) -> tuple[JSON, str]:
-    # What is at the path, None if there is nothing; and what is wrong with it.
+    # Return the value at the path, or None, and the error message, or an empty text.
     steps = path.removeprefix(".").split(".")
     value = obj
     for index, step in enumerate(steps):

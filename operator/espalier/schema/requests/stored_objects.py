@@ -1,10 +1,10 @@
 """
-How does a stored object stand: is it valid, may it be written as it is, or is it stuck?
+Judge a stored object: it is valid, invalid but writable unchanged, or blocked.
 
-API servers forgive an update what was wrong before, but not everywhere. Errors of the root, of
-nodes with unknown fields, of metadata and of embedded resources come back with every update, even
-with one that changes nothing. So the mildest write is asked about: one of the object as it is. What
-that is refused, every other write that leaves the errors is refused, too.
+API servers tolerate most old errors in an update, but not all. Errors of the root, of nodes with
+unknown fields, of metadata and of embedded resources are reported again by every update, even by
+one that changes nothing. So the check is made with an update that changes nothing: if that is
+refused, every other update that keeps the errors is refused, too.
 """
 
 import enum
@@ -24,34 +24,34 @@ from espalier.schema.validation.walk import RULES, distinct
 
 class Standing(enum.Enum):
     """
-    What may become of a stored object.
+    Whether a stored object is valid, and whether it can be updated.
     """
 
     VALID = "valid"
-    """Nothing is wrong with it."""
+    """It has no errors."""
 
     WRITABLE = "invalid, still writable unchanged"
-    """It would be refused as a new object, but may be updated while what is wrong stays."""
+    """It would be refused as a new object, but can be updated while its errors stay."""
 
     BLOCKED = "invalid, and blocked"
-    """It cannot be updated before it is mended."""
+    """It cannot be updated before its errors are corrected."""
 
     NOT_CHECKED = "not checked"
-    """Nothing wrong was found, but there are rules that could not be evaluated."""
+    """No errors were found, but some rules could not be evaluated."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredObjectVerdict:
     """
-    How a stored object stands, and why.
+    The standing of a stored object, and the errors behind it.
 
     Attributes:
-        errors: What is wrong with it, as if it were created with its status.
-        refusals: Why an update that changes nothing is refused; for such an update is validated,
-            although nothing would be written.
-        status_refusals: The same for an update of its status alone; empty without that
-            subresource.
-        unchecked: Rules of which nobody knows whether it keeps them.
+        errors: The errors of a creation of the object with its status.
+        refusals: The errors of an update that changes nothing; the server validates such an update,
+            although it writes nothing.
+        status_refusals: The errors of such an update through the ``status`` subresource; empty if
+            that is off.
+        unchecked: The rules that could not be evaluated.
     """
 
     errors: tuple[FieldError, ...] = ()
@@ -62,7 +62,7 @@ class StoredObjectVerdict:
     @property
     def standing(self) -> Standing:
         """
-        The worst that is known.
+        The worst standing that the errors imply.
         """
         if self.refusals or self.status_refusals:
             return Standing.BLOCKED
@@ -75,7 +75,7 @@ def judge_stored(
     obj: Object, resource: Resource, *, rules: RuleJudge = RULES
 ) -> StoredObjectVerdict:
     """
-    Find how a stored object stands.
+    Judge a stored object.
 
     Args:
         obj: In normal form, as the server gives it; never changed. One that was not read from a
@@ -86,7 +86,7 @@ def judge_stored(
     answers = [created, check_update(stored, stored, resource, rules=rules)]
     if resource.has_status:
         answers.append(check_status_update(stored, stored, resource, rules=rules))
-    # Updates say twice what is wrong with metadata.
+    # Updates report errors of metadata twice.
     refusals, *status_refusals = (distinct(answer.errors) for answer in answers[1:])
     return StoredObjectVerdict(
         errors=created.errors,

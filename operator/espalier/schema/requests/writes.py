@@ -1,7 +1,7 @@
 """
-Would an API server take an object that is created or updated? All that it checks, in its order.
+Check a created or updated object as an API server does: all of its checks, in its order.
 
-Requests are not modelled here: objects come decoded, pruned and defaulted, as ``normalize`` gives
+Requests are not modelled: the objects are decoded, pruned and defaulted, as ``normalize`` returns
 them.
 """
 
@@ -29,13 +29,13 @@ Object: TypeAlias = dict[str, JSON]
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resource:
     """
-    One version of a custom resource, as far as writes of its objects depend on it.
+    One version of a custom resource: everything that the checks of its objects depend on.
 
     Attributes:
         api_version: Group and version: ``example.com/v1``.
-        structural: Parsed in the server's profile; None where there is no schema.
+        structural: The schema, parsed in the profile ``APISERVER``; None if there is none.
         has_status: Whether the ``status`` subresource is on.
-        scale: Of the ``scale`` subresource; None where that is off.
+        scale: The paths of the ``scale`` subresource; None if that is off.
     """
 
     api_version: str
@@ -48,11 +48,11 @@ class Resource:
 
 def check_creation(obj: Object, resource: Resource, *, rules: RuleJudge = RULES) -> Answer:
     """
-    Find what an API server has against a new object, its status left as it stands.
+    Return the answer of an API server to the creation of an object, its status included.
 
     Args:
-        obj: In normal form, with a name and, if it has one, a namespace; never changed. To ask
-            what the creation itself would say, leave out ``status`` where that is a subresource.
+        obj: In normal form, with its name and namespace; never changed. A real creation drops the
+            status if the ``status`` subresource is on: leave it out then.
 
     Source:
         apiextensions-apiserver, ``pkg/registry/customresource/strategy.go``, ``Validate``.
@@ -74,15 +74,15 @@ def check_update(
     obj: Object, old: Object, resource: Resource, *, rules: RuleJudge = RULES
 ) -> Answer:
     """
-    Find what an API server has against an update of an object; what was wrong may stay.
+    Return the answer of an API server to an update of an object, with ratcheting.
 
     Args:
-        obj: In normal form; never changed. What an update cannot change is taken from the old
-            object: the status where that is a subresource, times, generation and uid.
-        old: As the server reads it: in normal form, too.
+        obj: In normal form; never changed. Fields that an update cannot change are taken from the
+            old object: the status if that is a subresource, times, generation and uid.
+        old: The old object as the server reads it, in normal form, too.
 
     Returns:
-        The answer. Errors of metadata are in it twice, as they are in the server's.
+        The answer. As in the server's, errors of metadata are listed twice.
 
     Source:
         apiserver, ``pkg/registry/rest/update.go``, ``BeforeUpdate``; apiextensions-apiserver,
@@ -112,11 +112,11 @@ def check_status_update(
     obj: Object, old: Object, resource: Resource, *, rules: RuleJudge = RULES
 ) -> Answer:
     """
-    Find what an API server has against an update through the ``status`` subresource.
+    Return the answer of an API server to an update through the ``status`` subresource.
 
     Args:
         obj: In normal form; never changed. Only its status counts.
-        old: As the server reads it: in normal form, too.
+        old: The old object as the server reads it, in normal form, too.
 
     Source:
         apiextensions-apiserver, ``pkg/registry/customresource/status_strategy.go``,
@@ -140,7 +140,7 @@ def check_status_update(
 
 class _Change(NamedTuple):
     """
-    An object, the one that it replaces, and what is forgiven because of that.
+    An object, the one that it replaces, and their correlation.
     """
 
     new: Object
@@ -187,7 +187,7 @@ def _own_metadata(obj: Object, *, is_namespaced: bool, is_common: bool) -> Itera
 
 
 def _common(change: _Change, resource: Resource) -> Iterator[FieldError]:
-    # What the server checks of all updates, whatever they are of.
+    # The checks that the server makes for updates of any resource.
     yield from _own_metadata(change.new, is_namespaced=resource.is_namespaced, is_common=True)
     yield from _updated_metadata(change)
 
@@ -212,7 +212,8 @@ def _decoded(obj: Object) -> "Object | FieldError":
 
 
 def _to_be_walked(obj: Object, resource: Resource) -> Structural | None:
-    # None if the schema has surely nothing against the object. Then nothing is to be forgiven.
+    # Return None if the object surely satisfies the schema: then no old error needs to be
+    # tolerated.
     validation = compile_validation(resource.structural, Profile.APISERVER)
     return None if validation.is_surely_valid(obj) else resource.structural
 
@@ -224,7 +225,7 @@ def _keywords(change: _Change, structural: Structural | None) -> tuple[FieldErro
 
 
 def _status_keywords(change: _Change, structural: Structural | None) -> tuple[FieldError, ...]:
-    # Without a schema of its own a status is not looked at, nor is one that is taken away.
+    # A status is not checked if it has no schema of its own, or is removed.
     node = None if structural is None else structural.properties.get("status")
     if node is None or "status" not in change.new or change.correlation is None:
         return ()

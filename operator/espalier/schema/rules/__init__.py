@@ -1,3 +1,3 @@
 """
-Validation rules of schemas: binds the language in ``espalier.cel`` to schemas and values.
+Validation rules of schemas: the binding of ``espalier.cel`` to schemas and values.
 """

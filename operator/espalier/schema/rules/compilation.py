@@ -1,5 +1,5 @@
 """
-The rules of a schema, compiled: for all nodes that the server compiles rules of.
+Compile the rules of a schema, for all nodes whose rules the server compiles.
 
 Source:
     apiextensions-apiserver, ``pkg/apiserver/schema/cel/compilation.go`` and ``validation.go``.
@@ -39,11 +39,11 @@ class Expression:
     A compiled expression.
 
     Attributes:
-        text: As written.
-        error: Why it does not compile, in the server's words; empty if it does.
-        obstacle: Why it cannot be evaluated here, though the server may be able to.
-        checked: With the types of its parts; None if it does not compile.
-        program: None if it cannot be evaluated.
+        text: The expression as written.
+        error: The server's message if it does not compile, otherwise empty.
+        obstacle: Why it cannot be evaluated here, although the server may be able to.
+        checked: The expression with the types of its parts; None if it does not compile.
+        program: The program that evaluates it; None if it cannot be evaluated.
     """
 
     text: str
@@ -55,7 +55,7 @@ class Expression:
     @property
     def uses_old_self(self) -> bool:
         """
-        Whether it looks at the old value.
+        Whether the expression uses ``oldSelf``.
         """
         return self.checked is not None and OLD_SELF in self.checked.variables.values()
 
@@ -63,14 +63,14 @@ class Expression:
 @dataclass(frozen=True, slots=True)
 class Rule:
     """
-    A rule.
+    A validation rule, compiled.
 
     Attributes:
-        rule: The expression; None if the rule is empty, and holds.
-        message_expression: None where there is none.
-        message: What is said if the rule fails; empty where there is none.
-        reason: Of the field error; empty where there is none.
-        field_path: The field to blame, relative to the node, as the server writes it.
+        rule: The expression; None if the rule is empty, which is always satisfied.
+        message_expression: The expression of the message; None if there is none.
+        message: The message if the rule fails; empty if there is none.
+        reason: The reason of the field error; empty if there is none.
+        field_path: The field that errors refer to, relative to the node, as the server writes it.
         has_optional_old_self: Whether ``oldSelf`` is an optional.
     """
 
@@ -84,7 +84,7 @@ class Rule:
     @property
     def label(self) -> str:
         """
-        What stands for the rule in errors: its message, or else its text.
+        The text for the rule in errors: its message, or the rule itself if it has none.
         """
         return self.message or (self.rule.text.strip() if self.rule is not None else "")
 
@@ -92,11 +92,11 @@ class Rule:
 @dataclass(frozen=True, slots=True, eq=False)
 class RuleNode:
     """
-    A node of a schema with compiled rules, or with such nodes below.
+    A node of a schema that has compiled rules, or nodes with rules below it.
 
     Attributes:
-        node: The schema by which values are seen.
-        correlates: Whether members of old maps are old values of members.
+        node: The schema of the values.
+        correlates: Whether members of a map are correlated with those of the old map.
         error: Why no rule of the node can be compiled.
     """
 
@@ -122,13 +122,13 @@ class RuleNode:
 @functools.lru_cache(maxsize=256)
 def compile_rules(structural: Structural, *, is_resource: bool = True) -> RuleNode | None:
     """
-    Compile the rules of a schema and of all that is in it.
+    Compile the rules of a schema and of all schemas in it.
 
     Returns:
-        The root; None where there is no rule.
+        The root; None if there are no rules.
 
     Raises:
-        NestingError: The schema nests too deep.
+        NestingError: The schema is nested too deeply.
     """
     try:
         declared = declare(structural, is_resource=is_resource)
@@ -216,10 +216,10 @@ def compile_validations(
 
     Args:
         validations: ``x-kubernetes-validations`` as written.
-        node: The node, whose fields ``fieldPath`` may name.
-        declared: What expressions know of its values.
-        is_new: Whether the rules are not stored yet: they lack the newest functions.
-        has_new_message: Whether that holds for the expressions that make their messages.
+        node: The node, whose fields ``fieldPath`` may refer to.
+        declared: The type of its values in expressions.
+        is_new: Whether the rules are not stored yet: then they cannot use the newest functions.
+        has_new_message: Whether that applies to their message expressions.
     """
     return tuple(
         _compile_rule(each, node, declared, is_new=is_new, has_new_message=has_new_message)
@@ -246,7 +246,7 @@ def _compile_rule(
     if message_text and rule is not None and not rule.error:
         message = message_compiler.compile(message_text, STRING)
     path = ""
-    # The server gives up where the message does not compile, before it reads the path.
+    # If the message expression does not compile, the server stops before it reads the path.
     has_message = message is None or not message.error
     if _text(written, "fieldPath") and rule is not None and not rule.error and has_message:
         found = resolve(_text(written, "fieldPath"), node, allow_brackets=True)
@@ -285,7 +285,7 @@ _INSTANTIATION: Final[Mapping[CelType, str]] = {
 
 class _Compiler:
     """
-    Compiles the expressions of a rule.
+    Compile the expressions of a rule.
     """
 
     def __init__(self, declared: Declaration, *, is_optional: bool, is_new: bool) -> None:
@@ -311,7 +311,7 @@ class _Compiler:
         except UnsupportedError as error:
             return Expression(text, obstacle=str(error), checked=checked)
         except CelError as error:
-            # It is known by then whether it looks at the old value.
+            # By then it is known whether it uses the old value.
             return Expression(text, error=_INSTANTIATION[wanted] + error.text, checked=checked)
 
     def _check(self, source: Source) -> tuple[Checked | None, list[Issue]]:

@@ -1,5 +1,5 @@
 """
-Names of properties as identifiers of CEL, and back.
+Escape names of properties as CEL identifiers, and unescape them.
 """
 
 import functools
@@ -12,7 +12,7 @@ RESERVED = frozenset(
         *("void", "while"),
     )
 )
-"""The words that no identifier may be."""
+"""The reserved words, which cannot be identifiers."""
 
 _PLAIN = re.compile(r"[A-Za-z0-9_]+")
 _ESCAPED = re.compile(r"__|[-./]|[^A-Za-z0-9_]")
@@ -24,10 +24,10 @@ _SEQUENCE = re.compile(r"__([^_]+)__")
 @functools.lru_cache(maxsize=8192)
 def escape(name: str) -> str | None:
     """
-    Make an identifier of a property's name.
+    Escape a property's name as an identifier.
 
     Returns:
-        The identifier; None where the name cannot be written as one.
+        The identifier; None if the name cannot be escaped.
 
     Source:
         apiserver, ``pkg/cel/escaping.go``, ``Escape``.
@@ -47,10 +47,10 @@ def escape(name: str) -> str | None:
 @functools.lru_cache(maxsize=8192)
 def unescape(identifier: str) -> str | None:
     """
-    Find the name of a property by an identifier.
+    Return the name of the property that an identifier stands for.
 
     Returns:
-        The name; None where the identifier has a sequence that stands for nothing.
+        The name; None if the identifier has an unknown escape sequence.
 
     Source:
         apiserver, ``pkg/cel/escaping.go``, ``Unescape``.

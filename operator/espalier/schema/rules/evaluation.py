@@ -1,5 +1,5 @@
 """
-Rules evaluated on values, as API servers do it.
+Evaluate rules on values, as API servers do.
 
 Source:
     apiextensions-apiserver, ``pkg/apiserver/schema/cel/validation.go``.
@@ -30,7 +30,7 @@ from espalier.schema.rules.values import to_cel
 
 ORIGIN: Final = "x-kubernetes-validations"
 MAX_COST_OF_OBJECT: Final = 10_000_000
-"""What the rules of one object may cost together, in the server's units."""
+"""The cost budget for all rules of one object, in the server's units."""
 
 MAX_MESSAGE_BYTES: Final = 5 * 1024
 _SECONDS_OF_OBJECT: Final = 10.0
@@ -47,9 +47,9 @@ _SPACE: Final = " \t\n\v\f\r\x85\xa0"
 
 class CelJudge:
     """
-    Evaluates the rules of schemas; the compiled rules of the last schemas are kept.
+    Evaluate the rules of schemas; recently compiled rules are cached.
 
-    It may be used by several threads at once.
+    It is safe for concurrent use by several threads.
     """
 
     def __init__(
@@ -62,16 +62,16 @@ class CelJudge:
         Set the limits.
 
         Args:
-            monotonic_seconds: A clock; without one only the server's costs limit an evaluation.
-            seconds_of_object: How long the rules of one object may take. What they leave then
-                was not checked.
+            monotonic_seconds: A clock; without one only the cost budget limits an evaluation.
+            seconds_of_object: How long the rules of one object may take. Rules that are left then
+                are not checked.
         """
         self._clock = monotonic_seconds or _standing
         self._seconds = seconds_of_object
 
     def governs(self, structural: Structural, *, is_resource: bool) -> bool:
         """
-        Tell whether there is a rule that could be evaluated, or should have been.
+        Report whether there is a rule to evaluate.
         """
         if not has_rules(structural):
             return False
@@ -91,11 +91,11 @@ class CelJudge:
         tolerance: Tolerance = NO_TOLERANCE,
     ) -> Sequence[Ruling]:
         """
-        Judge a value and all that is in it.
+        Evaluate the rules of a value and of everything in it.
 
         Returns:
-            What is not in its favour, in the server's order; where that is the order of a map,
-            in the order of the value.
+            The rulings on rules that are not satisfied, in the server's order. Where that is the
+            order of a map, it is the order of the value.
         """
         if not has_rules(structural):
             return ()
@@ -121,8 +121,8 @@ class _Session:
     The evaluation of one object.
 
     Attributes:
-        left: What may still be spent, in the server's units.
-        is_over: Whether no further rule is evaluated.
+        left: The rest of the cost budget, in the server's units.
+        is_over: Whether no more rules are evaluated.
     """
 
     def __init__(self, clock: Callable[[], float], deadline_seconds: float) -> None:
@@ -344,7 +344,7 @@ def _runtime_text(text: str, label: str) -> str:
 
 
 def _message(result: Value) -> str:
-    # Empty where it will not do.
+    # Return an empty text if the message is not usable.
     if not isinstance(result, str):
         return ""
     trimmed = result.strip(_SPACE)
@@ -354,7 +354,7 @@ def _message(result: Value) -> str:
 
 class _OldKeyedItems:
     """
-    The old items of a list whose items have keys.
+    The old items of a list of the type map, by their keys.
 
     Source:
         apiserver, ``pkg/cel/common/maplist.go``, ``MakeMapList``.
@@ -381,7 +381,8 @@ class _OldKeyedItems:
             member = item.get(name)
             if member is None or isinstance(member, (dict, list)):
                 return None
-            # 1, 1.0 and true are different to Go; of several keys it writes six digits.
+            # 1, 1.0 and true are different in Go. With several keys, the server writes six digits
+            # of a number.
             is_joined = len(self._names) > 1 and isinstance(member, float)
             found.append((member.__class__, f"{member:f}" if is_joined else member))
         return tuple(found)

@@ -1,5 +1,5 @@
 """
-Paths to a field, in dot notation, as selectable fields and validation rules write them.
+Paths to fields in the notation of selectable fields and validation rules.
 """
 
 import re
@@ -12,7 +12,7 @@ from espalier.schema.model import Structural
 
 class Resolved(NamedTuple):
     """
-    Where a path leads; ``problem`` says why it leads nowhere, and is empty else.
+    The field that a path refers to; if there is none, ``problem`` is the server's message.
     """
 
     path: Path = ()
@@ -22,24 +22,24 @@ class Resolved(NamedTuple):
 
 def resolve(text: str, structural: Structural | None, *, allow_brackets: bool) -> Resolved:
     """
-    Follow a path through a schema.
+    Resolve a path in a schema.
 
     Source:
         apiextensions-apiserver, ``pkg/apiserver/schema/cel/validation.go``, ``ValidFieldPath``.
     """
     path: Path = ()
     node = structural
-    words = _words(text)
-    for word in words:
-        match word:
+    tokens = _tokens(text)
+    for token in tokens:
+        match token:
             case ".":
-                name, problem = _dotted(words)
+                name, problem = _dotted(tokens)
             case "[" if allow_brackets:
-                name, problem = _bracketed(words)
+                name, problem = _bracketed(tokens)
             case "[":
                 name, problem = "", "array notation is not allowed"
             case _:
-                name, problem = "", f"expected [ or . but got: {word}"
+                name, problem = "", f"expected [ or . but got: {token}"
         if problem:
             return Resolved(problem=problem)
         step, node = _step(name, node)
@@ -66,13 +66,13 @@ def _step(name: str, node: Structural | None) -> tuple[str | None, Structural | 
     return Key(name), additional if isinstance(additional, Structural) else None
 
 
-def _dotted(words: Iterator[str]) -> tuple[str, str]:
-    name = next(words, None)
+def _dotted(tokens: Iterator[str]) -> tuple[str, str]:
+    name = next(tokens, None)
     return ("", _NO_END) if name is None else (name, "")
 
 
-def _bracketed(words: Iterator[str]) -> tuple[str, str]:
-    quoted = next(words, None)
+def _bracketed(tokens: Iterator[str]) -> tuple[str, str]:
+    quoted = next(tokens, None)
     if quoted is None:
         return "", _NO_END
     if not re.fullmatch("'.*'", quoted, re.DOTALL):
@@ -80,7 +80,7 @@ def _bracketed(words: Iterator[str]) -> tuple[str, str]:
     unescaped, problem = _unescaped(quoted[1:-1])
     if problem:
         return "", problem
-    closing = next(words, None)
+    closing = next(tokens, None)
     if closing is None:
         return "", _NO_END
     return unescaped, "" if closing == "]" else f"expected ] but got {closing}"
@@ -93,10 +93,10 @@ def _unescaped(text: str) -> tuple[str, str]:
     return re.sub(r"\\(.)", lambda match: _ESCAPES[match[1]], text), ""
 
 
-def _words(text: str) -> Iterator[str]:
+def _tokens(text: str) -> Iterator[str]:
     at = 0
     while at < len(text):
-        end = _quote_end(text, at) if text[at] == "'" else _word_end(text, at)
+        end = _quote_end(text, at) if text[at] == "'" else _token_end(text, at)
         yield text[at:end]
         at = end
 
@@ -108,7 +108,7 @@ def _quote_end(text: str, start: int) -> int:
     return len(text)
 
 
-def _word_end(text: str, start: int) -> int:
+def _token_end(text: str, start: int) -> int:
     for at in range(start, len(text)):
         if text[at] in ".[]":
             return max(at, start + 1)

@@ -1,5 +1,5 @@
 """
-Lists whose order does not matter, or whose items have keys: how they are compared and joined.
+Compare and join lists of the types set and map in expressions.
 
 Source:
     apiserver, ``pkg/cel/common/valuesunstructured.go`` and ``valuesreflect.go``.
@@ -28,7 +28,7 @@ _NOT_SCALAR: Final = "listSet operations are only supported on lists of scalar v
 
 class MergedSet(ListValue):
     """
-    What two lists are together, the first of which is a set.
+    Two joined lists, the first of which is a set.
     """
 
     __slots__ = ()
@@ -36,7 +36,7 @@ class MergedSet(ListValue):
 
 class MergedList(ListValue):
     """
-    What two lists are together, the first of which has keys.
+    Two joined lists, the first of which has keys.
     """
 
     __slots__ = ("key_names",)
@@ -52,10 +52,10 @@ CLASSES[MergedList] = LIST
 
 def set_key(value: Value) -> Any:
     """
-    Make what is equal for equal members of a set.
+    Make a key that is equal for equal members of a set.
 
     Raises:
-        CelError: The member is no scalar.
+        CelError: The member is not a scalar.
     """
     if value.__class__ is Failure:
         raise CelError(value.text)
@@ -80,7 +80,7 @@ def _equal_sets(left: ListValue, right: Value) -> bool:
 
 
 def _raw_key(element: Value, names: tuple[str, ...]) -> Any:
-    # The server looks for the escaped names in the object itself.
+    # The server looks up the escaped names in the object itself.
     if not isinstance(element, SchemaMap):
         return object()
     return tuple(_hashable(element.raw.get(name)) for name in names)
@@ -88,7 +88,7 @@ def _raw_key(element: Value, names: tuple[str, ...]) -> Any:
 
 def merge_key(element: Value, names: tuple[str, ...]) -> Any:
     """
-    Make what is equal for items of a list that have the same keys.
+    Make a key that is equal for items with the same map keys.
     """
     found = []
     for name in names:

@@ -1,8 +1,8 @@
 """
-The port to whoever judges CEL rules: what is asked, and what may be answered.
+The interface for evaluating CEL rules, and its results.
 
-No rule is evaluated here, and nothing here knows CEL. What the server does when an object is too
-broken for its rules is here as well.
+This module does not know CEL. It also decides when the server evaluates no rules because an object
+has other errors.
 """
 
 import enum
@@ -17,25 +17,25 @@ from espalier.schema.ratcheting import NO_TOLERANCE, Tolerance
 
 class RuleOutcome(enum.Enum):
     """
-    What became of a rule that did not hold.
+    The result of a rule that is not satisfied.
     """
 
     VIOLATED = "violated"
     """The server would refuse the value: the rule is false, or its evaluation fails."""
 
     FORGIVEN = "forgiven"
-    """The rule is false, but an update may leave the value as it was; the server only warns."""
+    """The rule is false, but an update may keep the old value; the server only warns."""
 
     NOT_CHECKED = "not checked"
-    """It is not known whether the rule holds."""
+    """It is not known whether the rule is satisfied."""
 
 
 class Ruling(NamedTuple):
     """
-    What one rule has against a value.
+    The result of one rule that a value does not satisfy.
 
     Attributes:
-        error: In the server's words; of what was not checked, why.
+        error: The server's field error; for a rule that was not checked, the reason.
     """
 
     outcome: RuleOutcome
@@ -44,14 +44,14 @@ class Ruling(NamedTuple):
 
 class RuleJudge(Protocol):
     """
-    Evaluates the rules of a schema on a value.
+    Evaluate the rules of a schema on a value.
     """
 
     def governs(self, structural: Structural, *, is_resource: bool) -> bool:
         """
-        Tell whether there is a rule that could be evaluated, or should have been.
+        Report whether there is a rule to evaluate.
 
-        The server tells of rules that it did not look at only where this is so.
+        Only then the server reports rules that it did not check.
         """
         ...
 
@@ -66,22 +66,23 @@ class RuleJudge(Protocol):
         tolerance: Tolerance = NO_TOLERANCE,
     ) -> Sequence[Ruling]:
         """
-        Judge a value and all that is in it.
+        Evaluate the rules of a value and of everything in it.
 
         Args:
-            structural: The schema of the value; its own rules come first, then those below.
-            value: Decoded JSON of any shape, pruned, defaulted and free of the errors that keep
-                the server from evaluating rules; never changed.
-            old: The value that is updated; None, as a null, where there is none.
-            path: Where the value stands; it begins the paths of the rulings.
+            structural: The schema of the value; its own rules are evaluated first, then those
+                below.
+            value: Decoded JSON of any shape; never changed. It is pruned and defaulted, and has
+                none of the errors after which the server evaluates no rules.
+            old: The old value; None, like a null, if there is none.
+            path: The path of the value, a prefix of the paths of all rulings.
             is_resource: Whether the value is a whole resource, so that ``self`` has
                 ``apiVersion``, ``kind`` and ``metadata``.
-            tolerance: Of the value itself. It is carried down with ``key``, ``index`` and
-                ``within_all_of``, and asked by ``forgives`` about rules without ``oldSelf``.
+            tolerance: The tolerance of the value itself. ``key``, ``index`` and ``within_all_of``
+                return that of its members; ``forgives`` applies to rules without ``oldSelf``.
 
         Returns:
-            The rulings that are not in the value's favour, in the server's order; each call has
-            the whole budget of one object.
+            The rulings on rules that are not satisfied, in the server's order. Each call has the
+            whole cost budget of one object.
 
         Source:
             apiextensions-apiserver, ``pkg/apiserver/schema/cel/validation.go``,
@@ -92,7 +93,7 @@ class RuleJudge(Protocol):
 
 def has_rules(structural: Structural) -> bool:
     """
-    Tell whether a schema has a rule outside of its junctors.
+    Report whether a schema has a rule outside of its junctors.
 
     Source:
         apiextensions-apiserver, ``pkg/apiserver/schema/cel/validation.go``, ``hasXValidations``.
@@ -112,12 +113,14 @@ def has_rules(structural: Structural) -> bool:
 
 class Answer(NamedTuple):
     """
-    What the server has to say to a write.
+    The answer of an API server to a write.
 
     Attributes:
-        errors: The causes of its refusal, in its order; it takes the write if there are none.
-        forgiven: Rules that the object breaks, as it did before; the server warns of them.
-        unchecked: Rules of which nobody knows whether the object keeps them.
+        errors: The causes of the refusal, in the server's order; it accepts the write if there are
+            none.
+        forgiven: Violated rules that the update tolerates, since they were violated before; the
+            server warns about them.
+        unchecked: Rules that were not evaluated.
     """
 
     errors: tuple[FieldError, ...] = ()
@@ -127,7 +130,7 @@ class Answer(NamedTuple):
 
 class _NoJudge:
     """
-    Judges rules where nobody can: none is checked.
+    A judge that evaluates no rules.
     """
 
     def governs(self, structural: Structural, *, is_resource: bool) -> bool:
@@ -152,7 +155,7 @@ class _NoJudge:
 
 _RULES = "x-kubernetes-validations"
 NO_JUDGE: RuleJudge = _NoJudge()
-"""Says of all rules that they were not checked."""
+"""A judge that evaluates no rules, and reports them as not checked."""
 
 
 _BLOCKING = frozenset(
@@ -177,11 +180,11 @@ def answer_with_rules(
     path: Path = (),
 ) -> Answer:
     """
-    Have rules judged, if the errors found until then let the server do so.
+    Evaluate the rules, unless the errors found so far keep the server from doing so.
 
     Args:
-        tolerance: Of the value; what it was before stands in there.
-        path: Where the value stands.
+        tolerance: The tolerance of the value, which has its old value.
+        path: The path of the value.
 
     Source:
         apiextensions-apiserver, ``pkg/registry/customresource/strategy.go``, ``hasBlockingErr``.

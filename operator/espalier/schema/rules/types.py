@@ -1,5 +1,5 @@
 """
-Schemas as types of expressions: which fields there are, and how large values can be.
+Schemas as types in expressions: their fields, and the largest sizes of values.
 
 Source:
     apiserver, ``pkg/cel/common/schemas.go`` and ``pkg/cel/types.go``.
@@ -26,7 +26,7 @@ from espalier.schema.rules.escaping import RESERVED, escape
 from espalier.schema.rules.values import with_type_and_metadata
 
 MAX_NESTING: Final = 150
-"""How deep schemas may nest for their rules to be evaluated."""
+"""How deep a schema may be nested for its rules to be evaluated."""
 
 _SELF: Final = "selfType"
 _MIN_STRING, _MIN_BOOL, _MIN_NUMBER = 2, 4, 1
@@ -36,7 +36,7 @@ _MAX_DURATION, _MAX_DATE, _MAX_DATE_TIME = 32, 12, 32
 
 class NestingError(Exception):
     """
-    A schema nests too deep.
+    A schema is nested too deeply.
     """
 
 
@@ -45,13 +45,13 @@ _OBJECT = CelType("struct", "object")
 
 def declare(node: Structural, *, is_resource: bool, depth: int = 0) -> Declaration | None:
     """
-    Find what expressions know of a schema.
+    Return the type of a schema's values in expressions.
 
     Returns:
-        The declaration; None where they know nothing.
+        The declaration; None if expressions cannot access such values.
 
     Raises:
-        NestingError: The schema nests too deep.
+        NestingError: The schema is nested too deeply.
     """
     if depth > MAX_NESTING:
         raise NestingError(f"the schema nests deeper than {MAX_NESTING}")
@@ -144,7 +144,7 @@ def _string(node: Structural) -> Declaration:
 
 class SelfTypes:
     """
-    The types of ``self``: its objects get names when an expression reaches them.
+    The types in ``self``: its objects get names when an expression reaches them.
 
     Attributes:
         type: The type of ``self``.
@@ -156,13 +156,13 @@ class SelfTypes:
 
     def has(self, type_name: str) -> bool:
         """
-        Tell whether objects of this name are known.
+        Report whether an object type of this name is known.
         """
         return type_name in self._objects
 
     def find(self, type_name: str, field: str) -> CelType | None:
         """
-        Find the type of a field.
+        Return the type of a field.
         """
         fields = self._objects[type_name].fields
         declared = fields.get(field)

@@ -1,5 +1,5 @@
 """
-Values of objects as expressions see them: through their schemas.
+JSON values as values in expressions, by their schemas.
 """
 
 import base64
@@ -44,7 +44,7 @@ _NOT_SCALAR: Final = "listSet operations are only supported on lists of scalar v
 
 class SchemaMap:
     """
-    An object or a map of a schema. Keys that the schema does not know cannot be read.
+    An object or a map with a schema. Keys that the schema does not specify cannot be read.
 
     Source:
         apiserver, ``pkg/cel/common/valuesunstructured.go``, ``unstructuredMap``.
@@ -62,7 +62,7 @@ class SchemaMap:
 
     def schema_of(self, key: str) -> Structural | None:
         """
-        Find the schema of a member.
+        Return the schema of a member.
         """
         if self._properties or self.node.embedded_resource:
             return self._properties.get(key)
@@ -71,10 +71,10 @@ class SchemaMap:
 
     def find(self, key: Value) -> tuple[Value, bool]:
         """
-        Look a member up by its name; fields of objects by their escaped ones.
+        Look up a member by its name; fields of objects by their escaped names.
 
         Raises:
-            CelError: The key is no string.
+            CelError: The key is not a string.
         """
         if not isinstance(key, str):
             raise CelError(NO_SUCH_OVERLOAD)
@@ -89,7 +89,7 @@ class SchemaMap:
 
     def each_key(self) -> Iterator[Value]:
         """
-        Yield the keys that the schema knows.
+        Yield the keys that the schema specifies.
         """
         for key in self.raw:
             if self.schema_of(key) is not None:
@@ -98,7 +98,7 @@ class SchemaMap:
 
 class UnknownValue:
     """
-    A value without a schema: it can only be compared, and never be reached itself.
+    A value without a schema: expressions can only compare values that contain it.
     """
 
     __slots__ = ("raw",)
@@ -108,7 +108,7 @@ class UnknownValue:
 
     def is_equal(self, other: Value) -> bool:
         """
-        Compare with another value as they are, whatever the schemas say.
+        Compare with another value by the JSON, regardless of schemas.
         """
         raw = other.raw if isinstance(other, UnknownValue) else other
         return equal_json(self.raw, raw)
@@ -116,7 +116,7 @@ class UnknownValue:
 
 class SchemaList(ListValue):
     """
-    A list of a schema; its elements become values when they are looked at.
+    A list with a schema; its elements are converted when they are accessed.
     """
 
     is_of_schema = True
@@ -143,7 +143,7 @@ class SchemaList(ListValue):
 
 class SetList(SchemaList):
     """
-    A list of the type ``set``: its order does not matter.
+    A list of the type ``set``: equality ignores the order.
     """
 
     __slots__ = ()
@@ -151,7 +151,7 @@ class SetList(SchemaList):
 
 class KeyedList(SchemaList):
     """
-    A list of the type ``map``: items with the same keys are the same.
+    A list of the type ``map``: its items are identified by their keys.
     """
 
     __slots__ = ("key_names",)
@@ -178,10 +178,10 @@ for _class in (SchemaList, SetList, KeyedList):
 
 def to_cel(value: JSON, node: Structural) -> Value:
     """
-    Make a value for expressions.
+    Convert a JSON value for expressions.
 
     Returns:
-        The value; a ``Failure`` where it does not fit the schema.
+        The value; a ``Failure`` if it does not match the schema.
 
     Source:
         apiserver, ``pkg/cel/common/valuesunstructured.go``, ``UnstructuredToVal``.
@@ -290,7 +290,7 @@ def _date_time(text: str) -> Value:
 
 
 def _bytes(text: str) -> Value:
-    # The server checks the format by the standard alphabet, and reads it by that of URLs.
+    # The server checks the format with the standard alphabet, but decodes with that of URLs.
     at = base64_fault(text)
     if at is None:
         return base64.urlsafe_b64decode(text.replace("\n", "").replace("\r", ""))
@@ -311,18 +311,18 @@ _MAX_NAME: Final = 253
 @functools.lru_cache(maxsize=1024)
 def with_type_and_metadata(node: Structural) -> Structural:
     """
-    Let the root of a resource have ``apiVersion``, ``kind`` and the names of ``metadata``.
+    Add ``apiVersion``, ``kind`` and the names of ``metadata`` to the schema of a resource's root.
 
     Source:
         apiextensions-apiserver, ``pkg/apiserver/schema/cel/model/schemas.go``.
     """
     metadata = node.properties.get("metadata", Structural())
     if _says_all_itself(node, metadata):
-        # Then the server leaves the names as they are, however long they may be.
+        # Then the server does not limit the length of the names.
         return node
     names = {
         "name": _name_node(metadata.properties.get("name"), _MAX_NAME),
-        # A suffix of one byte at least is added to it.
+        # The server appends a suffix of at least one byte.
         "generateName": _name_node(metadata.properties.get("generateName"), _MAX_NAME - 1),
     }
     properties = {
@@ -332,7 +332,7 @@ def with_type_and_metadata(node: Structural) -> Structural:
         "metadata": Structural(type="object", properties=names),
     }
     members: dict[str, Any] = {name: getattr(node, name) for name in Structural.__slots__}
-    # Items get lost on the way: what is a resource is no list to the server.
+    # Items are dropped: for the server a resource is not a list.
     return Structural(**{**members, "properties": properties, "items": None})
 
 
@@ -361,7 +361,7 @@ def _equal_maps(left: SchemaMap, right: Value) -> bool:
         if left.schema_of(key) is None:
             if not isinstance(right, SchemaMap):
                 raise CelError(NO_SUCH_OVERLOAD)
-            # The server looks no further where the other has no such key.
+            # The server stops comparing if the other one has no such key.
             if key in right.raw and not equal_json(value, right.raw[key]):
                 return False
             continue

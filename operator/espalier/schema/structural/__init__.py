@@ -1,3 +1,3 @@
 """
-Whether a schema is structural, by which rule not, and what would make it so.
+The structural check: its rules, and hints how to fix findings.
 """

@@ -1,7 +1,7 @@
 """
-Is a schema structural? First the invariants of all nodes, then completeness.
+The structural check: first the invariants of all nodes, then completeness.
 
-Both profiles yield field errors. Those of the proposals have texts of their own kind, which
+Both profiles return field errors. The messages of the profile ``KEP`` have another form, which
 ``render_structural`` writes: ``.properties[foo].type must be non-empty``.
 """
 
@@ -18,13 +18,13 @@ def check_structural(
     structural: Structural | None, *, profile: Profile, path: Path = ()
 ) -> tuple[FieldError, ...]:
     """
-    Find everything that keeps a schema from being structural.
+    Return everything that makes a schema not structural.
 
     Args:
-        path: Where the schema stands in its definition; it begins the paths of the findings.
+        path: The path of the schema in its definition, a prefix of the paths of all findings.
 
     Returns:
-        The findings, sorted by their rendered texts; none for no schema.
+        The findings, sorted by their rendered messages; empty if there is no schema.
 
     Source:
         apiextensions-apiserver, ``pkg/apiserver/schema/validation.go``, ``ValidateStructural``,
@@ -45,10 +45,10 @@ def check_structural(
 
 def render_structural(error: FieldError, *, profile: Profile, path: Path = ()) -> str:
     """
-    Write a finding of ``check_structural`` as its profile does.
+    Write the message of a finding of ``check_structural`` in the form of its profile.
 
     Args:
-        path: The one that was given to ``check_structural``; the proposals' texts leave it out.
+        path: The path that was passed to ``check_structural``; messages of ``KEP`` omit it.
     """
     if profile is Profile.APISERVER:
         return str(error)
@@ -178,7 +178,7 @@ def _check_member(
         ("title", bool(member.title), "empty"),
         ("description", bool(member.description), "empty"),
         ("default", member.default is not None, "undefined"),
-        # A `false` slips through on the server: its decoder reads it as absent.
+        # The server accepts `false`: its decoder reads it as absent.
         ("additionalProperties", member.additional_properties not in (None, False), "undefined"),
         ("nullable", member.nullable, "false"),
         ("x-kubernetes-preserve-unknown-fields", member.preserve_unknown_fields, "false"),
@@ -197,8 +197,8 @@ def _check_member(
 
 
 def _incomplete(root: Structural, path: Path) -> Iterator[FieldError]:
-    # What the junctors of the root name must exist structurally. Those of other nodes are not
-    # looked at: the server's check does not descend.
+    # Fields that the root's junctors name must exist in the structure. Junctors of other nodes are
+    # not checked, as the server's check does not descend.
     waiting = [
         (member, root, path, (*path, *below)) for below, member in root.value_validation.junctors()
     ]

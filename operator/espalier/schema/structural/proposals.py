@@ -1,9 +1,9 @@
 """
-The structural check as the enhancement proposals have it.
+The structural check by the enhancement proposals.
 
-It differs from the server's in few rules: completeness holds at every level, the patterns of
-int-or-string need the extension, ``metadata`` within junctors is forbidden at the root only, and
-unions are part of the language.
+It differs from the server's check in a few rules: completeness applies at every level, the patterns
+of int-or-string need the extension, ``metadata`` within junctors is forbidden at the root only, and
+unions are supported.
 """
 
 from collections.abc import Iterator, Mapping
@@ -18,7 +18,7 @@ _IMPLICIT = frozenset({"apiVersion", "kind", "metadata"})
 
 def kep_errors(root: Structural, path: Path) -> list[FieldError]:
     """
-    Find what the proposals forbid; each error once.
+    Return everything that the proposals forbid; each error once.
 
     Source:
         KEP-2335 (vanilla OpenAPI subset: structural schema).
@@ -76,9 +76,9 @@ def _restricts_only_names(metadata: Structural) -> bool:
 
 class _Member(NamedTuple):
     """
-    A schema within a junctor, and the node of the structure that it speaks of.
+    A schema within a junctor, and the node of the structure that it describes.
 
-    ``node`` is None where the structure lacks it: that is said once, not again for what is below.
+    ``node`` is None where the structure lacks it: that is reported once, not again below.
     """
 
     schema: Structural
@@ -89,7 +89,7 @@ class _Member(NamedTuple):
 
     def nested(self) -> "Iterator[_Member]":
         """
-        Yield the members of its own junctors; they speak of the same node.
+        Yield the members of its own junctors; they describe the same node.
         """
         for below, schema in self.schema.value_validation.junctors():
             if not (self.skips_any_of and below[0] == "anyOf"):

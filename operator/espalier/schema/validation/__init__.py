@@ -1,3 +1,3 @@
 """
-Validating a value against a schema, keyword by keyword, with the messages of the API server.
+Validate a value against a schema, keyword by keyword, with the messages of the API server.
 """

@@ -1,8 +1,8 @@
 """
-Does a default satisfy the value validations and the rules of its own node?
+Check that defaults satisfy the value validations and the rules of their nodes.
 
-The API server asks an engine that knows less than the one for objects: it takes any type for an
-int-or-string, heeds every format, and no ``additionalProperties`` of junctors.
+The API server's check of defaults differs from that of objects: it accepts any type for an
+int-or-string, checks every format, and ignores ``additionalProperties`` of junctors.
 """
 
 from collections.abc import Iterable
@@ -18,11 +18,11 @@ from espalier.schema.validation.walk import RULES, check_keywords, validate
 
 def default_judge(*, profile: Profile, rules: RuleJudge = RULES) -> DefaultCheck:
     """
-    Make the judge of the values of defaults.
+    Make the check for the values of defaults.
 
     Args:
-        rules: Judges the rules of a node on its default, in the server's profile. Those that
-            cannot be checked count as kept.
+        rules: Evaluates the rules of a node on its default, in the profile ``APISERVER``. Rules
+            that cannot be evaluated count as satisfied.
 
     Source:
         apiextensions-apiserver, ``pkg/apiserver/schema/defaulting/validation.go``, ``validate``,
@@ -46,7 +46,7 @@ def _broken_rules(
     is_resource = structural.embedded_resource
     if not rules.governs(structural, is_resource=is_resource):
         return ()
-    # A default comes into new objects, and into those that had it before.
+    # A default applies to new objects, and to objects that had it before.
     for old in (value, None):
         rulings = rules.judge(structural, value, old=old, path=path, is_resource=is_resource)
         broken = tuple(ruling.error for ruling in rulings if ruling.outcome is RuleOutcome.VIOLATED)

@@ -1,7 +1,7 @@
 """
-Are the defaults of a schema pruned, and is the metadata that they make valid?
+Check that the defaults of a schema are pruned, and that their metadata is valid.
 
-Whether a default satisfies the value validations of its node is for a judge that is handed in.
+A ``DefaultCheck`` argument checks whether a default satisfies the value validations of its node.
 """
 
 from collections.abc import Iterable, Iterator
@@ -23,22 +23,22 @@ UNKNOWN_FIELDS = "must not have unknown fields"
 
 class DefaultCheck(Protocol):
     """
-    Says whether a value satisfies the value validations of a schema.
+    Check a value against the value validations of a schema.
     """
 
     def __call__(self, value: JSON, structural: Structural, path: Path) -> Iterable[FieldError]:
         """
-        Find what is wrong with a value.
+        Return the errors of a value.
 
         Args:
-            path: Where the value stands; it begins the paths of the findings.
+            path: The path of the value, a prefix of the paths of all findings.
         """
         ...
 
 
 def accept_any_value(value: JSON, structural: Structural, path: Path) -> Iterable[FieldError]:
     """
-    Judge nothing; for callers that leave values alone.
+    Accept every value; for callers that do not check values.
     """
     del value, structural, path
     return ()
@@ -53,17 +53,18 @@ def check_defaults(
     require_pruned: bool = True,
 ) -> tuple[FieldError, ...]:
     """
-    Find the defaults that an API server, or the proposals, would refuse.
+    Return the errors of defaults, as an API server or the proposals report them.
 
     Args:
-        structural: A structural schema; of any other the findings mean nothing.
-        judge: Judges the values of defaults that are else in order. The API server does not
-            look below ``additionalProperties``, the proposals do.
-        path: Where the schema stands; it begins the paths of the findings.
-        require_pruned: Whether unknown fields are refused in the server's profile.
+        structural: A structural schema; for any other schema the findings are meaningless.
+        judge: Checks the values of defaults that have no other error. The API server does not check
+            below ``additionalProperties``, the proposals do.
+        path: The path of the schema, a prefix of the paths of all findings.
+        require_pruned: Whether unknown fields are errors in the profile ``APISERVER``.
 
     Returns:
-        The findings, node by node: a node before its items, and those before its properties.
+        The findings, node by node: a node comes before its items, and its items before its
+        properties.
 
     Source:
         KEP-1101 (defaulting), "Validation"; apiextensions-apiserver,
@@ -78,10 +79,10 @@ def check_defaults(
 
 class _Around(NamedTuple):
     """
-    The resource around a node, and the way from it to the node.
+    The resource around a node, and the steps from it to the node.
 
     Attributes:
-        inside_own_fields: Whether that way goes through apiVersion, kind or metadata.
+        inside_own_fields: Whether these steps go through apiVersion, kind or metadata.
         at_root: Whether the resource is the root itself, not an embedded one.
     """
 
@@ -92,7 +93,7 @@ class _Around(NamedTuple):
 
     def object_with(self, default: JSON) -> JSON:
         """
-        Put a default of its own fields into a resource that has nothing else.
+        Return a resource with nothing but the default in it.
         """
         own_field, *steps = self.steps
         around = default
@@ -164,7 +165,7 @@ class _Check:
         except MalformedValueError as error:
             malformed = error.finding
         if self._require_pruned and not self._is_pruned(node, value):
-            # The server decodes the metadata of the default in place before it prints it.
+            # The server decodes the default's metadata in place before it prints the default.
             yield _error(ErrorType.INVALID, path, value, UNKNOWN_FIELDS)
         if malformed is not None:
             yield replace(malformed, path=(*path, *malformed.path))
@@ -173,8 +174,8 @@ class _Check:
         yield from found or self._judge(value, node, path)
 
     def _is_pruned(self, node: Structural, value: JSON) -> bool:
-        # Unknown fields of metadata don't count. The server's pruning leaves them alone; that of
-        # the proposals does not find any once the metadata is decoded.
+        # Unknown fields of metadata do not count: the server's pruning keeps them, and the
+        # proposals' pruning finds none after decoding.
         profile = Profile.KEP if self._kep else Profile.APISERVER
         pruned = prune(value, node, profile=profile, is_resource=node.embedded_resource)
         return not pruned.removed

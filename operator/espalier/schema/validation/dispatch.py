@@ -1,7 +1,7 @@
 """
-Which checks have anything to say about the values of a node? Mostly one, or none.
+Choose the checks that can find anything for the values of a node: mostly one, or none.
 
-That depends on the node and on the class of the value only, and is found out once.
+The choice depends only on the node and on the class of the value, so it is made once.
 """
 
 import functools
@@ -16,16 +16,16 @@ from espalier.schema.validation.violations import At, Check, ValueViolations
 FormatOf: TypeAlias = Callable[[Structural], str]
 
 _SAMPLES: tuple[JSON, ...] = ("", 0, True, [], {})
-"""Whether such a value is of a type depends on its class alone. That of a float does not."""
+"""One value of each class whose type depends on the class alone; a float's does not."""
 
 
 class NodeChecks(NamedTuple):
     """
-    What is to be done with the values of one class at one node.
+    The checks of the values of one class at one node.
 
     Attributes:
-        matches: What the checks add to the matches of a result that need not be made.
-        checks: In the order of the server.
+        matches: The matches of the checks that are left out because their result is known.
+        checks: The checks to make, in the order of the server.
     """
 
     matches: int
@@ -34,7 +34,7 @@ class NodeChecks(NamedTuple):
 
 class Plans:
     """
-    The plans of a schema's nodes, each made when it is asked for.
+    The checks of a schema's nodes, chosen when they are first needed.
     """
 
     def __init__(self, format_of: FormatOf) -> None:
@@ -43,7 +43,7 @@ class Plans:
 
     def of(self, node: Structural, kind: type) -> NodeChecks:
         """
-        Find the plan for the values of a class; null has none.
+        Return the checks for the values of a class; null has none.
         """
         of_node = self._made.get(node)
         if of_node is None:
@@ -73,7 +73,7 @@ class Plans:
 @functools.lru_cache(maxsize=1024)
 def plans_of(_root: Structural, format_of: FormatOf) -> Plans:
     """
-    Find the plans of a schema; those of one that was walked lately are kept.
+    Return the plans of a schema; the recently used ones are cached.
     """
     return Plans(format_of)
 
@@ -94,5 +94,5 @@ def _merged(group: Checks, node: Structural) -> list[Check]:
 
 
 def _walk(_value: JSON, _node: Structural, _path: Path) -> ValueViolations:
-    # The type of a value is checked without a look at its members.
+    # The check of the type does not descend into the value.
     return ValueViolations()

@@ -1,5 +1,5 @@
 """
-Which values of ``format`` a schema may name, and which check each has.
+The values of ``format`` that API servers know.
 """
 
 from espalier.golang.strfmt import predicate_of
@@ -8,7 +8,7 @@ from espalier.schema.model import Structural
 
 def format_of(node: Structural) -> str:
     """
-    Name the format that an API server heeds at a node; empty where it heeds none.
+    Return the format that an API server checks at a node; empty if it checks none.
 
     Source:
         apiextensions-apiserver, ``pkg/apiserver/validation/formats.go``,
@@ -20,7 +20,7 @@ def format_of(node: Structural) -> str:
 
 def recognizes_format(name: str, type_: str) -> bool:
     """
-    Tell whether an API server recognises a format at a type, be it empty.
+    Report whether an API server recognizes a format for a type, which may be empty.
 
     Source:
         apiextensions-apiserver, ``pkg/apiserver/validation/formats.go``,

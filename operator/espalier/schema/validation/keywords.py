@@ -1,7 +1,7 @@
 """
-What each keyword says about one value: a function a keyword, and one table of them.
+The checks of single keywords: one function for each keyword, and a table of them.
 
-The texts, their order and the oddities are those of API servers.
+The messages, their order and their peculiarities are those of API servers.
 """
 
 import functools
@@ -41,7 +41,7 @@ JUNCTOR_TEXTS = MappingProxyType(
         "not": "must not validate the schema (not)",
     }
 )
-"""What is said of a value that a junctor as a whole does not let pass."""
+"""The message for a value that does not satisfy a junctor as a whole."""
 
 
 def _types(node: Structural) -> tuple[str, ...]:
@@ -72,7 +72,7 @@ def check_type(value: JSON, node: Structural, at: At, result: ValueViolations) -
 
 
 def _type_problem(value: JSON, types: tuple[str, ...], format_: str) -> tuple[str, str] | None:
-    # What was expected and what was found.
+    # Return the expected and the found type; None if the type is right.
     found = type_of(value)
     numeric = "number" in types or "integer" in types
     fits = (
@@ -81,7 +81,7 @@ def _type_problem(value: JSON, types: tuple[str, ...], format_: str) -> tuple[st
         or (isinstance(value, float) and "integer" in types and is_integral(value))
     )
     if format_ and found in ("string", "array"):
-        # The format is left to say what is wrong with a string, and of a list it says nothing.
+        # The check of the format reports errors of a string; for a list there are none.
         return None if fits or not numeric else (",".join(types), found)
     kind = {"integer": "int64", "number": "float64"}.get(found, "")
     if format_ not in ("", kind) and not fits:
@@ -123,8 +123,8 @@ def _one_of(value: JSON, node: Structural, at: At, result: ValueViolations) -> N
     if len(valid) == 1:
         result.merge(valid[0])
         return
-    told = f"Found {len(valid)} valid alternatives" if valid else "Found none valid"
-    result.add(_junctor(at, "oneOf", f". {told}"))
+    count = f"Found {len(valid)} valid alternatives" if valid else "Found none valid"
+    result.add(_junctor(at, "oneOf", f". {count}"))
     if best is not None and not valid:
         result.merge(best)
 
@@ -137,8 +137,8 @@ def _all_of(value: JSON, node: Structural, at: At, result: ValueViolations) -> N
         valid += not tried.violations
         result.merge(tried)
     if valid != len(members):
-        told = "" if valid else ". None validated"
-        result.add(_junctor(at, "allOf", told))
+        suffix = "" if valid else ". None validated"
+        result.add(_junctor(at, "allOf", suffix))
 
 
 def _not(value: JSON, node: Structural, at: At, result: ValueViolations) -> None:
@@ -147,8 +147,8 @@ def _not(value: JSON, node: Structural, at: At, result: ValueViolations) -> None
         result.add(_junctor(at, "not"))
 
 
-def _junctor(at: At, keyword: str, told: str = "") -> Violation:
-    text = f"{quote(at.name)} {JUNCTOR_TEXTS[keyword]}{told}"
+def _junctor(at: At, keyword: str, suffix: str = "") -> Violation:
+    text = f"{quote(at.name)} {JUNCTOR_TEXTS[keyword]}{suffix}"
     return Violation(keyword, ErrorType.INVALID, None, "", text)
 
 
@@ -156,7 +156,7 @@ def _max_length(value: JSON, node: Structural, at: At, result: ValueViolations) 
     limit = node.value_validation.max_length
     if isinstance(value, str) and limit is not None and len(value) > limit:
         text = f"{at.name} in body should be at most {limit} chars long"
-        # Code points are counted, whatever the text says.
+        # Code points are counted, although the message says bytes.
         detail = f"may not be more than {limit} {'byte' if limit == 1 else 'bytes'}"
         detail = detail if limit >= 0 else "value is too long"
         too_long = Violation("maxLength", ErrorType.TOO_LONG, at.path, None, text, detail)
@@ -310,12 +310,12 @@ def _required(value: JSON, node: Structural, at: At, result: ValueViolations) ->
 
 class Checks(NamedTuple):
     """
-    Checks that are made together.
+    Checks that apply to the same values.
 
     Attributes:
-        of: The classes of the values that are checked; None for all values but null.
-        matches: What they add to the matches of a result, whatever they find.
-        only_first: Whether the first violation ends them.
+        of: The classes of the values that are checked; None for all values except null.
+        matches: How many matches they add to a result, whether or not they find errors.
+        only_first: Whether the first violation ends the checks.
     """
 
     of: frozenset[type] | None
@@ -343,7 +343,7 @@ CHECKS: tuple[Checks, ...] = (
 """All keywords, in the order of the server."""
 
 CHECKS_OF_NULL: tuple[Check, ...] = (check_type, _enum)
-"""The keywords that say something about a null."""
+"""The checks that apply to a null."""
 
 SPEAKING: Mapping[Check, Callable[[Structural], object]] = MappingProxyType(
     {
@@ -371,4 +371,4 @@ SPEAKING: Mapping[Check, Callable[[Structural], object]] = MappingProxyType(
         _required: lambda node: node.value_validation.required,
     }
 )
-"""Whether a check, but that of the type, may find or count anything at a node."""
+"""For each check except that of the type: whether it can find or count anything at a node."""

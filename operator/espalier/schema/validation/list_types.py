@@ -1,5 +1,5 @@
 """
-Lists that are sets or maps: is each item, or each item's key, in them once?
+Find duplicates in lists of the types set and map.
 """
 
 from collections import Counter
@@ -15,7 +15,7 @@ def check_list_types(
     value: JSON, structural: Structural | None, *, path: Path = ()
 ) -> Iterator[FieldError]:
     """
-    Find what is twice in the sets and maps within an object; its own schema is no list's.
+    Return the duplicates in sets and maps within an object; the root itself is not a list.
 
     Source:
         apiextensions-apiserver, ``pkg/apiserver/schema/listtype/validation.go``,
@@ -40,7 +40,7 @@ def new_list_errors(
     value: JSON, old: JSON, structural: Structural | None, *, path: Path = ()
 ) -> tuple[FieldError, ...]:
     """
-    Find what is twice, unless anything at all was twice in the value before.
+    Return the duplicates, unless the old value has duplicates, too.
 
     Source:
         apiextensions-apiserver, ``pkg/registry/customresource/strategy.go``, ``ValidateUpdate``.
@@ -69,7 +69,7 @@ def _map(items: list[JSON], names: tuple[str, ...], path: Path) -> Iterator[Fiel
         key = {name: item[name] for name in names if name in item} if item else {}
         keys.append(key)
         if key and len(names) == 1:
-            # Compared as its only member is, and not by its JSON.
+            # A single key is compared by its value, and not by its JSON.
             marks.append(_mark(key[names[0]]))
         else:
             marks.append(("key", go_json(key)))

@@ -1,5 +1,5 @@
 """
-What the keywords for numbers say about one value, and Go's conversions of numbers.
+The checks of keywords for numbers, and Go's conversions of numbers.
 """
 
 import math
@@ -18,12 +18,12 @@ _RELATIVE_ERROR = 1e-9
 _HALF = 0.5
 
 _FLOAT32_LIMIT = float.fromhex("0x1.ffffffp+127")
-"""From here on, rounding to 32 bits makes an infinity."""
+"""The smallest number that rounds to infinity in 32 bits."""
 
 
 def check_range(value: JSON, node: Structural, at: At, result: ValueViolations) -> None:
     """
-    Is the value in the range of its type and format?
+    Check that the value is in the range of its type and format.
     """
     if isinstance(value, (int, float)):
         _is_in_range(value, node, "Checked", at, result)
@@ -39,22 +39,22 @@ def _is_in_range(
     else:
         fits = (type_, format_) != ("number", "float") or abs(number) < _FLOAT32_LIMIT
     if not fits:
-        told = f"with format {format_}" if format_ else "(default format)"
-        text = f"{prefix} value must be of type {type_} {told} in {at.name}"
+        format_text = f"with format {format_}" if format_ else "(default format)"
+        text = f"{prefix} value must be of type {type_} {format_text} in {at.name}"
         result.add(Violation("range", ErrorType.INVALID, None, "", text))
     return fits
 
 
 def _is_integer(number: float, limit: int) -> bool:
-    # The server reads a float again as it prints it, with its shortest digits: then the least
-    # integer is beyond the limit.
+    # The server parses a float again from its shortest decimal form: by that the smallest integer
+    # is out of range.
     is_beyond = number.__class__ is float and number == -_INT64_LIMIT
     return number % 1 == 0 and -limit <= number < limit and not is_beyond
 
 
 def check_multiple_of(value: JSON, node: Structural, at: At, result: ValueViolations) -> None:
     """
-    ``multipleOf``.
+    Check ``multipleOf``.
     """
     factor = node.value_validation.multiple_of
     if factor is None or not isinstance(value, (int, float)):
@@ -77,7 +77,7 @@ def _is_multiple(number: float, factor: float) -> bool:
 def _native(
     value: float, bound: float, node: Structural, prefix: str, at: At, result: ValueViolations
 ) -> tuple[float, float]:
-    # The value and the bound as they are compared: integers if the value is one, and the bound
+    # Return the value and the bound for comparison: as integers if the value is one and the bound
     # is in the range of the type.
     if _is_in_range(bound, node, prefix, at, result) and isinstance(value, int):
         return value, int64_of(bound)
@@ -96,7 +96,7 @@ def int64_of(number: float) -> int:
 
 def float64_of(number: float) -> float:
     """
-    Convert a number of any size; what is too large becomes infinite.
+    Convert a number of any size; too large ones become infinite.
     """
     try:
         return float(number)
@@ -106,7 +106,7 @@ def float64_of(number: float) -> float:
 
 def check_minimum(value: JSON, node: Structural, at: At, result: ValueViolations) -> None:
     """
-    ``minimum`` and ``exclusiveMinimum``.
+    Check ``minimum`` and ``exclusiveMinimum``.
     """
     validation = node.value_validation
     if validation.minimum is None or not isinstance(value, (int, float)):
@@ -121,7 +121,7 @@ def check_minimum(value: JSON, node: Structural, at: At, result: ValueViolations
 
 def check_maximum(value: JSON, node: Structural, at: At, result: ValueViolations) -> None:
     """
-    ``maximum`` and ``exclusiveMaximum``.
+    Check ``maximum`` and ``exclusiveMaximum``.
     """
     validation = node.value_validation
     if validation.maximum is None or not isinstance(value, (int, float)):
@@ -136,7 +136,7 @@ def check_maximum(value: JSON, node: Structural, at: At, result: ValueViolations
 
 def is_integral(number: float) -> bool:
     """
-    Tell whether a float counts as an integer of JSON; tiny relative errors are passed over.
+    Report whether a float counts as a JSON integer; tiny relative errors are ignored.
 
     Source:
         go-openapi/swag, ``conv/convert.go``, ``IsFloat64AJSONInteger``.

@@ -1,5 +1,5 @@
 """
-What validation finds, and where: violations, their results and their places.
+The violations that validation finds, and the position of the checked value.
 """
 
 from collections.abc import Callable
@@ -12,12 +12,12 @@ from espalier.schema.model import Structural
 
 class Violation(NamedTuple):
     """
-    That a value violates a keyword.
+    A value's violation of a keyword.
 
     Attributes:
-        path: Of the value; None where the server reports none but that of the whole.
-        text: The text of the validator, with the value's name in it.
-        detail: The text of the field error, where that is another.
+        path: The path of the value; None if the server reports only that of the whole value.
+        text: The validator's message, which contains the value's name.
+        detail: The message of the field error, if it differs.
     """
 
     keyword: str
@@ -30,12 +30,12 @@ class Violation(NamedTuple):
 
 class ValueViolations:
     """
-    The violations of one value and of what is in it.
+    The violations of one value and of its contents.
 
     Attributes:
-        violations: By their texts; the first of each text counts.
-        matches: How many checks were made with some success; the best member of a junctor is
-            the one that has most of them.
+        violations: The violations by their messages; only the first one with each message is kept.
+        matches: How many checks succeeded, as the server counts; the best member of a junctor has
+            the most.
     """
 
     __slots__ = ("matches", "violations")
@@ -46,13 +46,13 @@ class ValueViolations:
 
     def add(self, violation: Violation) -> None:
         """
-        Add a violation, if none has its text.
+        Add a violation, unless there is one with the same message.
         """
         self.violations.setdefault(violation.text, violation)
 
     def merge(self, other: "ValueViolations") -> None:
         """
-        Add all that another has.
+        Add the violations and matches of another result.
         """
         for text, violation in other.violations.items():
             self.violations.setdefault(text, violation)
@@ -91,14 +91,14 @@ def name_of(path: Path, *, root: str = "") -> str:
 
 class At(NamedTuple):
     """
-    Where a value is.
+    The position of a value, and the functions that validate values below it.
 
     Attributes:
-        path: From the root of the value.
-        root: How the root itself is called in texts; API servers do not call it anything.
-        validate: Validates the same value against a member of a junctor.
-        validate_member: Validates a property or an item of the value.
-        format_of: Names the format that is heeded at a node.
+        path: The path from the root of the value.
+        root: The name of the root in messages; empty in those of API servers.
+        validate: Validate the same value against a member of a junctor.
+        validate_member: Validate a property or an item of the value.
+        format_of: Return the format that is checked at a node.
     """
 
     path: Path
@@ -110,7 +110,7 @@ class At(NamedTuple):
     @property
     def name(self) -> str:
         """
-        The value's name in texts.
+        The value's name in messages.
         """
         return name_of(self.path, root=self.root)
 

@@ -1,7 +1,7 @@
 """
-Does a value satisfy the value validations of a schema? The API server's findings, in its words.
+Validate a value against the value validations of a schema, with the API server's findings.
 
-Validation rules are for a judge that is handed in.
+A ``RuleJudge`` argument evaluates the validation rules.
 """
 
 import functools
@@ -22,7 +22,7 @@ from espalier.schema.validation.list_types import new_list_errors
 from espalier.schema.validation.violations import At, ValueViolations, Violation, name_of
 
 RULES: Final[RuleJudge] = CelJudge()
-"""Evaluates rules within the server's budget of costs; whoever has a clock limits time, too."""
+"""Evaluate rules within the server's cost budget; a ``CelJudge`` with a clock also limits time."""
 
 
 def validate(
@@ -34,19 +34,19 @@ def validate(
     root: str = "",
 ) -> tuple[FieldError, ...]:
     """
-    Find what is wrong with a value; rules and what was there before are not looked at.
+    Return the errors of a value, without evaluating rules and without an old value.
 
     Args:
         value: Decoded JSON of any shape, pruned and defaulted before; never changed.
-        structural: None where there is no schema: then every value is valid.
-        profile: The server's also looks at embedded resources and at the types of lists. In the
-            proposals' the details are the proposals' texts.
-        path: Where the value stands; it begins the paths of the findings.
-        root: How the proposals' texts call the value: ``data.foo in body is required``.
+        structural: None if there is no schema: then every value is valid.
+        profile: ``APISERVER`` also checks embedded resources and list types. With ``KEP`` the
+            details are the proposals' messages.
+        path: The path of the value, a prefix of the paths of all findings.
+        root: The name of the value in the proposals' messages: ``data.foo in body is required``.
 
     Returns:
-        The findings: those of the keywords, then those of embedded resources, then those of
-        lists. Where the order is up to the server's maps it is that of the schema.
+        The findings of keywords, then those of embedded resources, then those of list types. Where
+        the server's order is that of a map, it is the order of the schema.
 
     Source:
         apiextensions-apiserver, ``pkg/apiserver/validation/validation.go``; kube-openapi,
@@ -71,13 +71,13 @@ def check_value(
     rules: RuleJudge = RULES,
 ) -> Answer:
     """
-    Find what a server has against a value, if it takes the place of another one, too.
+    Return the errors of a value, its rules included, and with ratcheting if there is an old value.
 
     Args:
-        value: As for ``validate``; a whole object whose own metadata is not looked at.
-        old: What was there before: where the new value is equal to it, errors are forgiven.
-            None if there was nothing.
-        rules: Judges the validation rules of the schema; ``NO_JUDGE`` leaves them unchecked.
+        value: As for ``validate``; a whole object, whose own metadata is not checked.
+        old: The old value: where the new value is equal to it, errors are tolerated. None if there
+            is no old value.
+        rules: Evaluates the validation rules of the schema; ``NO_JUDGE`` leaves them unchecked.
 
     Source:
         apiextensions-apiserver, ``pkg/registry/customresource/strategy.go``.
@@ -109,12 +109,12 @@ def check_keywords(
     format_of: Callable[[Structural], str] = format_of,
 ) -> tuple[FieldError, ...]:
     """
-    Find what the keywords of a schema have against a value, in the server's words.
+    Return the violations of a schema's keywords, with the server's messages.
 
     Args:
-        path: Where the value stands; it begins the paths of the findings.
-        before: Of the value with the one that it replaces, which is forgiven what it has.
-        format_of: Names the format that is heeded at a node.
+        path: The path of the value, a prefix of the paths of all findings.
+        before: The correlation with the old value, whose errors are tolerated.
+        format_of: Return the format that is checked at a node.
 
     Source:
         apiextensions-apiserver, ``pkg/apiserver/validation/validation.go``,
@@ -127,21 +127,21 @@ def check_keywords(
 
 def distinct(findings: Iterable[FieldError]) -> tuple[FieldError, ...]:
     """
-    Keep the first of the findings that read alike, as the server does with metadata's.
+    Remove findings with the same text as an earlier one, as the server does for metadata.
     """
     return tuple({str(one): one for one in findings}.values())
 
 
 def render_validation(finding: FieldError, *, profile: Profile) -> str:
     """
-    Write a finding of ``validate`` as the profile does.
+    Write the message of a finding of ``validate`` in the form of the profile.
     """
     return finding.detail if profile is Profile.KEP else str(finding)
 
 
 class _ValidationWalk:
     """
-    Goes down a value; holds what is the same for all of its nodes.
+    Walk a value; holds the settings that all of its nodes share.
     """
 
     def __init__(
@@ -163,7 +163,7 @@ class _ValidationWalk:
             result.matches, checks = self._plans.of(node, value.__class__)
         if not checks:
             return result
-        # Members of junctors know nothing of old values.
+        # Members of junctors are validated without old values.
         member = self.node if before is None else functools.partial(self._member, before)
         at = At(path, self._root, self.node, member, self._format_of)
         for check in checks:
@@ -197,7 +197,7 @@ def _joined(base: Path, path: Path) -> Path:
         # The server knows the value's name only, and empty names do not show in it as steps.
         name = name_of(path).removeprefix(".")
         return (*base, name) if name else base
-    # The server joins the name of an item to the path as it would that of a field.
+    # The server joins the name of an item to the path like the name of a field.
     if base and path and isinstance(path[0], int):
         return (*base, f"[{path[0]}]", *path[1:])
     return (*base, *path)
