@@ -1,8 +1,8 @@
 """
 One CustomResourceDefinition, as Espalier reads it.
 
-Kubernetes' camelCase is turned into names of ours here and nowhere else. Schemas stay decoded JSON:
-``espalier.schema`` parses them.
+Kubernetes' camelCase names are converted here. Schemas stay decoded JSON: ``espalier.schema``
+parses them.
 """
 
 from collections.abc import Mapping
@@ -23,11 +23,11 @@ class Condition:
     One status condition.
 
     Attributes:
-        type: For instance ``NonStructuralSchema``.
+        type: For example ``NonStructuralSchema``.
         status: ``True``, ``False`` or ``Unknown``.
-        reason: One word for machines.
-        message: For people.
-        last_transition_time: RFC 3339; empty where it isn't known yet.
+        reason: A CamelCase word for programs.
+        message: A text for people.
+        last_transition_time: RFC 3339; empty if it is not known yet.
     """
 
     type: str
@@ -43,9 +43,9 @@ class Version:
     One entry of ``spec.versions``.
 
     Attributes:
-        schema: The decoded ``openAPIV3Schema``; None where the version has none.
+        schema: The decoded ``openAPIV3Schema``; None if the version has none.
         has_status: Whether the ``status`` subresource is on.
-        scale: Of the ``scale`` subresource; None where that is off.
+        scale: The paths of the ``scale`` subresource; None if that is off.
     """
 
     name: str
@@ -64,7 +64,7 @@ class Definition:
     Attributes:
         versions: In the order of ``spec.versions``.
         stored_versions: ``status.storedVersions``, in the server's order.
-        conversion: ``None`` or ``Webhook``, the strategy's name.
+        conversion: The name of the strategy: ``None`` or ``Webhook``.
         preserve_unknown_fields: True for legacy definitions, which the server does not prune.
     """
 
@@ -92,7 +92,7 @@ class Definition:
         The storage version.
 
         Raises:
-            NoStorageVersionError: Not exactly one version is marked.
+            NoStorageVersionError: There is not exactly one version with ``storage: true``.
         """
         marked = [version for version in self.versions if version.storage]
         if len(marked) != 1:
@@ -101,10 +101,10 @@ class Definition:
 
     def version(self, name: str) -> Version:
         """
-        Find a version by its name.
+        Return the version of a name.
 
         Raises:
-            UnknownVersionError: There is none.
+            UnknownVersionError: There is no such version.
         """
         for version in self.versions:
             if version.name == name:
@@ -113,7 +113,7 @@ class Definition:
 
     def condition(self, type_: str) -> Condition | None:
         """
-        Find a condition by its type.
+        Return the condition of a type; None if there is none.
         """
         return next((found for found in self.conditions if found.type == type_), None)
 
@@ -122,15 +122,16 @@ def read_definition(manifest: JSON) -> Definition:
     """
     Read a CustomResourceDefinition of ``apiextensions.k8s.io/v1`` or ``v1beta1``.
 
-    A v1beta1 one is read as the API server converts it: the top-level ``validation``,
-    ``version`` and ``subresources`` go to the versions, and ``preserveUnknownFields``
-    is true where it is not said.
+    A v1beta1 definition is read as the API server converts it: the top-level ``validation``,
+    ``version`` and ``subresources`` go to the versions, and ``preserveUnknownFields`` is true by
+    default.
 
     Args:
         manifest: Decoded JSON; never changed.
 
     Raises:
-        MalformedDefinitionError: It is no such object, or a field has the wrong JSON type.
+        MalformedDefinitionError: The manifest is not a CustomResourceDefinition, or a field has the
+            wrong JSON type.
 
     Source:
         apiextensions-apiserver, ``pkg/apis/apiextensions/v1beta1/conversion.go`` and

@@ -1,17 +1,17 @@
 r"""
-Which paths does a schema specify, and which ones does an object's history name?
+The paths that a schema specifies, and those that an object's ``managedFields`` name.
 
-Before the API server rewrites an object, this tells whether its pruning would take something away
-that cannot be seen any more. Both sides are written in one compact text form:
+Before an object is rewritten, comparing both shows whether pruning would remove data that cannot be
+read any more. Both are written in one compact text form:
 
 ========================  =====================================================================
 ``.spec.replicas``        a field
 ``.spec.ports[*].name``   a field of the items of a list
 ``.spec.labels.*``        the values of a map, by ``additionalProperties``
-``.spec.raw.**``          whatever lies below, by ``x-kubernetes-preserve-unknown-fields``
+``.spec.raw.**``          everything below, by ``x-kubernetes-preserve-unknown-fields``
 ========================  =====================================================================
 
-In a field's name ``\``, ``.``, ``*``, ``[`` and ``]`` have a backslash before them. The root's
+In a field's name ``\``, ``.``, ``*``, ``[`` and ``]`` are escaped by a backslash. The root's
 ``apiVersion``, ``kind`` and ``metadata`` belong to every object and are left out.
 """
 
@@ -23,7 +23,7 @@ from espalier.paths import JSON
 from espalier.schema import Structural
 
 _TYPE_META = frozenset({"apiVersion", "kind", "metadata"})
-# Nobody reads longer ones, and an object may have been made of them.
+# Longer names are not readable, and an object may be full of them.
 _MAX_NAME_LENGTH = 250
 ANY_KEY, ANYTHING = ".*", ".**"
 _ANY_ITEM = "[*]"
@@ -33,13 +33,13 @@ _SEGMENT = re.compile(r"\[\*\]|\.\*\*(?=$|[.\[])|\.\*(?=$|[.\[])|\.(?:[^\\.*\[\]
 
 def specified_paths(structural: Structural | None) -> frozenset[str]:
     """
-    Enumerate every path that a schema specifies.
+    Return every path that a schema specifies.
 
-    A path that a schema specifies with conditions (within junctors) is among them only if the
-    structure has it, as a structural schema must.
+    A path within junctors is included only if the structure has it, too, as a structural schema
+    must.
 
     Returns:
-        Paths in text form; none for no schema.
+        Paths in text form; none if there is no schema.
     """
     if structural is None:
         return frozenset()
@@ -56,14 +56,14 @@ def specified_paths(structural: Structural | None) -> frozenset[str]:
 
 def specifies(structural: Structural | None, path_text: str) -> bool:
     """
-    Tell whether the API server's pruning would keep a path, whatever names stand for ``*``.
+    Report whether the API server's pruning keeps a path, whatever the names behind ``*``.
 
     Args:
-        structural: The schema that prunes; None prunes everything but the resource's own fields.
+        structural: The schema that prunes; None prunes everything except the resource's own fields.
         path_text: A path as ``specified_paths`` and ``named_paths`` write it.
 
     Raises:
-        ValueError: The text is no such path.
+        ValueError: The text is not such a path.
 
     Source:
         apiextensions-apiserver, ``pkg/apiserver/schema/pruning/algorithm.go``.
@@ -77,12 +77,12 @@ def specifies(structural: Structural | None, path_text: str) -> bool:
 
 class Named(NamedTuple):
     """
-    What the history of one object names.
+    The paths that the ``managedFields`` of one object name.
 
     Attributes:
-        unspecified: The topmost paths that pruning would take away.
-        wholes: Specified paths that are named without anything in them: of what is stored within
-            nothing is told, if it is a list or a map that is owned as a whole.
+        unspecified: The topmost paths that pruning would remove.
+        wholes: Specified paths that are named without their contents. For an atomic list or map,
+            ``managedFields`` do not name what is stored in it.
     """
 
     unspecified: frozenset[str]
@@ -93,15 +93,15 @@ def named_paths(structural: Structural | None, managed_fields: Iterable[JSON]) -
     """
     Collect the paths that the entries of ``metadata.managedFields`` name.
 
-    It goes no deeper than the schema does, whatever an object has been made to hold.
+    The paths are never deeper than the schema, whatever the object contains.
 
     Args:
         structural: The schema that prunes.
-        managed_fields: Decoded entries. What is not of their form is passed over: the API server
-            keeps such entries out.
+        managed_fields: Decoded entries. Malformed ones are ignored: the API server does not accept
+            them.
 
     Returns:
-        Paths in text form. Neither the items of lists nor the keys of maps are told apart.
+        Paths in text form. Items of a list have the same path, and so have keys of a map.
 
     Source:
         structured-merge-diff, ``fieldpath/serialize-pe.go``.
@@ -131,10 +131,10 @@ def named_paths(structural: Structural | None, managed_fields: Iterable[JSON]) -
 
 def is_atomic(structural: Structural | None, path_text: str) -> bool:
     """
-    Tell whether what lies at a path is owned as a whole, so that no history names what is in it.
+    Report whether the value at a path is atomic, so that ``managedFields`` never name its contents.
 
     Raises:
-        ValueError: The text is no path.
+        ValueError: The text is not a path.
 
     Source:
         Kubernetes' API conventions, "Merge strategy"; lists are atomic where nothing is said.
@@ -151,16 +151,16 @@ def is_atomic(structural: Structural | None, path_text: str) -> bool:
 
 def unspecified(structural: Structural | None, named: Iterable[str]) -> tuple[str, ...]:
     """
-    Find the paths that the API server's pruning may take away.
+    Return the paths that the API server's pruning may remove.
 
-    Where something preserved unknown fields (``.raw.**``) and a schema now specifies some of them
-    more narrowly, those are found as well, as ``.raw.field.**``.
+    If unknown fields were preserved (``.raw.**``) and the schema now specifies one of them more
+    narrowly, that one is included as ``.raw.field.**``.
 
     Returns:
         Sorted paths in text form.
 
     Raises:
-        ValueError: A text is no such path.
+        ValueError: A text is not such a path.
     """
     known = frozenset(named)
     lost = {path for path in known if not specifies(structural, path)}
@@ -175,7 +175,7 @@ def segments_of(path_text: str) -> list[str]:
     Split a path into its segments.
 
     Raises:
-        ValueError: The text is no path of a schema.
+        ValueError: The text is not a path of a schema.
     """
     segments = _SEGMENT.findall(path_text)
     if "".join(segments) != path_text:
@@ -185,11 +185,11 @@ def segments_of(path_text: str) -> list[str]:
 
 class _PathPosition(NamedTuple):
     """
-    Where a walk along a path has come to.
+    The position of a walk along a path.
 
     Attributes:
-        node: None where no schema speaks of this place.
-        keeps: Whether fields stay that the node does not specify.
+        node: The schema at this position; None if there is none.
+        keeps: Whether fields are kept that the node does not specify.
         is_resource: Whether the resource's own fields are implied.
     """
 
@@ -199,7 +199,7 @@ class _PathPosition(NamedTuple):
 
     def step(self, segment: str) -> "_PathPosition | None":
         """
-        Go on; None if what the segment names goes.
+        Follow a segment; None if pruning removes the field.
         """
         if segment == _ANY_ITEM:
             return self._item()
@@ -217,7 +217,7 @@ class _PathPosition(NamedTuple):
 
     def rendered(self, segment: str) -> str:
         """
-        Write a segment; the keys of a map, and names too long to be kept, as any key.
+        Write a segment; ``*`` for keys of a map, and for names that are too long.
         """
         if segment == _ANY_ITEM:
             return segment
@@ -231,7 +231,7 @@ class _PathPosition(NamedTuple):
     def _item(self) -> "_PathPosition":
         item = None if self.node is None else self.node.items
         if item is None:
-            # It stays; within it only what is kept anyway.
+            # The field is kept; within it only fields that are kept anyway.
             return _KEPT if self.keeps else _EMPTIED
         keeps = self.keeps or item.preserve_unknown_fields
         return _PathPosition(item, keeps, item.embedded_resource)
@@ -291,7 +291,7 @@ def _narrowed(root: Structural | None, here: str, known: frozenset[str]) -> Iter
 
 
 def _keeps_all(node: Structural, *, as_item: bool) -> bool:
-    # A scalar holds nothing that could go. Items inherit what their list keeps.
+    # A scalar has no fields to remove. Items inherit the preservation of their list.
     if node.type not in ("", "object", "array") or node.int_or_string:
         return True
     return (

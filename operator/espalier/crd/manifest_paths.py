@@ -1,5 +1,5 @@
 """
-From the paths that the API server names back to those in a manifest.
+Convert the API server's paths of findings into paths in a manifest.
 """
 
 from espalier.paths import JSON, Path
@@ -7,9 +7,9 @@ from espalier.paths import JSON, Path
 
 def v1_path(path: Path) -> Path:
     """
-    Turn the server's path of a finding into the path in a v1 manifest.
+    Convert the server's path of a finding into the path in a v1 manifest.
 
-    What is the same in all versions is shown at the first of them.
+    A field that is equal in all versions has the path in the first version.
     """
     match path:
         case ("spec", "validation", *rest):
@@ -36,9 +36,10 @@ def _column(steps: list[str | int]) -> list[str | int]:
 
 def path_in_manifest(path: Path, manifest: JSON) -> Path:
     """
-    Turn a path of a v1 manifest into that of the manifest at hand, which may be of v1beta1.
+    Convert a path of a v1 manifest into the path in the given manifest, which may be v1beta1.
 
-    That may have the schema and other fields once, above the versions, and conversion flat.
+    A v1beta1 manifest may have the schema and other fields above the versions, and the fields of
+    the conversion directly in ``conversion``.
     """
     match manifest:
         case {"apiVersion": "apiextensions.k8s.io/v1beta1", "spec": dict(spec)}:

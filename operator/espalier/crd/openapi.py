@@ -1,8 +1,8 @@
 """
-A version of a definition as OpenAPI documents show it: its schema whole, and that of its lists.
+Publish a version of a definition as OpenAPI: the schema of its resource and that of its lists.
 
-``espalier.schema`` publishes what a schema says; here is what belongs to every resource. The
-descriptions of that are of our own words.
+``espalier.schema`` publishes the schema itself; this module adds the fields that every resource
+has. Their descriptions are our own.
 """
 
 import enum
@@ -23,7 +23,7 @@ _META = "io.k8s.apimachinery.pkg.apis.meta.v1"
 
 class OpenAPI(enum.Enum):
     """
-    The versions of OpenAPI; the value is what references begin with.
+    The versions of OpenAPI; the value is the prefix of references.
     """
 
     V2 = "#/definitions/"
@@ -32,7 +32,7 @@ class OpenAPI(enum.Enum):
 
 def published_versions(manifest: JSON) -> tuple[str, ...]:
     """
-    Name the versions that are published: those that are served, once established.
+    Return the names of the published versions: the served ones, if the definition is established.
 
     Raises:
         MalformedDefinitionError: The manifest is no definition.
@@ -50,20 +50,21 @@ def publish(
     manifest: JSON, version: str, *, openapi: OpenAPI, profile: Profile = Profile.APISERVER
 ) -> dict[str, JSON]:
     """
-    Write the schemas of one version and of its lists as an OpenAPI document has them.
+    Return the schemas of one version and of its lists as in an OpenAPI document.
 
-    A schema that is not structural, or has a type that OpenAPI does not know, is not published:
-    all that is told then is that it is an object. So it is in v2 where the root preserves unknown
-    fields, since clients would refuse them.
+    A schema that is not structural, or has a type that OpenAPI does not know, is published as
+    ``type: object`` only. So is one whose root preserves unknown fields in v2, since clients would
+    refuse these.
 
     Args:
         manifest: A decoded CustomResourceDefinition; never changed.
-        openapi: In v2 there are neither defaults nor junctors.
-        profile: That of the proposals and-s what is implied of embedded resources with what the
-            schema says, and unfolds unions; API servers overwrite the one and know no other.
+        openapi: The version of OpenAPI; v2 has neither defaults nor junctors.
+        profile: ``KEP`` combines the implied fields of embedded resources with the schema's by
+            ``allOf``, and unfolds unions; API servers overwrite the schema's, and do not support
+            unions.
 
     Returns:
-        By the names that references have: first of the resource, then of its list.
+        The schemas by their names in references: first the resource, then its list.
 
     Raises:
         MalformedDefinitionError: The manifest is no definition.
@@ -128,7 +129,7 @@ def _nodes_of(internal: Internal, version: str) -> Iterator[Mapping[str, JSON]]:
 
 
 def _overwrite_embedded(node: dict[str, JSON], openapi: OpenAPI) -> None:
-    # What is written here is ours alone, so it may be changed in place.
+    # The schema was made here, so it may be changed in place.
     inner = [node.get("items"), node.get("additionalProperties")]
     properties = node.get("properties")
     inner += properties.values() if isinstance(properties, dict) else ()
@@ -164,7 +165,7 @@ def _reference(name: str, openapi: OpenAPI) -> JSON:
         description = "What all lists have."
     reference: JSON = {"$ref": f"{openapi.value}{_META}.{name}"}
     if openapi is OpenAPI.V3:
-        # Nothing may stand beside a reference there.
+        # A reference must be the only keyword there.
         return {"allOf": [reference], "description": description}
     return {"$ref": f"{openapi.value}{_META}.{name}", "description": description}
 
@@ -186,7 +187,7 @@ def _list(internal: Internal, name: str, openapi: OpenAPI) -> dict[str, JSON]:
 def _own_extensions(internal: Internal, version: str, kind: str) -> dict[str, JSON]:
     identity: JSON = {"group": internal.group, "version": version, "kind": kind}
     written: dict[str, JSON] = {"x-kubernetes-group-version-kind": [identity]}
-    # Of several versions of a name the server takes the first.
+    # If several versions have the same name, the server uses the first one.
     holder = next(found for found in internal.versions if found.name == version).whole
     if holder.selectable_fields:
         written["x-kubernetes-selectable-fields"] = [

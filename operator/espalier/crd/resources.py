@@ -1,5 +1,5 @@
 """
-The resource that a version of a definition serves, as writes of its objects depend on it.
+The resource that a version of a definition serves, for the checks of writes.
 """
 
 from espalier.crd.definition import Definition, Version
@@ -9,10 +9,10 @@ from espalier.schema import Resource
 
 def resource_of(definition: Definition, version: Version) -> Resource:
     """
-    Describe what a version serves.
+    Return the resource that a version serves.
 
     Raises:
-        SchemaParseError: API servers cannot read its schema either.
+        SchemaParseError: API servers refuse to read a part of the schema.
     """
     return Resource(
         api_version=f"{definition.group}/{version.name}",

@@ -1,5 +1,5 @@
 """
-Are the schemas of a definition structural? The server's ``NonStructuralSchema`` condition.
+The structural check of a definition, and the server's ``NonStructuralSchema`` condition.
 """
 
 from espalier import schema
@@ -16,21 +16,21 @@ def structural_of(version: Version, *, profile: Profile = Profile.APISERVER) -> 
     Parse the schema of a version; None if it has none.
 
     Raises:
-        SchemaParseError: API servers cannot read it either.
+        SchemaParseError: API servers refuse to read a part of the schema.
     """
     return schema.parse(version.schema, profile=profile)
 
 
 def structural_findings(definition: Definition) -> tuple[FieldError, ...]:
     """
-    Find what the API server would hold against the structure of a definition.
+    Return the API server's findings on the structure of a definition.
 
     Returns:
-        First ``preserveUnknownFields``, then the findings of each version, in order. A version
-        without a schema has none, and it does not matter whether a version is served.
+        First that of ``preserveUnknownFields``, then those of each version, in order. A version
+        without a schema has none. Versions that are not served are checked, too.
 
     Raises:
-        SchemaParseError: A schema cannot be read; what was found before does not count.
+        SchemaParseError: A schema cannot be parsed; the other findings are not returned.
 
     Source:
         apiextensions-apiserver,
@@ -61,10 +61,10 @@ def structural_findings(definition: Definition) -> tuple[FieldError, ...]:
 
 def nonstructural_condition(definition: Definition) -> Condition | None:
     """
-    Make the condition that the API server's own controller would write.
+    Return the condition that the API server's own controller would set.
 
     Returns:
-        The condition without a time; None where a structural definition carries none.
+        The condition without a time; None if the definition is structural.
 
     Source:
         apiextensions-apiserver,

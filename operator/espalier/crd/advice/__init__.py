@@ -1,3 +1,3 @@
 """
-What an API server accepts and a person should still know: warnings, lints, hints.
+Advice on definitions: the API server's warnings, lints, and hints how to fix findings.
 """

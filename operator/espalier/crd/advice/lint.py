@@ -1,7 +1,7 @@
 """
-Warnings about schemas that API servers accept, though they hardly mean what they say.
+Lints: schemas that API servers accept, but that probably do not do what the author expects.
 
-Nothing here is refused by a server; each warning says what will happen instead.
+No server refuses these schemas; each lint describes what will happen.
 """
 
 from collections import deque
@@ -23,12 +23,12 @@ from espalier.schema.values import is_of_type
 @dataclass(frozen=True, slots=True)
 class Lint:
     """
-    One warning.
+    One lint.
 
     Attributes:
-        rule: Its name, for machines.
-        path: Where, from the definition's root.
-        detail: What will happen, for people.
+        rule: The name of the lint's rule.
+        path: The path from the definition's root.
+        detail: The message: what will happen.
     """
 
     rule: str
@@ -43,14 +43,14 @@ def lint(
     definition: Definition, *, parsed: Sequence[ParsedSchema] | None = None
 ) -> tuple[Lint, ...]:
     """
-    Find what is accepted, but hardly meant.
+    Return the lints of a definition.
 
     Args:
-        parsed: The schemas of the versions, for whoever has them parsed already.
+        parsed: The parsed schemas of the versions; None parses them here.
 
     Returns:
-        The warnings, version by version, each from the outside in. A version whose schema cannot
-        be read has none: that is an error, which others report.
+        The lints, version by version, each from the root of the schema down. A version whose schema
+        cannot be parsed has none: ``check_definition`` reports that.
     """
     found: list[Lint] = []
     if parsed is None:
@@ -68,23 +68,23 @@ def lint(
 
 
 def _unknown_keywords(raw: JSON, path: Path) -> Iterator[Lint]:
-    # Of all others API servers warn themselves.
+    # API servers warn about all other unknown keywords.
     unknown = tuple(unknown_keywords(raw, path, silent=True))
-    told = frozenset(unknown_keywords(raw, path, silent=False)) if unknown else frozenset()
+    warned = frozenset(unknown_keywords(raw, path, silent=False)) if unknown else frozenset()
     for below in unknown:
-        if below not in told:
+        if below not in warned:
             detail = "API servers know no such keyword, and drop it here without a warning"
             yield Lint("unknown-keyword", below, detail)
 
 
 class _NodePosition(NamedTuple):
     """
-    Where a node stands.
+    The position of a node.
 
     Attributes:
-        may_be_absent: The nearest object above that may be missing, if defaults are below it.
-        is_required: Whether the node above requires this one.
-        within_map: Whether it is below additional properties.
+        may_be_absent: The nearest object above that may be absent, if there are defaults below it.
+        is_required: Whether the parent requires this node.
+        within_map: Whether the node is below ``additionalProperties``.
     """
 
     path: Path
@@ -102,7 +102,7 @@ def _lint_node(node: Structural, place: _NodePosition) -> Iterator[Lint]:
         below = (*place.path, "properties", Key(name))
         is_required, may_be_absent = name in required, place.may_be_absent
         if child.default is not None:
-            # Once the child itself is filled in, so is what its own properties lack.
+            # If the child itself is defaulted, its own absent properties are, too.
             inner = None
         elif is_required:
             inner = may_be_absent
@@ -115,7 +115,7 @@ def _lint_node(node: Structural, place: _NodePosition) -> Iterator[Lint]:
             yield Lint("nested-default", (*below, "default"), detail)
         yield from _lint_node(child, _NodePosition(below, inner, is_required, place.within_map))
     if node.items is not None:
-        # An item that is listed is there, whatever its own fields are.
+        # An item of a list is always present, whatever its own fields.
         below = (*place.path, "items")
         yield from _lint_node(node.items, _NodePosition(below, within_map=place.within_map))
     if isinstance(node.additional_properties, Structural):
@@ -124,8 +124,8 @@ def _lint_node(node: Structural, place: _NodePosition) -> Iterator[Lint]:
 
 
 def _might_default_to_empty(parent: Structural, name: str) -> bool:
-    # Where {} would be refused, or the junctors of the parent make its presence a choice, nobody
-    # expects a property to be there on its own.
+    # If {} would be refused, or junctors of the parent make the property optional, a default is not
+    # expected to add it.
     child = parent.properties[name]
     chosen = {
         field
@@ -149,7 +149,7 @@ def _lacks_required(node: Structural, validation: ValueValidation) -> bool:
 
 
 def _default_of_property(node: Structural, path: Path, absent: Path | None) -> Iterator[Lint]:
-    # To default to a zero value is no more than to say what absence means.
+    # A default that is a zero value only documents what absence means.
     is_zero = node.default in ("", 0, False, [], {})
     if node.default is not None and absent is not None and not is_zero:
         name = absent[-1]
@@ -167,8 +167,8 @@ _ZEROS: dict[str, JSON] = {"string": "", "integer": 0, "number": 0, "boolean": F
 
 
 def _declarative_default(node: Structural, place: _NodePosition) -> Iterator[Lint]:
-    # A generator makes a field required if Go always writes it: then it is never absent, and its
-    # zero value, which is what Go writes, is not defaulted.
+    # A generator makes a field required if Go always writes it: then the field is never absent, and
+    # the zero value that Go writes is not defaulted.
     if node.default is None or not place.is_required:
         return
     below = (*place.path, "default")
@@ -203,7 +203,7 @@ def _undeclared(node: Structural, place: _NodePosition) -> Iterator[Lint]:
         return
     for below, validation in _validations(node):
         if "not" in below:
-            # There it says that a field must be absent.
+            # There it means that a field must be absent.
             continue
         for name in validation.required:
             if name not in node.properties and not (is_resource and name in own_fields):
@@ -212,7 +212,7 @@ def _undeclared(node: Structural, place: _NodePosition) -> Iterator[Lint]:
 
 
 def _validations(node: Structural) -> Iterator[tuple[Path, ValueValidation]]:
-    # Those of the node and of the members of its junctors, which judge the same value.
+    # The value validations of the node and of the members of its junctors, for the same value.
     waiting: deque[tuple[Path, ValueValidation]] = deque([((), node.value_validation)])
     while waiting:
         path, validation = waiting.popleft()
@@ -250,7 +250,7 @@ def _enums(node: Structural, place: _NodePosition) -> Iterator[Lint]:
                 detail = f"never matches: the type is {' or '.join(types)}"
                 yield Lint("enum-type", path, detail)
     own = node.value_validation.enum
-    # Junctors are not asked about null.
+    # Junctors are not checked for null.
     if own and node.nullable and None not in own:
         detail = "nullable, but no enum lets null pass"
         yield Lint("enum-nullable", (*place.path, "enum"), detail)
@@ -284,7 +284,7 @@ def _profiles_differ(node: Structural, place: _NodePosition) -> Iterator[Lint]:
 
 
 def _closed(node: Structural, place: _NodePosition) -> Iterator[Lint]:
-    # Beside properties servers refuse it, and the members of junctors are not visited.
+    # Servers refuse it beside properties, and the members of junctors are not visited.
     if node.additional_properties is False and not node.properties:
         detail = (
             "the proposals forbid it; API servers keep fields that it does not allow, and then"
@@ -312,7 +312,7 @@ _CHECKS: tuple[Callable[[Structural, _NodePosition], Iterator[Lint]], ...] = (
     _profiles_differ,
     _closed,
 )
-# Most nodes of a schema say nothing of values.
+# Most nodes of a schema have no value validations.
 _CHECKS_OF_STRUCTURE = tuple(
     check for check in _CHECKS if check not in (_undeclared, _ranges, _enums, _patterns)
 )

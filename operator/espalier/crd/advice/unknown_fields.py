@@ -1,5 +1,5 @@
 """
-The fields of a definition that API servers know, and those in a manifest that they do not.
+Find the fields of a manifest that API servers do not know.
 """
 
 from collections.abc import Iterator, Mapping
@@ -13,7 +13,7 @@ from espalier.paths import JSON, Key, Path
 @dataclass(frozen=True, slots=True)
 class _Object:
     """
-    The fields of an object; None where what is in them is looked at by nobody.
+    The known fields of an object; None if the contents of a field are not checked.
     """
 
     fields: "Mapping[str, _Shape]"
@@ -116,12 +116,13 @@ _V1, _V1BETA1 = _definition(beta=False), _definition(beta=True)
 
 def unknown_fields(manifest: JSON) -> Iterator[Path]:
     """
-    Yield the fields of a definition that the API server drops and warns of, but in metadata.
+    Yield the unknown fields of a definition that the API server drops with a warning.
 
-    What is below ``items`` and ``additionalProperties`` it drops without a word.
+    Fields of metadata are excluded, and so are those below ``items`` and ``additionalProperties``,
+    which it drops without a warning.
 
     Args:
-        manifest: Decoded, of v1 or v1beta1; whatever has a wrong JSON type is passed over.
+        manifest: Decoded, of v1 or v1beta1; values of a wrong JSON type are ignored.
 
     Source:
         apiextensions-apiserver, ``pkg/apis/apiextensions/v1/types.go``; sigs.k8s.io/json,
@@ -133,12 +134,12 @@ def unknown_fields(manifest: JSON) -> Iterator[Path]:
 
 def unknown_keywords(raw: JSON, path: Path, *, silent: bool) -> Iterator[Path]:
     """
-    Yield the keywords of a schema that no API server knows.
+    Yield the unknown keywords of a schema.
 
     Args:
         raw: The decoded ``openAPIV3Schema``.
-        path: Where it stands.
-        silent: Whether those are among them that the server drops without a word, too.
+        path: The path of the schema.
+        silent: Whether to include those that the server drops without a warning.
     """
     yield from _unknown(raw, _WHOLE_SCHEMA if silent else _SCHEMA, path)
 

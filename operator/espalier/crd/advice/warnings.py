@@ -1,5 +1,5 @@
 """
-What an API server warns of when it accepts a definition: the texts of its ``Warning`` headers.
+The warnings of an API server about a definition: the texts of its ``Warning`` headers.
 """
 
 from collections.abc import Iterator
@@ -18,12 +18,12 @@ from espalier.schema.validation.formats import recognizes_format
 @dataclass(frozen=True, slots=True)
 class Warned:
     """
-    One warning.
+    One warning of an API server.
 
     Attributes:
-        rule: Its name, for machines.
-        text: In the server's words.
-        path: Where the first cause stands in the manifest; it is not part of the text.
+        rule: The name of the warning's rule.
+        text: The server's text.
+        path: The path of the first cause in the manifest; it is not part of the text.
     """
 
     rule: str
@@ -36,21 +36,21 @@ class Warned:
 
 def server_warnings(manifest: JSON, old: JSON = None) -> tuple[Warned, ...]:
     """
-    Say what an API server would warn of.
+    Return the warnings of an API server about a definition.
 
-    It does so of a definition that it refuses, too, as far as unknown fields go.
+    The server warns about unknown fields even if it refuses the definition.
 
     Args:
         manifest: A decoded CustomResourceDefinition of v1 or v1beta1.
-        old: The one that it replaces: what that was warned of before is not told again, but for
+        old: The definition that it replaces: its warnings are not repeated, except those about
             unknown fields.
 
     Returns:
         Each text once: unknown fields in the order of the manifest, then formats, then sets. The
-        server itself tells no more than fit into its headers, and formats in any order.
+        server itself sends only the warnings that fit into its headers, and formats in any order.
 
     Raises:
-        MalformedDefinitionError: The server could not decode one of both.
+        MalformedDefinitionError: The server could not decode one of them.
 
     Source:
         apiextensions-apiserver, ``pkg/registry/customresourcedefinition/strategy.go``,
@@ -62,10 +62,10 @@ def server_warnings(manifest: JSON, old: JSON = None) -> tuple[Warned, ...]:
 
 def warnings_of(manifest: JSON, new: Internal, before: Internal | None) -> tuple[Warned, ...]:
     """
-    Say what ``server_warnings`` says, of definitions that are read already.
+    Return the warnings of ``server_warnings`` for definitions that are already read.
 
     Args:
-        manifest: What the new one was read from.
+        manifest: The manifest of the new definition.
     """
     known = frozenset() if before is None else {warned.text for warned in _accepted(before)}
     unique: dict[str, Warned] = {}
@@ -80,7 +80,7 @@ def _unknown(manifest: JSON) -> Iterator[Warned]:
     order = {name: index for index, name in enumerate(members)}
     paths = [*unknown_fields(members), *_unknown_in_metadata(members.get("metadata"))]
     for path in sorted(paths, key=lambda path: order[str(path[0])]):
-        # The server writes keys of maps as it writes fields.
+        # The server writes keys of maps like fields.
         steps = (f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
         yield Warned("unknown-field", f"unknown field {quote(''.join(steps)[1:])}", path)
 
@@ -101,8 +101,8 @@ def _accepted(definition: Internal) -> Iterator[Warned]:
             sets += _sets(node, (*path, *below))
             format_ = text(node, "format")
             if format_ and not recognizes_format(format_, text(node, "type")):
-                told = f"unrecognized format {quote(format_)}"
-                yield Warned("unrecognized-format", told, (*path, *below, "format"))
+                format_text = f"unrecognized format {quote(format_)}"
+                yield Warned("unrecognized-format", format_text, (*path, *below, "format"))
     yield from sorted(sets, key=lambda warned: warned.text)
 
 
@@ -112,8 +112,8 @@ def _sets(node: Keywords, path: Path) -> Iterator[Warned]:
     items = child(node, "items")
     type_ = "" if items is None else text(items, "type")
     if type_ in ("object", "array"):
-        told = (
+        set_text = (
             f"x-kubernetes-list-type: set for items of type {quote(type_)} is not supported"
             " by server-side apply or CEL validation rules"
         )
-        yield Warned("set-of-collections", told, (*path, "x-kubernetes-list-type"))
+        yield Warned("set-of-collections", set_text, (*path, "x-kubernetes-list-type"))

@@ -1,3 +1,3 @@
 """
-A definition as the API server's internal types hold it after decoding.
+A definition in the form of the API server's internal types, after decoding.
 """

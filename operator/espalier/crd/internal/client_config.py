@@ -1,5 +1,5 @@
 """
-The client configuration of a conversion webhook, and what its certificates must be.
+The client configuration of a conversion webhook, and the check of its certificates.
 """
 
 import re
@@ -14,7 +14,7 @@ _DEFAULT_PORT = 443
 
 class Service(NamedTuple):
     """
-    A service that answers; ``path`` is None where it is absent.
+    The service of a webhook; ``path`` is None if it is absent.
     """
 
     namespace: str
@@ -25,10 +25,10 @@ class Service(NamedTuple):
 
 class ClientConfig(NamedTuple):
     """
-    Where a webhook answers, and who vouches for it.
+    How a webhook is called, and the CA bundle that verifies it.
 
     Attributes:
-        ca_bundle: Decoded; empty where it is absent.
+        ca_bundle: Decoded from base64; empty if it is absent.
     """
 
     url: str | None
@@ -41,7 +41,7 @@ def read_client_config(config: Fields | None) -> ClientConfig | None:
     Read a ``clientConfig``.
 
     Raises:
-        MalformedDefinitionError: A field has the wrong JSON type, or is no base64.
+        MalformedDefinitionError: A field has the wrong JSON type, or is not base64.
     """
     if config is None:
         return None
@@ -62,10 +62,10 @@ def read_client_config(config: Fields | None) -> ClientConfig | None:
 
 def ca_bundle_problem(bundle: bytes) -> str:
     """
-    Say why a bundle gives no certificate to trust; empty if it gives one.
+    Return the server's message if a bundle has no usable certificate; empty if it has one.
 
-    One that can be read is enough; what lies around it does not matter. What exactly is wrong
-    with one that cannot be read is not told apart.
+    One readable certificate is enough, whatever else is in the bundle. All unreadable certificates
+    have the same message.
 
     Source:
         client-go, ``transport/transport.go``, ``rootCertPool``; Go, ``crypto/x509``,
@@ -75,7 +75,7 @@ def ca_bundle_problem(bundle: bytes) -> str:
     candidates = [
         _decoded(block["body"]) or b""
         for block in blocks
-        # One with headers is passed over.
+        # A block with headers is ignored.
         if block["kind"] == b"CERTIFICATE" and block["headers"] is None
     ]
     if any(map(_is_certificate, candidates)):
@@ -85,7 +85,7 @@ def ca_bundle_problem(bundle: bytes) -> str:
     elif blocks and blocks[-1].end() == len(bundle):
         reason = "no valid certificate authority data seen"
     else:
-        # The server says so of whatever follows the last block, be it an empty line.
+        # The server reports this for anything after the last block, even an empty line.
         reason = "unable to parse bytes as PEM block"
     return f"unable to load root certificates: {reason}"
 

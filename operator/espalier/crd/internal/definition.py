@@ -1,8 +1,8 @@
 """
-A definition as the API server holds it while it validates: the internal form.
+The internal form of a definition, which the API server validates.
 
-What all versions have in common stands once at the top, not in the versions; the paths of the
-server's findings follow from that. ``v1paths.py`` leads back.
+Fields that are equal in all versions are at the top, and not in the versions; the paths of the
+server's findings follow from that. ``manifest_paths.py`` converts them back.
 """
 
 from collections.abc import Iterator, Mapping
@@ -81,7 +81,7 @@ class Conversion(NamedTuple):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shared:
     """
-    What stands in a version, or at the top for all of them.
+    The fields of a version, or those at the top for all versions.
     """
 
     validation: VersionSchema | None = None
@@ -96,8 +96,8 @@ class InternalVersion:
     One entry of ``spec.versions``.
 
     Attributes:
-        own: What it has for itself in the internal form.
-        whole: What it has in the external form.
+        own: The version's own fields in the internal form.
+        whole: The version's fields in the external form.
     """
 
     name: str
@@ -116,8 +116,8 @@ class Internal:
 
     Attributes:
         metadata: In canonical form.
-        shared: What all versions have in common.
-        stored_versions: Of the status; None where the manifest says nothing.
+        shared: The fields that are equal in all versions.
+        stored_versions: ``status.storedVersions``; None if the manifest has none.
     """
 
     metadata: Mapping[str, JSON]
@@ -136,20 +136,20 @@ class Internal:
     @property
     def name(self) -> str:
         """
-        Give ``metadata.name``; empty where it is absent.
+        Return ``metadata.name``; empty if it is absent.
         """
         return self.metadata_text("name")
 
     def metadata_text(self, name: str) -> str:
         """
-        Give a text of the metadata; empty where it is absent.
+        Return a text of the metadata; empty if it is absent.
         """
         value = self.metadata.get(name)
         return value if isinstance(value, str) else ""
 
     def annotation(self, name: str) -> str:
         """
-        Give an annotation; empty where it is absent.
+        Return an annotation; empty if it is absent.
         """
         annotations = self.metadata.get("annotations")
         value = annotations.get(name) if isinstance(annotations, dict) else None
@@ -157,13 +157,13 @@ class Internal:
 
     def schemas(self) -> tuple[dict[str, JSON], ...]:
         """
-        Give the schemas there are, that of all versions once.
+        Return all schemas; one that all versions share is returned once.
         """
         return tuple(found for found, _ in self.placed_schemas())
 
     def validations(self) -> tuple[VersionSchema, ...]:
         """
-        Give the validations of all versions, and that in common, as far as they have a schema.
+        Return the shared validation and those of the versions, as far as they have a schema.
         """
         holders = (self.shared, *(version.own for version in self.versions))
         return tuple(
@@ -174,7 +174,7 @@ class Internal:
 
     def placed_schemas(self) -> Iterator[tuple[dict[str, JSON], Path]]:
         """
-        Yield the schemas there are, that of all versions once, with their paths in a v1 manifest.
+        Yield all schemas with their paths in a v1 manifest; a shared one is yielded once.
         """
         holders = ((0, self.shared), *((i, one.own) for i, one in enumerate(self.versions)))
         for index, holder in holders:
@@ -184,7 +184,7 @@ class Internal:
 
     def storage_version(self) -> str | None:
         """
-        Name the first version that is marked as the storage version.
+        Return the name of the first version that is marked as the storage version.
         """
         return next((version.name for version in self.versions if version.storage), None)
 
@@ -194,8 +194,8 @@ def read_internal(manifest: JSON) -> Internal:
     Read a manifest of ``apiextensions.k8s.io/v1`` or ``v1beta1``.
 
     Raises:
-        MalformedDefinitionError: It is no such object, or a field has the wrong JSON type: the
-            API server could not decode it.
+        MalformedDefinitionError: The manifest is not a CustomResourceDefinition, or a field has the
+            wrong JSON type: the API server could not decode it.
 
     Source:
         apiextensions-apiserver, ``pkg/apis/apiextensions/v1/conversion.go`` and ``defaults.go``.
@@ -367,7 +367,7 @@ def _subresources(subresources: Fields) -> Subresources:
 def _hoisted(
     versions: tuple[InternalVersion, ...],
 ) -> tuple[Shared, tuple[InternalVersion, ...]]:
-    # Field by field: what is the same in all versions goes to the top.
+    # Each field that is equal in all versions goes to the top.
     if not versions:
         return Shared(), versions
     first = versions[0].whole

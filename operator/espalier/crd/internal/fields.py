@@ -1,5 +1,5 @@
 """
-Members of decoded JSON, each read as the type that it must have.
+Read members of decoded JSON, each as the type that it must have.
 """
 
 import binascii
@@ -15,10 +15,10 @@ _INT32 = range(-(1 << 31), 1 << 31)
 
 class Fields:
     """
-    The members of one object; a null one counts as absent.
+    The members of one object; a null counts as absent.
 
     Raises:
-        MalformedDefinitionError: Whenever something has the wrong JSON type.
+        MalformedDefinitionError: A member has the wrong JSON type.
     """
 
     __slots__ = ("_members", "path")
@@ -31,19 +31,19 @@ class Fields:
 
     def raw(self, name: str) -> JSON:
         """
-        Give a member as it is.
+        Return a member unchanged.
         """
         return self._members.get(name)
 
     def text(self, name: str) -> str:
         """
-        Give a text; empty where it is absent.
+        Return a text; empty if it is absent.
         """
         return self.optional_text(name) or ""
 
     def optional_text(self, name: str) -> str | None:
         """
-        Give a text; None where it is absent.
+        Return a text; None if it is absent.
         """
         value = self._members.get(name)
         if value is not None and not isinstance(value, str):
@@ -52,7 +52,7 @@ class Fields:
 
     def flag(self, name: str) -> bool:
         """
-        Give a boolean; False where it is absent.
+        Return a boolean; False if it is absent.
         """
         value = self._members.get(name)
         if value is not None and not isinstance(value, bool):
@@ -61,7 +61,7 @@ class Fields:
 
     def integer(self, name: str, *, default: int) -> int:
         """
-        Give an integer of 32 bits.
+        Return an integer of 32 bits.
         """
         value = self._members.get(name)
         if value is None:
@@ -74,9 +74,9 @@ class Fields:
 
     def data(self, name: str) -> bytes:
         """
-        Give what a text encodes in base64; empty where it is absent.
+        Return the bytes that a base64 text encodes; empty if it is absent.
         """
-        # Line breaks do not matter to Go's decoder.
+        # Go's decoder ignores line breaks.
         encoded = re.sub("[\r\n]", "", self.text(name))
         try:
             return binascii.a2b_base64(encoded, strict_mode=True)
@@ -85,20 +85,20 @@ class Fields:
 
     def object(self, name: str) -> "Fields | None":
         """
-        Give an object's members; None where it is absent.
+        Return an object's members; None if it is absent.
         """
         value = self._members.get(name)
         return None if value is None else Fields(value, (*self.path, name))
 
     def required_object(self, name: str) -> "Fields":
         """
-        Give an object's members; an empty one where it is absent.
+        Return an object's members; those of an empty object if it is absent.
         """
         return self.object(name) or Fields({}, (*self.path, name))
 
     def list(self, name: str) -> tuple[JSON, ...]:
         """
-        Give a list; empty where it is absent.
+        Return a list; empty if it is absent.
         """
         value = self._members.get(name)
         if value is None:
@@ -116,7 +116,7 @@ class Fields:
 
     def texts(self, name: str) -> tuple[str, ...]:
         """
-        Give a list of texts; empty where it is absent.
+        Return a list of texts; empty if it is absent.
         """
         texts = []
         for index, value in enumerate(self.list(name)):

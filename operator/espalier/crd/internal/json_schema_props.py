@@ -1,7 +1,7 @@
 """
-``openAPIV3Schema`` as Go's decoder reads it: only what is set, each keyword of its own type.
+Read ``openAPIV3Schema`` like Go's decoder: only keywords that are set, each of its own type.
 
-Other than ``schema.parse`` this keeps what makes a schema unfit, so that it can be named.
+Unlike ``schema.parse`` this keeps what is not valid in a schema, so that it can be reported.
 """
 
 from collections.abc import Iterator, Mapping
@@ -12,10 +12,10 @@ from espalier.paths import JSON, Key, Path
 from espalier.schema.values import copy_json, type_of
 
 MAX_DEPTH = 200
-"""How many schemas may lie within each other, as in ``schema.parse``."""
+"""How deep schemas may nest, as in ``schema.parse``."""
 
 Keywords = Mapping[str, JSON]
-"""The keywords of one node that are set; nested schemas are ``dict`` of the same kind."""
+"""The keywords that are set in one node; nested schemas have the same form."""
 
 
 def decode_schema(raw: JSON, path: Path) -> dict[str, JSON]:
@@ -23,11 +23,12 @@ def decode_schema(raw: JSON, path: Path) -> dict[str, JSON]:
     Read a schema.
 
     Returns:
-        Only the keywords that are set as Go sees it, in the order of the server's struct. Two
-        schemas are equal to the server if, and only if, what is returned is equal.
+        The keywords that are set in Go, in the order of the server's struct. Two schemas are equal
+        for the server if, and only if, the results are equal.
 
     Raises:
-        MalformedDefinitionError: A keyword has a wrong JSON type, or it nests too deep.
+        MalformedDefinitionError: A keyword has a wrong JSON type, or the schema is nested too
+            deeply.
 
     Source:
         apiextensions-apiserver, ``pkg/apis/apiextensions/v1/types_jsonschema.go`` and
@@ -38,10 +39,10 @@ def decode_schema(raw: JSON, path: Path) -> dict[str, JSON]:
 
 def keywords_set(raw: JSON, decoded: Keywords) -> tuple[str, ...]:
     """
-    Name the keywords that one node has, an empty list or map counting too.
+    Return the names of the keywords in one node, including empty lists and maps.
 
     Args:
-        raw: The node as it was before it was decoded.
+        raw: The node before decoding.
 
     Returns:
         The keywords, in the order of the server's struct.
@@ -65,7 +66,7 @@ def nodes(keywords: Keywords) -> Iterator[Keywords]:
 
 def placed_nodes(keywords: Keywords) -> Iterator[tuple[Keywords, Path]]:
     """
-    Yield a decoded schema and all schemas in it, each before those in it, with its path.
+    Yield a decoded schema and all schemas in it, parents first, with their paths.
 
     Source:
         apiextensions-apiserver, ``pkg/apis/apiextensions/validation/validation.go``,
@@ -104,7 +105,7 @@ _MAPS = frozenset({"properties", "patternProperties", "definitions", "dependenci
 
 def children(node: Keywords, keyword: str) -> Mapping[str, dict[str, JSON]]:
     """
-    Give the named schemas under a keyword; none if it is not set.
+    Return the schemas under a keyword by name; none if it is not set.
     """
     named = node.get(keyword)
     if not isinstance(named, dict):
@@ -114,7 +115,7 @@ def children(node: Keywords, keyword: str) -> Mapping[str, dict[str, JSON]]:
 
 def members(node: Keywords, keyword: str) -> tuple[dict[str, JSON], ...]:
     """
-    Give the listed schemas under a keyword; none if it is not set.
+    Return the list of schemas under a keyword; none if it is not set.
     """
     listed = node.get(keyword)
     if not isinstance(listed, list):
@@ -124,7 +125,7 @@ def members(node: Keywords, keyword: str) -> tuple[dict[str, JSON], ...]:
 
 def child(node: Keywords, keyword: str) -> dict[str, JSON] | None:
     """
-    Give the one schema under a keyword; None if it is not set, or set to something else.
+    Return the single schema under a keyword; None if it is not set, or has another form.
     """
     found = node.get(keyword)
     return found if isinstance(found, dict) else None
@@ -132,7 +133,7 @@ def child(node: Keywords, keyword: str) -> dict[str, JSON] | None:
 
 def text(node: Keywords, keyword: str) -> str:
     """
-    Give a text; empty if it is not set.
+    Return a text; empty if it is not set.
     """
     found = node.get(keyword)
     return found if isinstance(found, str) else ""
@@ -140,13 +141,13 @@ def text(node: Keywords, keyword: str) -> str:
 
 def texts(node: Keywords, keyword: str) -> tuple[str, ...]:
     """
-    Give a list of texts; empty if it is not set.
+    Return a list of texts; empty if it is not set.
     """
     found = node.get(keyword)
     return tuple(item for item in found if isinstance(item, str)) if isinstance(found, list) else ()
 
 
-# In the order of the server's struct. A pointer (with a star) is set even when it is zero.
+# In the order of the server's struct. A pointer (with a star) is set even if it is zero.
 _KINDS: Mapping[str, str] = MappingProxyType(
     {
         "id": "text",
@@ -203,8 +204,8 @@ def _decode(raw: JSON, path: Path, depth: int) -> dict[str, JSON]:
     if not isinstance(raw, dict):
         raise MalformedDefinitionError(path, "must be an object")
     decoded: dict[str, JSON] = {}
-    told_from_none = _TOLD_FROM_NONE if depth == 1 and path[-1] == Key("metadata") else ()
-    # Few of the keywords are set; the order is the server's all the same.
+    told_from_none = _COUNTED_IF_EMPTY if depth == 1 and path[-1] == Key("metadata") else ()
+    # Few of the keywords are set, but their order must be the server's.
     for keyword in sorted(_KINDS.keys() & raw.keys(), key=_ORDER.__getitem__):
         value, kind = raw[keyword], _KINDS[keyword]
         if value is None:
@@ -223,8 +224,8 @@ KEYWORDS: frozenset[str] = frozenset(_KINDS)
 
 _UNSET: tuple[JSON, ...] = ("", False, [], {})
 
-_TOLD_FROM_NONE = ("required", "x-kubernetes-list-map-keys", "x-kubernetes-validations")
-"""Even if empty, the resource's own metadata must not say these."""
+_COUNTED_IF_EMPTY = ("required", "x-kubernetes-list-map-keys", "x-kubernetes-validations")
+"""The resource's own metadata must not have these keywords, even if they are empty."""
 
 
 def _decode_value(value: JSON, kind: str, path: Path, depth: int) -> JSON:
@@ -239,7 +240,7 @@ def _decode_value(value: JSON, kind: str, path: Path, depth: int) -> JSON:
     if kind == "schema or flag" and isinstance(value, bool):
         return value
     if kind == "schema or schemas" and not isinstance(value, dict):
-        # Go's decoder passes over what is neither a schema nor a list of them.
+        # Go's decoder ignores a value that is neither a schema nor a list of schemas.
         listed = value if isinstance(value, list) else []
         return _decode_list(listed, "schemas", path, depth)
     return _decode(value, path, depth)
@@ -275,7 +276,7 @@ def _decode_map(value: JSON, kind: str, path: Path, depth: int) -> JSON:
     for name, item in value.items():
         below = (*path, Key(name))
         if kind == "dependencies" and not isinstance(item, dict):
-            # A list of names here, in which nothing is looked at.
+            # It is a list of names here, which is not checked further.
             decoded[name] = copy_json(item)
         else:
             decoded[name] = _decode({} if item is None else item, below, depth)

@@ -1,5 +1,5 @@
 """
-A schema that many look at, and that is parsed once for all of them.
+A schema that is parsed once for all of its users.
 """
 
 from dataclasses import dataclass, field
@@ -9,25 +9,25 @@ from espalier.errors import SchemaParseError
 from espalier.paths import JSON
 from espalier.schema import Profile, Structural
 
-_TOLD_APART: tuple[tuple[str, JSON], ...] = (
+_PROFILE_DEPENDENT: tuple[tuple[str, JSON], ...] = (
     ("readOnly", True),
     ("required", []),
     ("x-kubernetes-list-map-keys", []),
     ("x-kubernetes-validations", []),
 )
-_KEYWORDS = frozenset({"x-kubernetes-unions", *(keyword for keyword, _ in _TOLD_APART)})
+_KEYWORDS = frozenset({"x-kubernetes-unions", *(keyword for keyword, _ in _PROFILE_DEPENDENT)})
 
 
 class ParsedSchema:
     """
-    Parses a schema when it is first asked for, and keeps what came of it as long as itself lives.
+    Parse a schema when it is first needed, and keep the result.
     """
 
     __slots__ = ("_known", "_raw")
 
     def __init__(self, raw: JSON) -> None:
         """
-        Take a schema, which must not be changed from now on.
+        Take a schema, which must not be changed afterwards.
 
         Args:
             raw: The decoded ``openAPIV3Schema``, or None, as ``schema.parse`` takes it.
@@ -37,10 +37,10 @@ class ParsedSchema:
 
     def under(self, profile: Profile) -> Structural | None:
         """
-        Give the schema as ``schema.parse`` reads it under a profile.
+        Return the schema as ``schema.parse`` reads it by a profile.
 
         Raises:
-            SchemaParseError: It has a part that API servers refuse to read.
+            SchemaParseError: API servers refuse to read a part of the schema.
         """
         if profile not in self._known:
             self._known[profile] = self._read(profile)
@@ -51,8 +51,9 @@ class ParsedSchema:
 
     def _read(self, profile: Profile) -> Structural | SchemaParseError | None:
         proposed = self._known.get(Profile.KEP)
-        # What the proposals' profile could read in full is read the same by servers but for this.
-        if isinstance(proposed, Structural) and not _tells_profiles_apart(self._raw):
+        # A schema that ``KEP`` can parse is parsed to the same result by ``APISERVER``, unless it
+        # has one of these keywords.
+        if isinstance(proposed, Structural) and not _depends_on_profile(self._raw):
             return proposed
         try:
             return schema.parse(self._raw, profile=profile)
@@ -60,8 +61,8 @@ class ParsedSchema:
             return error
 
 
-def _tells_profiles_apart(raw: JSON) -> bool:
-    # A property of such a name, or a value that looks like it, costs no more than time.
+def _depends_on_profile(raw: JSON) -> bool:
+    # A property or a value of such a name only causes an unnecessary second parse.
     waiting: list[JSON] = [raw]
     while waiting:
         value = waiting.pop()
@@ -70,7 +71,7 @@ def _tells_profiles_apart(raw: JSON) -> bool:
         elif isinstance(value, dict):
             if not _KEYWORDS.isdisjoint(value) and (
                 "x-kubernetes-unions" in value
-                or any(value.get(keyword) == told for keyword, told in _TOLD_APART)
+                or any(value.get(keyword) == different for keyword, different in _PROFILE_DEPENDENT)
             ):
                 return True
             waiting += [inner for inner in value.values() if isinstance(inner, dict | list)]
@@ -80,12 +81,12 @@ def _tells_profiles_apart(raw: JSON) -> bool:
 @dataclass(frozen=True, slots=True)
 class VersionSchema:
     """
-    The ``schema`` of a version: there may be one without an ``openAPIV3Schema`` in it.
+    The ``schema`` of a version, which need not have an ``openAPIV3Schema``.
 
     Attributes:
-        schema: As ``decode_schema`` gives it.
-        set_at_root: Which keywords the root has, an empty list or map counting too.
-        parsed: The same schema as it is read further.
+        schema: As ``decode_schema`` returns it.
+        set_at_root: The names of the root's keywords, including empty lists and maps.
+        parsed: The same schema, parsed when it is needed.
     """
 
     schema: dict[str, JSON] | None
@@ -94,6 +95,6 @@ class VersionSchema:
 
     def __post_init__(self) -> None:
         """
-        Have the schema parsed once, whoever asks.
+        Share one parsed schema among all users.
         """
         object.__setattr__(self, "parsed", ParsedSchema(self.schema))

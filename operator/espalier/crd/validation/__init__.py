@@ -1,3 +1,3 @@
 """
-What an API server refuses in a definition, and with which messages.
+Validate a definition with the checks and messages of an API server.
 """

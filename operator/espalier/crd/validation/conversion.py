@@ -1,5 +1,5 @@
 """
-Conversion between versions: strategy, webhook, review versions.
+Check the conversion between versions: strategy, webhook, review versions.
 """
 
 from binascii import b2a_base64
@@ -23,7 +23,7 @@ PATH: Path = ("spec", "conversion")
 
 def conversion_errors(conversion: Conversion, requirements: Requirements) -> Iterator[FieldError]:
     """
-    Find what is wrong with ``spec.conversion``, on the server's paths.
+    Yield the errors of ``spec.conversion``, with the server's paths.
 
     Source:
         apiextensions-apiserver, ``pkg/apis/apiextensions/validation/validation.go``,
@@ -112,8 +112,7 @@ def _printable(fragment: str) -> str:
 
 
 def _service(service: Service, path: Path) -> Iterator[FieldError]:
-    # The server hands name and namespace over in each other's place, so that it says of the one
-    # that it is missing when the other is.
+    # The server swaps the name and the namespace: it reports one as missing when the other is.
     if not service.namespace:
         yield faults.required((*path, "name"))
     if not service.name:

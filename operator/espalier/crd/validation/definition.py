@@ -1,8 +1,8 @@
 """
-Would an API server accept this definition, or this update of a definition?
+Check a new definition, or an update of a definition, as an API server does.
 
-Rules are compiled as those of the newest server that is known, and the costs estimated; those of
-defaults are evaluated.
+Rules are compiled and their costs estimated as by the newest known server; rules of defaults are
+evaluated.
 """
 
 from collections.abc import Iterator
@@ -37,11 +37,11 @@ _SPEC: Path = ("spec",)
 @dataclass(frozen=True, slots=True)
 class Rejection:
     """
-    One reason for which the API server would refuse a definition.
+    One error for which the API server would refuse a definition.
 
     Attributes:
-        error: On the server's path, as it would be printed.
-        v1_path: Where that is in a v1 manifest.
+        error: The server's field error, with the server's path.
+        v1_path: The path in a v1 manifest.
     """
 
     error: FieldError
@@ -55,27 +55,27 @@ def check_definition(
     manifest: JSON, old: JSON = None, *, judge: DefaultCheck = _JUDGE, allow_defaults: bool = True
 ) -> tuple[Rejection, ...]:
     """
-    Find every reason for which an API server would refuse a definition.
+    Return every error for which an API server would refuse a definition.
 
-    What the server keeps of its own is not looked at: resource versions, uids and times; nor is
-    a namespace, which it takes away before it validates.
+    Fields that the server sets itself are not checked: resource versions, uids and times. Neither
+    is a namespace, which it removes before it validates.
 
     Args:
-        manifest: A decoded CustomResourceDefinition of v1 or v1beta1; never changed. A status
-            counts as it stands, or as the server would make it if there is none.
-        old: The one that it replaces; None if it is new. Its status counts, not that of the
-            manifest.
-        judge: Judges the values of defaults, and that they keep the rules of their schemas.
-        allow_defaults: Whether defaults may be new. Servers have always allowed it since 1.17; the
-            proposals have a gate, and let only those stay whose old definition has some.
+        manifest: A decoded CustomResourceDefinition of v1 or v1beta1; never changed. If it has no
+            status, the server's initial status is assumed.
+        old: The definition that it replaces; None if it is new. Its status is used instead of the
+            manifest's.
+        judge: Checks the values of defaults, and that they satisfy the rules of their schemas.
+        allow_defaults: Whether new defaults are allowed. Servers allow them since 1.17; the
+            proposals have a feature gate, which only keeps defaults if the old definition has some.
 
     Returns:
-        The reasons, in the order of the manifest; none if the server would accept it. Rules in
-        schemas that nest deeper than can be compiled are not judged.
+        The errors, in the order of the manifest; none if the server would accept it. Rules in
+        schemas that are nested too deeply to be compiled are not checked.
 
     Raises:
-        MalformedDefinitionError: One of both is no definition, or a field has the wrong JSON
-            type: the server would not even decode it.
+        MalformedDefinitionError: One of them is not a definition, or a field has the wrong JSON
+            type: the server would not decode it.
 
     Source:
         apiextensions-apiserver, ``pkg/apis/apiextensions/validation/validation.go``,
@@ -93,7 +93,7 @@ def rejections(
     allow_defaults: bool = True,
 ) -> tuple[Rejection, ...]:
     """
-    Find what ``check_definition`` finds in definitions that are read already.
+    Return the errors of ``check_definition`` for definitions that are already read.
     """
     found: list[FieldError] = [*_metadata(new, before)]
     requirements = requirements_for(new, before, allow_defaults=allow_defaults)
@@ -126,7 +126,8 @@ def _metadata(new: Internal, old: Internal | None) -> Iterator[FieldError]:
         return
     generate = new.metadata_text("generateName")
     if generate:
-        # The server adds to it, so it may end with a dash; it takes two characters for that one.
+        # The server appends a suffix, so the name may end with a dash; the server cuts two
+        # characters for that.
         is_cut = len(generate) > 1 and generate.endswith("-")
         shown = f"{generate[:-2]}a" if is_cut else generate
         for error in _name_errors(generate, shown, new):
@@ -238,7 +239,8 @@ def _for_version(requirements: Requirements, name: str) -> Requirements:
 
 
 def _first_of(new: Internal, name: str) -> Shared:
-    # The server looks subresources up by name, so that of two versions of a name the first counts.
+    # The server looks up subresources by name, so the first of two versions with the same name
+    # counts.
     return next(version.whole for version in new.versions if version.name == name)
 
 
@@ -288,7 +290,7 @@ def _versions_together(new: Internal) -> Iterator[FieldError]:
         detail = "must have exactly one version marked as storage version"
         yield faults.invalid(path, new.versions_raw, detail)
     if names and (errors := dns1035_label_errors(names[0])) and names[0]:
-        # The internal form names the first version once more.
+        # The internal form has the name of the first version twice.
         yield faults.invalid((*_SPEC, "version"), names[0], ",".join(errors))
 
 
@@ -335,20 +337,20 @@ def _stored_versions(new: Internal, old: Internal | None) -> Iterator[FieldError
     default = holder.storage_version()
     stored = [*(holder.stored_versions or ([] if default is None else [default]))]
     if old is not None and storage is not None and storage not in stored:
-        # The server adds it to the status on its own.
+        # The server itself adds it to the status.
         stored.append(storage)
     if not stored:
         yield faults.invalid(path, None, "must have at least one stored version")
         return
     names: set[str] = set()
     for version in new.versions:
-        # Each name counts once: a second storage version of that name has nothing left.
+        # Each name counts once, also if two storage versions have the same name.
         if version.storage and (version.name not in stored or version.name in names):
             detail = f"must have the storage version {version.name}"
             yield faults.invalid(path, [*stored], detail)
         names.add(version.name)
     for index, name in enumerate(stored):
-        # Of several equal entries the server keeps the last.
+        # The server keeps the last one of several equal entries.
         if name not in names and name not in stored[index + 1 :]:
             yield faults.invalid((*path, index), name, _must_remain(name))
 

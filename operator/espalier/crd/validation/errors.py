@@ -1,5 +1,5 @@
 """
-Findings of the checks of a definition, made short.
+Short constructors for the findings on a definition.
 """
 
 from espalier.findings import ErrorType, FieldError
@@ -8,21 +8,21 @@ from espalier.paths import JSON, Key, Path
 
 def required(path: Path, detail: str = "") -> FieldError:
     """
-    Say that something must be there.
+    Make an error for a missing value.
     """
     return FieldError(type=ErrorType.REQUIRED, path=path, detail=detail, origin=_origin(path))
 
 
 def forbidden(path: Path, detail: str) -> FieldError:
     """
-    Say that something must not be there.
+    Make an error for a value that must not be set.
     """
     return FieldError(type=ErrorType.FORBIDDEN, path=path, detail=detail, origin=_origin(path))
 
 
 def invalid(path: Path, value: JSON, detail: str) -> FieldError:
     """
-    Say that a value is wrong.
+    Make an error for an invalid value.
     """
     return FieldError(
         type=ErrorType.INVALID, path=path, value=value, detail=detail, origin=_origin(path)
@@ -31,7 +31,7 @@ def invalid(path: Path, value: JSON, detail: str) -> FieldError:
 
 def unsupported(path: Path, value: str, supported: tuple[str, ...]) -> FieldError:
     """
-    Say that a value is none of those there are.
+    Make an error for a value that is not one of the supported ones.
     """
     listed = ", ".join(f'"{one}"' for one in supported)
     return FieldError(
@@ -44,6 +44,6 @@ def unsupported(path: Path, value: str, supported: tuple[str, ...]) -> FieldErro
 
 
 def _origin(path: Path) -> str:
-    # The innermost field: keys of maps and indexes are the users' own.
+    # The innermost field; keys of maps and indexes depend on the user's data.
     fields = (step for step in reversed(path) if isinstance(step, str))
     return next((step for step in fields if not isinstance(step, Key)), "")

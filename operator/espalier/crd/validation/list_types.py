@@ -1,5 +1,5 @@
 """
-The rules for list types, list map keys and map types.
+Check list types, list map keys and map types.
 """
 
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ _MAP_KEYS = "x-kubernetes-list-map-keys"
 
 def list_errors(node: Keywords, path: Path, *, require_atomic_sets: bool) -> Iterator[FieldError]:
     """
-    Find what is wrong with the list and map types of one node.
+    Yield the errors of the list and map types of one node.
 
     Args:
         require_atomic_sets: Whether the items of sets must be atomic.
@@ -46,20 +46,20 @@ def list_errors(node: Keywords, path: Path, *, require_atomic_sets: bool) -> Ite
 
 def is_set_of_non_atomic(node: Keywords) -> bool:
     """
-    Tell whether a node is a set whose items are not atomic.
+    Report whether a node is a set whose items are not atomic.
     """
     items = child(node, "items")
     if text(node, _LIST_TYPE) != "set" or items is None:
         return False
     if text(items, "type") == "array":
-        # A list without a list type is atomic, a map without a map type is not.
+        # A list without a list type is atomic, but a map without a map type is not.
         return items.get(_LIST_TYPE, "atomic") != "atomic"
     return text(items, "type") == "object" and items.get(_MAP_TYPE) != "atomic"
 
 
 def item_errors(node: Keywords, path: Path) -> Iterator[FieldError]:
     """
-    Find nullable items of sets and maps, and keys that an item may lack.
+    Yield errors for nullable items of sets and maps, and for keys that an item may lack.
 
     Source:
         apiextensions-apiserver, ``pkg/apis/apiextensions/validation/validation.go``,
@@ -107,7 +107,7 @@ def _non_atomic(node: Keywords, path: Path) -> FieldError:
     items = child(node, "items") or {}
     keyword = _LIST_TYPE if text(items, "type") == "array" else _MAP_TYPE
     detail = "must be atomic as item of a list with x-kubernetes-list-type=set"
-    # The server prints the list type of the items, whichever of both is wrong.
+    # The server always prints the list type of the items, even if the map type is wrong.
     return faults.invalid((*path, "items", keyword), items.get(_LIST_TYPE), detail)
 
 

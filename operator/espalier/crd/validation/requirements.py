@@ -1,8 +1,7 @@
 """
-What a definition must meet; an update may keep the faults that the old definition has.
+The checks that apply to a definition; an update may keep errors of the old definition.
 
-A check is relaxed as a whole, for all versions and fields, where the old definition fails it
-anywhere.
+If the old definition fails a check anywhere, the check is relaxed for all versions and fields.
 """
 
 from collections.abc import Mapping
@@ -38,17 +37,17 @@ _EXTENSIONS = (
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Requirements:
     """
-    The checks that apply; what is not named here always applies.
+    The checks that apply; checks without an attribute here always apply.
 
     Attributes:
-        defaults: Whether there may be any.
+        defaults: Whether defaults are allowed.
         known: The expressions of the old definition.
-        unchanged: The versions whose schemas are those of the old definition.
-        limit_each_rule: Whether a single rule may cost too much; set for each version.
-        may_have_many_fields: The versions whose selectable fields may be too many.
-        readable_ca_bundle: Whether the webhook's certificates must be some. They need not be
-            until the definition is established.
-        immutable_names: Whether scope and kind are fixed.
+        unchanged: The versions whose schemas are the same as in the old definition.
+        limit_each_rule: Whether the cost of each single rule is limited; set for each version.
+        may_have_many_fields: The versions that may have too many selectable fields.
+        readable_ca_bundle: Whether the webhook's CA bundle must be valid. It need not be until the
+            definition is established.
+        immutable_names: Whether scope and kind are immutable.
     """
 
     schemas: bool = True
@@ -73,7 +72,7 @@ def requirements_for(
     new: Internal, old: Internal | None, *, allow_defaults: bool = True
 ) -> Requirements:
     """
-    Choose what a new definition, or an update of an old one, must meet.
+    Return the checks that apply to a new definition, or to an update.
 
     Source:
         apiextensions-apiserver, ``pkg/apis/apiextensions/validation/validation.go``,
@@ -90,14 +89,14 @@ def requirements_for(
 
 def has_defaults(definition: Internal) -> bool:
     """
-    Tell whether a schema has a default anywhere.
+    Report whether a schema has a default anywhere.
     """
     return any("default" in node for root in definition.schemas() for node in nodes(root))
 
 
 def structural_errors(validation: VersionSchema) -> bool:
     """
-    Tell whether a schema is not structural, or cannot even be read as such.
+    Report whether a schema is not structural, or cannot be parsed.
     """
     try:
         structural = validation.parsed.under(Profile.APISERVER)
@@ -128,7 +127,7 @@ def _after(new: Internal, old: Internal) -> Requirements:
 
 def _unchanged(new: Internal, old: Internal) -> frozenset[str]:
     if old.shared.validation is not None:
-        # Then any version has this schema, the server says, whether it is there or not.
+        # Then the server assumes this schema for any version, even for one that does not exist.
         before = {version.name: _schema_of(old.shared) for version in new.versions}
     else:
         before = {version.name: _schema_of(version.whole) for version in reversed(old.versions)}
@@ -176,7 +175,7 @@ def _has_unpruned_defaults(validation: VersionSchema) -> bool:
     if not isinstance(keywords.get("default", {}), dict) or (
         items is not None and any("default" in node for node in nodes(items))
     ):
-        # The server can make no resource with such a default, and looks no further.
+        # The server cannot build a resource with such a default, and stops checking.
         return False
     structural = validation.parsed.under(Profile.APISERVER)
     try:
@@ -187,7 +186,7 @@ def _has_unpruned_defaults(validation: VersionSchema) -> bool:
 
 
 def _many_fields(new: Internal, old: Internal) -> Mapping[str, bool]:
-    # By the name of the version; the empty name stands for what all versions have in common.
+    # By the name of the version; the empty name stands for the fields shared by all versions.
     before = {version.name: version.own.selectable_fields for version in old.versions}
     before[""] = old.shared.selectable_fields
     after = {version.name: version.own.selectable_fields for version in new.versions}

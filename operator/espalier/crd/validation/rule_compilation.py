@@ -1,5 +1,5 @@
 """
-The validation rules of a schema: do they compile, and what do they cost at most?
+Compile the validation rules of a schema, and limit their estimated costs.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -20,10 +20,10 @@ from espalier.schema.rules.escaping import escape
 from espalier.schema.rules.types import NestingError, declare
 
 MAX_RULE_COST = 10_000_000
-"""What one rule may cost at most, as often as it may have to be evaluated."""
+"""The limit on the estimated cost of one rule, times the number of its evaluations."""
 
 MAX_TOTAL_COST = 100_000_000
-"""What all rules of a schema may cost at most."""
+"""The limit on the estimated cost of all rules of a schema."""
 
 _KEYWORD = "x-kubernetes-validations"
 _UNKNOWN = (
@@ -38,7 +38,7 @@ _LITTLE = 1.5
 @dataclass(frozen=True, slots=True)
 class Known:
     """
-    Expressions that the old definition has: they may use what is too new for others.
+    The expressions of the old definition: they may use functions that are too new for others.
     """
 
     rules: frozenset[str] = frozenset()
@@ -46,7 +46,7 @@ class Known:
 
 
 NOTHING_KNOWN = Known()
-"""Of a definition that is new."""
+"""The known expressions of a new definition: none."""
 
 
 def known_expressions(schemas: Iterable[Keywords]) -> Known:
@@ -73,14 +73,15 @@ def compilation_errors(
     limit_each: bool,
 ) -> tuple[FieldError, ...]:
     """
-    Compile all rules of a structural schema whose defaults are right.
+    Compile all rules of a structural schema whose defaults are valid.
 
     Args:
-        validation: What holds the schema; no rules are in none.
-        path: Where the schema stands, to the server.
-        spoilt: What else is wrong with the schema: rules at and above such places wait for it.
+        validation: The ``schema`` of the version; it may have no ``openAPIV3Schema``, and then no
+            rules.
+        path: The server's path of the schema.
+        spoilt: The other errors of the schema: rules at and above their paths are not compiled.
         known: The expressions of the old definition.
-        limit_each: Whether a single rule may cost too much.
+        limit_each: Whether the cost of each single rule is limited.
 
     Source:
         apiextensions-apiserver, ``pkg/apis/apiextensions/validation/validation.go``,
@@ -97,7 +98,7 @@ def compilation_errors(
     try:
         walk.go(keywords, path, walk.root(keywords, structural))
     except NestingError:
-        # Servers go deeper; nothing can be said of the rules here.
+        # Servers allow deeper schemas; the rules cannot be checked here.
         return ()
     return (*walk.errors, *walk.budget.errors(path))
 
@@ -105,7 +106,7 @@ def compilation_errors(
 @dataclass
 class _Budget:
     """
-    What the rules of a schema cost together.
+    The total cost of the rules of a schema.
     """
 
     total: int = 0
@@ -134,15 +135,15 @@ class _Budget:
 @dataclass(frozen=True, slots=True)
 class _Scope:
     """
-    What is known at a node of the schema because of the nodes above.
+    The facts about a node of the schema that depend on the nodes above.
 
     Attributes:
         node: The node.
-        declared: What expressions know of it; None where they know nothing, or need not.
-        is_in_scope: Whether the node or one above has rules.
-        problem: Why expressions know nothing of it, in the server's words.
-        cardinality: How many such values there may be; None where nothing limits them.
-        uncorrelated: The outermost place above whose members have no old values.
+        declared: Its type in expressions; None if expressions cannot access it, or need not.
+        is_in_scope: Whether the node or a node above has rules.
+        problem: The server's message if expressions cannot access it.
+        cardinality: The largest number of such values; None if it is not limited.
+        uncorrelated: The path of the outermost node above whose members are not correlated.
     """
 
     node: Structural
@@ -156,7 +157,7 @@ class _Scope:
 @dataclass
 class _RuleWalk:
     """
-    Goes down a schema, members first, as the server does.
+    Walk a schema, members first, as the server does.
     """
 
     bad: set[Path]
@@ -204,7 +205,7 @@ class _RuleWalk:
     ) -> None:
         is_in_scope = above.is_in_scope or bool(_rules(keywords))
         if above.is_in_scope and above.declared is None:
-            # The server has given up on types further above.
+            # The server has stopped declaring types further above.
             declared = None
         elif is_in_scope and declared is None:
             declared = declare(node, is_resource=node.embedded_resource)
@@ -220,7 +221,7 @@ class _RuleWalk:
         declared: Declaration | None,
     ) -> None:
         if above.is_in_scope and above.declared is not None and declared is None:
-            # The server takes the type from above without looking whether there is one.
+            # The server uses the type from above without checking that there is one.
             self.go(
                 keywords, path, replace(above, node=node, declared=None, problem=NO_DECLARATION)
             )
@@ -278,7 +279,7 @@ class _RuleWalk:
 
 def _old_self(written: Keywords, rule: Rule, path: Path, scope: _Scope) -> Iterator[FieldError]:
     if rule.rule is not None and rule.rule.obstacle and rule.rule.checked is None:
-        # It could not be read here, and so may well use oldSelf.
+        # It could not be parsed here, so it may use oldSelf.
         return
     if rule.rule is not None and rule.rule.uses_old_self:
         if scope.uncorrelated is not None:
@@ -296,13 +297,13 @@ def _max_cost(expression: Expression | None, scope: _Scope) -> int:
     if expression is None or expression.checked is None or scope.declared is None:
         return 0
     if expression.error:
-        # The server gives up before it estimates.
+        # The server stops before it estimates.
         return 0
     return estimate(expression.checked, scope.declared).max
 
 
 def _cardinality(keywords: Keywords, scope: _Scope) -> int | None:
-    # How many members there may be of all values of a node.
+    # The largest number of members in all values of a node.
     limit: JSON = 1
     if text(keywords, "type") == "object" and "additionalProperties" in keywords:
         limit = keywords.get("maxProperties")

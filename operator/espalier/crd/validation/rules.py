@@ -1,5 +1,5 @@
 """
-The validation rules of a schema, as far as they can be judged without compiling them.
+Check validation rules, as far as that is possible without compiling them.
 """
 
 import re
@@ -24,7 +24,7 @@ _REASONS = (
 
 def rule_errors(node: Keywords, path: Path) -> Iterator[FieldError]:
     """
-    Find what is wrong with ``x-kubernetes-validations`` of one node.
+    Yield the errors of ``x-kubernetes-validations`` of one node.
 
     Source:
         apiextensions-apiserver, ``pkg/apis/apiextensions/validation/validation.go``,
@@ -81,7 +81,7 @@ def _leads_somewhere(written: str, parsed: ParsedSchema) -> bool:
     try:
         structural = parsed.under(Profile.APISERVER)
     except SchemaParseError:
-        # Somebody else says so; the server holds nothing against the path then.
+        # Another check reports that; the server does not report the path then.
         return True
     return not resolve(written, structural, allow_brackets=True).problem
 

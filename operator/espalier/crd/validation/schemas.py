@@ -1,7 +1,8 @@
 """
-One schema of a definition: would the API server take it?
+Check one schema of a definition as the API server does.
 
-Structure and defaults are judged by ``espalier.schema``; here are the rules that a definition adds.
+``espalier.schema`` checks structure and defaults; this module has the checks that a definition
+adds.
 """
 
 from collections.abc import Iterator
@@ -23,7 +24,7 @@ from espalier.schema.validation.defaults import DefaultCheck, check_defaults
 
 _OWN_FIELDS = frozenset({"metadata", "kind", "apiVersion"})
 
-# With a status subresource the root may say only what still holds once status is taken out.
+# With a status subresource the root may have only keywords that still apply without the status.
 _ALLOWED_WITH_STATUS = {
     "description": "Description",
     "type": "Type",
@@ -59,12 +60,13 @@ def schema_errors(
     judge: DefaultCheck,
 ) -> tuple[FieldError, ...]:
     """
-    Find everything that is wrong with a schema.
+    Return all errors of a schema.
 
     Args:
-        validation: What holds the schema; there is nothing wrong with none.
-        path: Where the schema stands, to the server.
-        set_with_status: The keywords that the root has, if the status subresource is on.
+        validation: The ``schema`` of the version; without an ``openAPIV3Schema`` there are no
+            errors.
+        path: The server's path of the schema.
+        set_with_status: The keywords of the root, if the status subresource is on.
 
     Source:
         apiextensions-apiserver, ``pkg/apis/apiextensions/validation/validation.go``,
@@ -134,10 +136,10 @@ def _structure(
 @dataclass(frozen=True, slots=True)
 class _SchemaContext:
     """
-    What holds at a place of the schema because of the places above.
+    The facts about a node of the schema that depend on the nodes above.
 
     Attributes:
-        no_defaults: Why there may be no default; empty if there may be one.
+        no_defaults: Why a default is forbidden; empty if it is allowed.
     """
 
     requirements: Requirements

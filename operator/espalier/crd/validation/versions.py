@@ -1,5 +1,5 @@
 """
-What a version has besides its schema: subresources, printer columns, selectable fields, a warning.
+Check subresources, printer columns, selectable fields and the deprecation warning of a version.
 """
 
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ _MAX_WARNING_BYTES = 256
 
 def warning_errors(version: InternalVersion, path: Path) -> Iterator[FieldError]:
     """
-    Find what is wrong with the deprecation warning of a version.
+    Yield the errors of the deprecation warning of a version.
 
     Source:
         apiextensions-apiserver, ``pkg/apis/apiextensions/validation/validation.go``,
@@ -54,7 +54,7 @@ def warning_errors(version: InternalVersion, path: Path) -> Iterator[FieldError]
 
 def subresource_errors(subresources: Subresources | None, path: Path) -> Iterator[FieldError]:
     """
-    Find what is wrong with the paths of the ``scale`` subresource.
+    Yield the errors of the paths of the ``scale`` subresource.
 
     Source:
         apiextensions-apiserver, ``pkg/apis/apiextensions/validation/validation.go``,
@@ -81,7 +81,7 @@ def _under(value: str, roots: tuple[str, ...], where: str, path: Path) -> Iterat
     if not value.startswith("."):
         yield faults.invalid(path, value, _NOT_SIMPLE)
     elif not value.startswith(tuple(f"{root}." for root in roots)):
-        # Only one of these paths is optional, and so held by a pointer.
+        # Only one of these paths is optional: it is a pointer in Go.
         shown = Pointed(value) if len(roots) > 1 else value
         yield faults.invalid(path, shown, f"should be a json path {where}")
 
@@ -91,7 +91,7 @@ _NOT_SIMPLE = "must be a simple json path starting with ."
 
 def column_errors(columns: tuple[PrinterColumn, ...], path: Path) -> Iterator[FieldError]:
     """
-    Find what is wrong with printer columns.
+    Yield the errors of printer columns.
 
     Source:
         apiextensions-apiserver, ``pkg/apis/apiextensions/validation/validation.go``,
@@ -122,12 +122,12 @@ def selectable_errors(
     may_be_many: bool,
 ) -> Iterator[FieldError]:
     """
-    Find what is wrong with selectable fields.
+    Yield the errors of selectable fields.
 
     Args:
-        validation: That of the same holder, which there must be.
-        path: Of the list.
-        may_be_many: Whether there may be more than eight.
+        validation: The schema of the same version, or the shared one; it must exist.
+        path: The path of the list.
+        may_be_many: Whether more than eight are allowed.
 
     Source:
         apiextensions-apiserver, ``pkg/apis/apiextensions/validation/validation.go``,
