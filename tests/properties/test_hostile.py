@@ -14,8 +14,8 @@ from espalier.golang.printing import go_json
 from espalier.paths import JSON
 from espalier.schema import Profile, Structural
 from espalier.schema.metadata.decoding import decode_metadata
-from espalier.schema.normalization.conservative_pruning import prune_carefully
-from espalier.schema.normalization.type_mismatches import mistyped_values
+from espalier.schema.normalization.conservative_pruning import prune_conservatively
+from espalier.schema.normalization.type_mismatches import type_mismatches
 
 DEEP = 3_000
 """Far deeper than the stack; API servers decode no more than 10,000 levels."""
@@ -67,8 +67,8 @@ def test_a_value_may_nest_as_deeply_as_it_likes(node: JSON, inner: JSON, profile
         schema.drop_nulls(value, each)
         schema.default(value, each, profile=profile)
         schema.normalize(value, each, profile=profile)
-        prune_carefully(value, [each])
-        mistyped_values(value, each)
+        prune_conservatively(value, [each])
+        type_mismatches(value, each)
 
 
 @pytest.mark.parametrize("node", NODES, ids=str)
@@ -116,7 +116,7 @@ def test_a_schema_as_deep_as_allowed_is_walked_within_the_stack_that_there_is(
             return
         schema.check_structural(structural, profile=profile)
         schema.normalize(value, structural, profile=profile)
-        prune_carefully(value, [structural])
+        prune_conservatively(value, [structural])
 
     assert sys.getrecursionlimit() >= 1000
     used(100)
@@ -234,8 +234,8 @@ def test_numbers_that_no_server_decodes_pass_as_they_are(number: float, profile:
         assert normalizer(value).value == {"a": {"n": number}}
     assert normalizer.is_normal({"a": {"n": number}})
     assert not normalizer.is_normal(value)
-    assert mistyped_values(value, structural) == ()
-    assert prune_carefully(value, [structural]).removed == ((("z",), number),)
+    assert type_mismatches(value, structural) == ()
+    assert prune_conservatively(value, [structural]).removed == ((("z",), number),)
 
 
 @pytest.mark.parametrize("number", [float("nan"), float("inf"), 1 << 63, 1 << 200, -(10**400)])

@@ -11,7 +11,7 @@ from espalier.errors import MalformedValueError, SchemaParseError
 from espalier.paths import JSON, Path, Step
 from espalier.schema import Nulls, Profile, Structural
 from espalier.schema.metadata.decoding import decode_metadata
-from espalier.schema.normalization.conservative_pruning import prune_carefully
+from espalier.schema.normalization.conservative_pruning import prune_conservatively
 from espalier.schema.normalization.embedded_resources import EmbeddedResources
 from espalier.schema.normalization.pruned_defaults import pruned_defaults
 from espalier.schema.structural.invariants import render_structural
@@ -83,7 +83,7 @@ def test_nothing_changes_its_input(
     schema.prune(value, structural, profile=profile)
     schema.drop_nulls(value, structural)
     schema.default(value, structural, profile=profile, nulls=nulls)
-    prune_carefully(value, [structural])
+    prune_conservatively(value, [structural])
     try:
         schema.normalize(value, structural, profile=profile, nulls=nulls)
     except MalformedValueError:
@@ -169,7 +169,7 @@ def test_careful_pruning_removes_no_more_than_anyone(data: st.DataObject) -> Non
     structural, value = data.draw(pairs())
     other, _ = data.draw(pairs())
 
-    careful = prune_carefully(value, [structural, other])
+    careful = prune_conservatively(value, [structural, other])
 
     for each in (structural, other):
         for profile in Profile:
@@ -198,9 +198,9 @@ def at(value: JSON, path: Path) -> JSON:
 @given(pairs())
 def test_careful_pruning_twice_is_careful_pruning_once(pair: tuple[Structural, JSON]) -> None:
     structural, value = pair
-    once = prune_carefully(value, [structural])
+    once = prune_conservatively(value, [structural])
 
-    twice = prune_carefully(once.value, [structural])
+    twice = prune_conservatively(once.value, [structural])
 
     assert twice.removed == ()
     assert twice.value is once.value

@@ -3,7 +3,10 @@ import pytest
 from espalier import schema
 from espalier.paths import JSON, Path
 from espalier.schema import Profile, Structural
-from espalier.schema.normalization.conservative_pruning import Carefully, prune_carefully
+from espalier.schema.normalization.conservative_pruning import (
+    ConservativelyPruned,
+    prune_conservatively,
+)
 from espalier.schema.values import equal_json
 
 STRING: JSON = {"type": "string"}
@@ -17,9 +20,9 @@ def parsed(**properties: JSON) -> Structural:
     return found
 
 
-def carefully(spec: JSON, *schemas: Structural | None) -> Carefully:
+def carefully(spec: JSON, *schemas: Structural | None) -> ConservativelyPruned:
     obj: JSON = {"apiVersion": "v", "kind": "K", "metadata": {"odd": 1}, "spec": spec}
-    return prune_carefully(obj, schemas)
+    return prune_conservatively(obj, schemas)
 
 
 def paths(spec: JSON, *schemas: Structural | None) -> list[Path]:
@@ -42,7 +45,7 @@ def test_what_nobody_knows_goes_and_is_handed_out() -> None:
 def test_the_very_object_comes_back_if_nothing_goes() -> None:
     obj: JSON = {"metadata": {"odd": 1}, "spec": {"a": "x"}}
 
-    assert prune_carefully(obj, [parsed(a=STRING)]).value is obj
+    assert prune_conservatively(obj, [parsed(a=STRING)]).value is obj
 
 
 def test_a_field_that_any_version_specifies_stays() -> None:
@@ -133,6 +136,6 @@ def test_nothing_goes_where_a_schema_is_missing(schemas: tuple[Structural | None
 
 @pytest.mark.parametrize("value", [None, 5, "x", [], [1, {"a": 1}], {}])
 def test_any_json_is_taken(value: JSON) -> None:
-    found = prune_carefully(value, [parsed()])
+    found = prune_conservatively(value, [parsed()])
 
     assert equal_json(found.value, value) or found.removed

@@ -3,7 +3,7 @@ import pytest
 from espalier import schema
 from espalier.paths import JSON
 from espalier.schema import Profile
-from espalier.schema.normalization.type_mismatches import Mistyped, mistyped_values
+from espalier.schema.normalization.type_mismatches import TypeMismatch, type_mismatches
 
 RAW: JSON = {
     "type": "object",
@@ -24,24 +24,24 @@ RAW: JSON = {
         ({"port": None, "names": [None], "sizes": None}, ()),
         ({"loose": [1, {}]}, ()),
         (None, ()),
-        ([], (Mistyped((), "object", "array"),)),
+        ([], (TypeMismatch((), "object", "array"),)),
         ({"port": "http"}, ()),
-        ({"port": 1.5}, (Mistyped(("port",), "integer or string", "number"),)),
+        ({"port": 1.5}, (TypeMismatch(("port",), "integer or string", "number"),)),
         (
             {"names": ["x", 1, {}]},
             (
-                Mistyped(("names", 1), "string", "integer"),
-                Mistyped(("names", 2), "string", "object"),
+                TypeMismatch(("names", 1), "string", "integer"),
+                TypeMismatch(("names", 2), "string", "object"),
             ),
         ),
-        ({"sizes": {"a": True, "b": 1}}, (Mistyped(("sizes", "a"), "integer", "boolean"),)),
-        ({"names": {"x": 1}}, (Mistyped(("names",), "array", "object"),)),
+        ({"sizes": {"a": True, "b": 1}}, (TypeMismatch(("sizes", "a"), "integer", "boolean"),)),
+        ({"names": {"x": 1}}, (TypeMismatch(("names",), "array", "object"),)),
     ],
     ids=str,
 )
-def test_values_of_a_wrong_type_are_found(value: JSON, expected: tuple[Mistyped, ...]) -> None:
-    assert mistyped_values(value, schema.parse(RAW, profile=Profile.APISERVER)) == expected
+def test_values_of_a_wrong_type_are_found(value: JSON, expected: tuple[TypeMismatch, ...]) -> None:
+    assert type_mismatches(value, schema.parse(RAW, profile=Profile.APISERVER)) == expected
 
 
 def test_without_a_schema_nothing_is_wrong() -> None:
-    assert mistyped_values([1], None) == ()
+    assert type_mismatches([1], None) == ()

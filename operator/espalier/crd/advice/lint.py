@@ -73,7 +73,7 @@ def _unknown_keywords(raw: JSON, path: Path) -> Iterator[Lint]:
     warned = frozenset(unknown_keywords(raw, path, silent=False)) if unknown else frozenset()
     for below in unknown:
         if below not in warned:
-            detail = "API servers know no such keyword, and drop it here without a warning"
+            detail = "API servers do not know this keyword, and drop it here without a warning"
             yield Lint("unknown-keyword", below, detail)
 
 
@@ -111,7 +111,7 @@ def _lint_node(node: Structural, place: _NodePosition) -> Iterator[Lint]:
         if node.type in ("", "object"):
             yield from _default_of_property(child, below, may_be_absent)
         elif child.default is not None:
-            detail = f"never applies: what it is a field of is of type {node.type}"
+            detail = f"never applies: the type of its parent is {node.type}"
             yield Lint("nested-default", (*below, "default"), detail)
         yield from _lint_node(child, _NodePosition(below, inner, is_required, place.within_map))
     if node.items is not None:
@@ -191,7 +191,7 @@ def _map_keys(node: Structural, place: _NodePosition) -> Iterator[Lint]:
         required = key in node.items.value_validation.required
         if found is not None and found.default is None and not required:
             path = (*place.path, "items", "properties", Key(key))
-            detail = "a list map key that is neither required nor defaulted"
+            detail = "a list map key that is neither required nor has a default"
             yield Lint("optional-map-key", path, detail)
 
 
@@ -252,7 +252,7 @@ def _enums(node: Structural, place: _NodePosition) -> Iterator[Lint]:
     own = node.value_validation.enum
     # Junctors are not checked for null.
     if own and node.nullable and None not in own:
-        detail = "nullable, but no enum lets null pass"
+        detail = "nullable, but the enum does not contain null"
         yield Lint("enum-nullable", (*place.path, "enum"), detail)
 
 
@@ -260,7 +260,9 @@ def _patterns(node: Structural, place: _NodePosition) -> Iterator[Lint]:
     for below, validation in _validations(node):
         problem = pattern_error(validation.pattern) if validation.pattern else None
         if problem is not None:
-            yield Lint("pattern", (*place.path, *below, "pattern"), f"no RE2 pattern: {problem}")
+            yield Lint(
+                "pattern", (*place.path, *below, "pattern"), f"not an RE2 pattern: {problem}"
+            )
 
 
 def _profiles_differ(node: Structural, place: _NodePosition) -> Iterator[Lint]:
@@ -272,14 +274,14 @@ def _profiles_differ(node: Structural, place: _NodePosition) -> Iterator[Lint]:
     additional = node.additional_properties
     if isinstance(additional, Structural):
         children.append((("additionalProperties",), additional))
-    pruned = "API servers prune what is within, though the proposals preserve it"
+    pruned = "API servers prune unknown fields here, although the proposals preserve them"
     for below, child in children:
         if _is_bare(child):
             yield Lint("preserved-or-pruned", (*place.path, *below), pruned)
     if isinstance(additional, bool):
         yield Lint("preserved-or-pruned", (*place.path, "additionalProperties"), pruned)
     if node.items is not None and node.items.properties:
-        detail = "API servers preserve unknown fields of the items, though the proposals prune them"
+        detail = "API servers preserve unknown fields of items, although the proposals prune them"
         yield Lint("preserved-or-pruned", (*place.path, "items"), detail)
 
 
@@ -287,8 +289,8 @@ def _closed(node: Structural, place: _NodePosition) -> Iterator[Lint]:
     # Servers refuse it beside properties, and the members of junctors are not visited.
     if node.additional_properties is False and not node.properties:
         detail = (
-            "the proposals forbid it; API servers keep fields that it does not allow, and then"
-            " refuse the object for them"
+            "the proposals forbid it; API servers do not prune the fields that it forbids, but"
+            " refuse objects that have them"
         )
         yield Lint("closed-map", (*place.path, "additionalProperties"), detail)
 

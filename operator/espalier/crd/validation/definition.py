@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from espalier.crd.internal.definition import Internal, InternalVersion, Names, Shared, read_internal
 from espalier.crd.manifest_paths import v1_path
-from espalier.crd.validation import errors as faults
+from espalier.crd.validation import errors as field_errors
 from espalier.crd.validation.conversion import conversion_errors
 from espalier.crd.validation.requirements import Requirements, has_defaults, requirements_for
 from espalier.crd.validation.schemas import schema_errors
@@ -114,14 +114,14 @@ def _preserving(new: Internal, old: Internal | None) -> Iterator[FieldError]:
             "cannot set to true, set x-kubernetes-preserve-unknown-fields to true"
             " in spec.versions[*].schema instead"
         )
-        yield faults.invalid((*_SPEC, "preserveUnknownFields"), value=True, detail=detail)
+        yield field_errors.invalid((*_SPEC, "preserveUnknownFields"), value=True, detail=detail)
 
 
 def _metadata(new: Internal, old: Internal | None) -> Iterator[FieldError]:
     path: Path = ("metadata",)
     if old is not None:
         if new.name != old.name:
-            yield faults.invalid((*path, "name"), new.name, "field is immutable")
+            yield field_errors.invalid((*path, "name"), new.name, "field is immutable")
         yield from check_metadata(new.metadata, path=path, with_finalizers=False)
         return
     generate = new.metadata_text("generateName")
@@ -131,12 +131,12 @@ def _metadata(new: Internal, old: Internal | None) -> Iterator[FieldError]:
         is_cut = len(generate) > 1 and generate.endswith("-")
         shown = f"{generate[:-2]}a" if is_cut else generate
         for error in _name_errors(generate, shown, new):
-            yield faults.invalid((*path, "generateName"), generate, error)
+            yield field_errors.invalid((*path, "generateName"), generate, error)
     if not new.name:
-        yield faults.required((*path, "name"), "name or generateName is required")
+        yield field_errors.required((*path, "name"), "name or generateName is required")
     else:
         for error in _name_errors(new.name, new.name, new):
-            yield faults.invalid((*path, "name"), new.name, error)
+            yield field_errors.invalid((*path, "name"), new.name, error)
     yield from check_metadata(new.metadata, path=path)
 
 
@@ -152,16 +152,16 @@ def _spec(new: Internal, requirements: Requirements, judge: DefaultCheck) -> Ite
     yield from _schemas_present(new, requirements)
     if requirements.defaults and new.preserve_unknown_fields and has_defaults(new):
         detail = "must be false in order to use defaults in the schema"
-        yield faults.invalid((*_SPEC, "preserveUnknownFields"), value=True, detail=detail)
+        yield field_errors.invalid((*_SPEC, "preserveUnknownFields"), value=True, detail=detail)
     for index, version in enumerate(new.versions):
         path = (*_SPEC, "versions", index)
         if errors := dns1035_label_errors(version.name):
-            yield faults.invalid((*path, "name"), version.name, ",".join(errors))
+            yield field_errors.invalid((*path, "name"), version.name, ",".join(errors))
         yield from _version(version, path, new, requirements, judge)
     yield from _versions_together(new)
     for name in ("plural", "singular", "kind", "listKind"):
         if not _named(new.names, name):
-            yield faults.required((*_SPEC, "names", name))
+            yield field_errors.required((*_SPEC, "names", name))
     yield from _names(new.names, (*_SPEC, "names"))
     has_status = any(_has_status(version.whole) for version in new.versions)
     first = _for_version(requirements, new.versions[0].name if new.versions else "")
@@ -170,22 +170,22 @@ def _spec(new: Internal, requirements: Requirements, judge: DefaultCheck) -> Ite
     if new.preserve_unknown_fields and new.conversion.strategy != "None":
         path = (*_SPEC, "conversion", "strategy")
         detail = "must be None if spec.preserveUnknownFields is true"
-        yield faults.invalid(path, new.conversion.strategy, detail)
+        yield field_errors.invalid(path, new.conversion.strategy, detail)
     yield from conversion_errors(new.conversion, requirements)
 
 
 def _group_and_scope(new: Internal) -> Iterator[FieldError]:
     path = (*_SPEC, "group")
     if not new.group:
-        yield faults.required(path)
+        yield field_errors.required(path)
     elif errors := dns1123_subdomain_errors(new.group):
-        yield faults.invalid(path, new.group, ",".join(errors))
+        yield field_errors.invalid(path, new.group, ",".join(errors))
     elif "." not in new.group:
-        yield faults.invalid(path, new.group, "should be a domain with at least one dot")
+        yield field_errors.invalid(path, new.group, "should be a domain with at least one dot")
     if not new.scope:
-        yield faults.required((*_SPEC, "scope"))
+        yield field_errors.required((*_SPEC, "scope"))
     elif new.scope not in ("Cluster", "Namespaced"):
-        yield faults.unsupported((*_SPEC, "scope"), new.scope, ("Cluster", "Namespaced"))
+        yield field_errors.unsupported((*_SPEC, "scope"), new.scope, ("Cluster", "Namespaced"))
 
 
 def _schemas_present(new: Internal, requirements: Requirements) -> Iterator[FieldError]:
@@ -194,9 +194,9 @@ def _schemas_present(new: Internal, requirements: Requirements) -> Iterator[Fiel
             continue
         path = (*_SPEC, "versions", index, "schema", "openAPIV3Schema")
         if requirements.schemas:
-            yield faults.required(path)
+            yield field_errors.required(path)
         elif version.served and not new.preserve_unknown_fields:
-            yield faults.required(path, "because otherwise all fields are pruned")
+            yield field_errors.required(path, "because otherwise all fields are pruned")
 
 
 def _has_status(holder: Shared) -> bool:
@@ -224,7 +224,7 @@ def _version(
         validation = version.own.validation
         if validation is None or validation.schema is None:
             detail = "may only be set when `version.schema.openAPIV3Schema` is not included"
-            yield faults.invalid(below, "", detail)
+            yield field_errors.invalid(below, "", detail)
         else:
             yield from selectable_errors(
                 version.own.selectable_fields,
@@ -250,7 +250,7 @@ def _selectable_at_top(new: Internal, requirements: Requirements) -> Iterator[Fi
         return
     if new.shared.validation is None:
         detail = "may only be set when validations.schema is included"
-        yield faults.invalid(path, "", detail)
+        yield field_errors.invalid(path, "", detail)
         return
     yield from selectable_errors(
         fields,
@@ -285,13 +285,13 @@ def _versions_together(new: Internal) -> Iterator[FieldError]:
     path = (*_SPEC, "versions")
     names = [version.name for version in new.versions]
     if len(set(names)) < len(names):
-        yield faults.invalid(path, new.versions_raw, "must contain unique version names")
+        yield field_errors.invalid(path, new.versions_raw, "must contain unique version names")
     if sum(version.storage for version in new.versions) != 1:
         detail = "must have exactly one version marked as storage version"
-        yield faults.invalid(path, new.versions_raw, detail)
+        yield field_errors.invalid(path, new.versions_raw, detail)
     if names and (errors := dns1035_label_errors(names[0])) and names[0]:
         # The internal form has the name of the first version twice.
-        yield faults.invalid((*_SPEC, "version"), names[0], ",".join(errors))
+        yield field_errors.invalid((*_SPEC, "version"), names[0], ",".join(errors))
 
 
 def _named(names: Names, field: str) -> str:
@@ -302,19 +302,19 @@ def _names(names: Names, path: Path) -> Iterator[FieldError]:
     for field in ("plural", "singular"):
         value = _named(names, field)
         if value and (errors := dns1035_label_errors(value)):
-            yield faults.invalid((*path, field), value, ",".join(errors))
+            yield field_errors.invalid((*path, field), value, ",".join(errors))
     for field in ("kind", "listKind"):
         value = _named(names, field)
         if value and (errors := dns1035_label_errors(value.lower())):
             detail = "may have mixed case, but should otherwise match: " + ",".join(errors)
-            yield faults.invalid((*path, field), value, detail)
+            yield field_errors.invalid((*path, field), value, detail)
     if names.kind and names.kind == names.list_kind:
         detail = "kind and listKind may not be the same"
-        yield faults.invalid((*path, "listKind"), names.list_kind, detail)
+        yield field_errors.invalid((*path, "listKind"), names.list_kind, detail)
     for field, values in (("shortNames", names.short_names), ("categories", names.categories)):
         for index, value in enumerate(values):
             if errors := dns1035_label_errors(value):
-                yield faults.invalid((*path, field, index), value, ",".join(errors))
+                yield field_errors.invalid((*path, field, index), value, ",".join(errors))
 
 
 def _immutable(new: Internal, old: Internal, requirements: Requirements) -> Iterator[FieldError]:
@@ -327,7 +327,7 @@ def _immutable(new: Internal, old: Internal, requirements: Requirements) -> Iter
         fields = [("scope", new.scope, old.scope), named, *fields]
     for field, value, before in fields:
         if value != before:
-            yield faults.invalid((*_SPEC, *field.split(".")), value, "field is immutable")
+            yield field_errors.invalid((*_SPEC, *field.split(".")), value, "field is immutable")
 
 
 def _stored_versions(new: Internal, old: Internal | None) -> Iterator[FieldError]:
@@ -340,19 +340,19 @@ def _stored_versions(new: Internal, old: Internal | None) -> Iterator[FieldError
         # The server itself adds it to the status.
         stored.append(storage)
     if not stored:
-        yield faults.invalid(path, None, "must have at least one stored version")
+        yield field_errors.invalid(path, None, "must have at least one stored version")
         return
     names: set[str] = set()
     for version in new.versions:
         # Each name counts once, also if two storage versions have the same name.
         if version.storage and (version.name not in stored or version.name in names):
             detail = f"must have the storage version {version.name}"
-            yield faults.invalid(path, [*stored], detail)
+            yield field_errors.invalid(path, [*stored], detail)
         names.add(version.name)
     for index, name in enumerate(stored):
         # The server keeps the last one of several equal entries.
         if name not in names and name not in stored[index + 1 :]:
-            yield faults.invalid((*path, index), name, _must_remain(name))
+            yield field_errors.invalid((*path, index), name, _must_remain(name))
 
 
 def _must_remain(name: str) -> str:
@@ -373,10 +373,10 @@ def _approval(new: Internal, old: Internal | None) -> Iterator[FieldError]:
     pull = "see https://github.com/kubernetes/enhancements/pull/1111"
     must = f'protected groups must have approval annotation "{_APPROVED}"'
     if state == "missing":
-        yield faults.required(path, f"{must}, {pull}")
+        yield field_errors.required(path, f"{must}, {pull}")
     else:
         detail = f'{must} with either a URL or a reason starting with "unapproved", {pull}'
-        yield faults.invalid(path, new.annotation(_APPROVED), detail)
+        yield field_errors.invalid(path, new.annotation(_APPROVED), detail)
 
 
 def _approval_state(definition: Internal) -> str:

@@ -5,7 +5,7 @@ Check list types, list map keys and map types.
 from collections.abc import Iterator
 
 from espalier.crd.internal.json_schema_props import Keywords, child, children, text, texts
-from espalier.crd.validation import errors as faults
+from espalier.crd.validation import errors as field_errors
 from espalier.findings import FieldError
 from espalier.paths import JSON, Key, Path
 
@@ -37,9 +37,9 @@ def list_errors(node: Keywords, path: Path, *, require_atomic_sets: bool) -> Ite
         detail = "must be map if x-kubernetes-list-map-keys is non-empty"
         below = (*path, _LIST_TYPE)
         if _LIST_TYPE in node:
-            yield faults.invalid(below, node[_LIST_TYPE], detail)
+            yield field_errors.invalid(below, node[_LIST_TYPE], detail)
         else:
-            yield faults.required(below, detail)
+            yield field_errors.required(below, detail)
     if text(node, _LIST_TYPE) == "map":
         yield from _list_map(node, path)
 
@@ -70,7 +70,7 @@ def item_errors(node: Keywords, path: Path) -> Iterator[FieldError]:
         return
     if "nullable" in items:
         detail = f"cannot be nullable when x-kubernetes-list-type is {list_type}"
-        yield faults.forbidden((*path, "items", "nullable"), detail)
+        yield field_errors.forbidden((*path, "items", "nullable"), detail)
     if list_type == "set":
         return
     for key in texts(node, _MAP_KEYS):
@@ -81,18 +81,18 @@ def item_errors(node: Keywords, path: Path) -> Iterator[FieldError]:
         listed = "this property is in x-kubernetes-list-map-keys, so it"
         if key not in texts(items, "required") and "default" not in found:
             detail = f"{listed} must have a default or be a required property"
-            yield faults.required((*below, "default"), detail)
+            yield field_errors.required((*below, "default"), detail)
         if "nullable" in found:
-            yield faults.forbidden((*below, "nullable"), f"{listed} cannot be nullable")
+            yield field_errors.forbidden((*below, "nullable"), f"{listed} cannot be nullable")
 
 
 def _needs_type(node: Keywords, type_: str, keyword: str, path: Path) -> Iterator[FieldError]:
     found, below = text(node, "type"), (*path, "type")
     detail = f"must be {type_} if {keyword} is specified"
     if not found:
-        yield faults.required(below, detail)
+        yield field_errors.required(below, detail)
     elif found != type_:
-        yield faults.invalid(below, found, detail)
+        yield field_errors.invalid(below, found, detail)
 
 
 def _known(
@@ -100,7 +100,7 @@ def _known(
 ) -> Iterator[FieldError]:
     found = text(node, keyword)
     if found not in known:
-        yield faults.unsupported((*path, keyword), found, known)
+        yield field_errors.unsupported((*path, keyword), found, known)
 
 
 def _non_atomic(node: Keywords, path: Path) -> FieldError:
@@ -108,25 +108,25 @@ def _non_atomic(node: Keywords, path: Path) -> FieldError:
     keyword = _LIST_TYPE if text(items, "type") == "array" else _MAP_TYPE
     detail = "must be atomic as item of a list with x-kubernetes-list-type=set"
     # The server always prints the list type of the items, even if the map type is wrong.
-    return faults.invalid((*path, "items", keyword), items.get(_LIST_TYPE), detail)
+    return field_errors.invalid((*path, "items", keyword), items.get(_LIST_TYPE), detail)
 
 
 def _list_map(node: Keywords, path: Path) -> Iterator[FieldError]:
     keys = texts(node, _MAP_KEYS)
     if not keys:
         detail = "must not be empty if x-kubernetes-list-type is map"
-        yield faults.required((*path, _MAP_KEYS), detail)
+        yield field_errors.required((*path, _MAP_KEYS), detail)
     if "items" not in node:
         detail = "must have a schema if x-kubernetes-list-type is map"
-        yield faults.required((*path, "items"), detail)
+        yield field_errors.required((*path, "items"), detail)
         return
     items = child(node, "items")
     if items is None:
         detail = "must only have a single schema if x-kubernetes-list-type is map"
-        yield faults.invalid((*path, "items"), node["items"], detail)
+        yield field_errors.invalid((*path, "items"), node["items"], detail)
     elif text(items, "type") != "object":
         detail = "must be object if parent array's x-kubernetes-list-type is map"
-        yield faults.invalid((*path, "items", "type"), text(items, "type"), detail)
+        yield field_errors.invalid((*path, "items", "type"), text(items, "type"), detail)
     else:
         yield from _keys(items, keys, path)
 
@@ -137,12 +137,12 @@ def _keys(items: Keywords, keys: tuple[str, ...], path: Path) -> Iterator[FieldE
         found = children(items, "properties").get(key)
         if found is None:
             detail = "entries must all be names of item properties"
-            yield faults.invalid((*path, _MAP_KEYS), printed, detail)
+            yield field_errors.invalid((*path, _MAP_KEYS), printed, detail)
         elif text(found, "type") in ("array", "object"):
             detail = "must be a scalar type if parent array's x-kubernetes-list-type is map"
             below = (*path, "items", "properties", Key(key), "type")
             # The server prints the type of the items, not that of the key.
-            yield faults.invalid(below, text(items, "type"), detail)
+            yield field_errors.invalid(below, text(items, "type"), detail)
         if key in keys[:index]:
             detail = "must not contain duplicate entries"
-            yield faults.invalid((*path, _MAP_KEYS), printed, detail)
+            yield field_errors.invalid((*path, _MAP_KEYS), printed, detail)

@@ -10,7 +10,7 @@ from espalier.cel.cost.ranges import MAX_UINT64
 from espalier.cel.declared_type import Declaration
 from espalier.crd.internal.json_schema_props import Keywords, child, children, nodes, text
 from espalier.crd.internal.parsed_schema import VersionSchema
-from espalier.crd.validation import errors as faults
+from espalier.crd.validation import errors as field_errors
 from espalier.findings import ErrorType, FieldError
 from espalier.golang.printing import Printed, go_json
 from espalier.paths import JSON, Key, Path, render_path
@@ -67,7 +67,7 @@ def known_expressions(schemas: Iterable[Keywords]) -> Known:
 def compilation_errors(
     validation: VersionSchema,
     path: Path,
-    spoilt: Iterable[FieldError],
+    other_errors: Iterable[FieldError],
     known: Known,
     *,
     limit_each: bool,
@@ -79,7 +79,7 @@ def compilation_errors(
         validation: The ``schema`` of the version; it may have no ``openAPIV3Schema``, and then no
             rules.
         path: The server's path of the schema.
-        spoilt: The other errors of the schema: rules at and above their paths are not compiled.
+        other_errors: Other errors of the schema: rules at and above their paths are not compiled.
         known: The expressions of the old definition.
         limit_each: Whether the cost of each single rule is limited.
 
@@ -93,7 +93,7 @@ def compilation_errors(
     structural = validation.parsed.under(Profile.APISERVER)
     if structural is None:
         return ()
-    bad = {error.path[:end] for error in spoilt for end in range(len(error.path) + 1)}
+    bad = {error.path[:end] for error in other_errors for end in range(len(error.path) + 1)}
     walk = _RuleWalk(bad, known, limit_each)
     try:
         walk.go(keywords, path, walk.root(keywords, structural))
@@ -127,9 +127,9 @@ class _Budget:
                 "contributed to estimated rule cost total exceeding cost limit for entire"
                 " OpenAPIv3 schema"
             )
-            yield faults.forbidden(rule, detail)
+            yield field_errors.forbidden(rule, detail)
         what = "x-kubernetes-validations estimated rule cost total for entire OpenAPIv3 schema"
-        yield faults.forbidden(path, _too_much(what, self.total, MAX_TOTAL_COST))
+        yield field_errors.forbidden(path, _too_much(what, self.total, MAX_TOTAL_COST))
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,10 +252,10 @@ class _RuleWalk:
         yield from self.rule_cost(rule, (*path, "rule"), scope)
         shown = _as_go_prints(written)
         if rule.rule is not None and rule.rule.error:
-            yield faults.invalid((*path, "rule"), shown, rule.rule.error)
+            yield field_errors.invalid((*path, "rule"), shown, rule.rule.error)
         message = rule.message_expression
         if message is not None and message.error:
-            yield faults.invalid((*path, "messageExpression"), shown, message.error)
+            yield field_errors.invalid((*path, "messageExpression"), shown, message.error)
         elif message is not None:
             yield from self.message_cost(message, (*path, "messageExpression"), scope)
         yield from _old_self(written, rule, path, scope)
@@ -266,14 +266,16 @@ class _RuleWalk:
             times = scope.declared.max_cardinality
         cost = min(_max_cost(rule.rule, scope) * (times or 0), MAX_UINT64)
         if self.limit_each and cost > MAX_RULE_COST:
-            yield faults.forbidden(path, _too_much("estimated rule cost", cost, MAX_RULE_COST))
+            yield field_errors.forbidden(
+                path, _too_much("estimated rule cost", cost, MAX_RULE_COST)
+            )
         self.budget.spend(path, cost)
 
     def message_cost(self, message: Expression, path: Path, scope: _Scope) -> Iterator[FieldError]:
         cost = _max_cost(message, scope)
         if self.limit_each and cost > MAX_RULE_COST:
             what = "estimated messageExpression cost"
-            yield faults.forbidden(path, _too_much(what, cost, MAX_RULE_COST))
+            yield field_errors.forbidden(path, _too_much(what, cost, MAX_RULE_COST))
         self.budget.spend(path, cost)
 
 
@@ -287,10 +289,10 @@ def _old_self(written: Keywords, rule: Rule, path: Path, scope: _Scope) -> Itera
                 "oldSelf cannot be used on the uncorrelatable portion of the schema within"
                 f" {render_path(scope.uncorrelated)}"
             )
-            yield faults.invalid((*path, "rule"), text(written, "rule"), detail)
+            yield field_errors.invalid((*path, "rule"), text(written, "rule"), detail)
     elif "optionalOldSelf" in written:
         detail = "may not be set if oldSelf is not used in rule"
-        yield faults.invalid((*path, "optionalOldSelf"), written["optionalOldSelf"], detail)
+        yield field_errors.invalid((*path, "optionalOldSelf"), written["optionalOldSelf"], detail)
 
 
 def _max_cost(expression: Expression | None, scope: _Scope) -> int:

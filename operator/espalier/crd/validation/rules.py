@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from espalier.crd.internal.json_schema_props import Keywords, text
 from espalier.crd.internal.parsed_schema import ParsedSchema
-from espalier.crd.validation import errors as faults
+from espalier.crd.validation import errors as field_errors
 from espalier.errors import SchemaParseError
 from espalier.findings import FieldError
 from espalier.paths import Path
@@ -45,24 +45,24 @@ def rule_errors(node: Keywords, path: Path) -> Iterator[FieldError]:
 def _rule_and_message(rule: Keywords, path: Path) -> Iterator[FieldError]:
     expression, message = _trimmed(text(rule, "rule")), _trimmed(text(rule, "message"))
     if not expression:
-        yield faults.required((*path, "rule"), "rule is not specified")
+        yield field_errors.required((*path, "rule"), "rule is not specified")
     elif "message" in rule and not message:
         detail = "must be non-empty if specified"
-        yield faults.invalid((*path, "message"), rule["message"], detail)
+        yield field_errors.invalid((*path, "message"), rule["message"], detail)
     elif _has_newlines(message):
         detail = "must not contain line breaks"
-        yield faults.invalid((*path, "message"), rule["message"], detail)
+        yield field_errors.invalid((*path, "message"), rule["message"], detail)
     elif _has_newlines(expression) and not message:
         detail = "message must be specified if rule contains line breaks"
-        yield faults.required((*path, "message"), detail)
+        yield field_errors.required((*path, "message"), detail)
 
 
 def _rest(rule: Keywords, path: Path) -> Iterator[FieldError]:
     if "messageExpression" in rule and not _trimmed(text(rule, "messageExpression")):
         detail = "messageExpression must be non-empty if specified"
-        yield faults.required((*path, "messageExpression"), detail)
+        yield field_errors.required((*path, "messageExpression"), detail)
     if "reason" in rule and rule["reason"] not in _REASONS:
-        yield faults.unsupported((*path, "reason"), text(rule, "reason"), _REASONS)
+        yield field_errors.unsupported((*path, "reason"), text(rule, "reason"), _REASONS)
 
 
 def _field_path(rule: Keywords, parsed: ParsedSchema, path: Path) -> Iterator[FieldError]:
@@ -70,11 +70,11 @@ def _field_path(rule: Keywords, parsed: ParsedSchema, path: Path) -> Iterator[Fi
     if not written:
         return
     if not _trimmed(written):
-        yield faults.invalid(path, written, "must be non-empty if specified")
+        yield field_errors.invalid(path, written, "must be non-empty if specified")
     if _has_newlines(written):
-        yield faults.invalid(path, written, "must not contain line breaks")
+        yield field_errors.invalid(path, written, "must not contain line breaks")
     if not _leads_somewhere(written, parsed):
-        yield faults.invalid(path, written, "must be a valid path")
+        yield field_errors.invalid(path, written, "must be a valid path")
 
 
 def _leads_somewhere(written: str, parsed: ParsedSchema) -> bool:

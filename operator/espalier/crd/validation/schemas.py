@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from espalier import schema
 from espalier.crd.internal.json_schema_props import Keywords, child, children, members, text
 from espalier.crd.internal.parsed_schema import VersionSchema
-from espalier.crd.validation import errors as faults
+from espalier.crd.validation import errors as field_errors
 from espalier.crd.validation.list_types import item_errors, list_errors
 from espalier.crd.validation.requirements import TYPES, Requirements
 from espalier.crd.validation.rule_compilation import compilation_errors
@@ -77,14 +77,16 @@ def schema_errors(
         return ()
     found = list(_root_with_status(keywords, path, set_with_status))
     if "nullable" in keywords:
-        found.append(faults.forbidden((*path, "nullable"), "nullable cannot be true at the root"))
+        found.append(
+            field_errors.forbidden((*path, "nullable"), "nullable cannot be true at the root")
+        )
     unreadable: FieldError | None = None
     is_sound = False
     if requirements.structural:
         try:
             unsound = _structure(validation, path, requirements, judge)
         except SchemaParseError as error:
-            unreadable = faults.invalid(path, "", str(error))
+            unreadable = field_errors.invalid(path, "", str(error))
         else:
             found += unsound
             is_sound = not unsound
@@ -107,7 +109,7 @@ def _root_with_status(
                 'only "object" is allowed as the type at the root of the schema'
                 " if the status subresource is enabled"
             )
-            yield faults.invalid((*path, "type"), text(keywords, "type"), detail)
+            yield field_errors.invalid((*path, "type"), text(keywords, "type"), detail)
             return
         if keyword not in _ALLOWED_WITH_STATUS:
             allowed = " ".join(_ALLOWED_WITH_STATUS.values())
@@ -115,7 +117,7 @@ def _root_with_status(
                 f"only [{allowed}] fields are allowed at the root of the schema"
                 " if the status subresource is enabled"
             )
-            yield faults.invalid(path, {**keywords}, detail)
+            yield field_errors.invalid(path, {**keywords}, detail)
             return
 
 
@@ -153,13 +155,13 @@ def _node(
     yield from _keywords(node, path, place)
     if "uniqueItems" in node:
         detail = "uniqueItems cannot be set to true since the runtime complexity becomes quadratic"
-        yield faults.forbidden((*path, "uniqueItems"), detail)
+        yield field_errors.forbidden((*path, "uniqueItems"), detail)
     yield from _additional(node, path, place)
     yield from _properties(node, path, place, is_root=is_root)
     yield from _nested(node, path, place)
     if node.get("x-kubernetes-preserve-unknown-fields") is False:
         below = (*path, "x-kubernetes-preserve-unknown-fields")
-        yield faults.invalid(below, value=False, detail="must be true or undefined")
+        yield field_errors.invalid(below, value=False, detail="must be true or undefined")
     requirements = place.requirements
     yield from list_errors(node, path, require_atomic_sets=requirements.atomic_sets)
     if requirements.map_keys:
@@ -170,24 +172,24 @@ def _node(
 def _keywords(node: Keywords, path: Path, place: _SchemaContext) -> Iterator[FieldError]:
     type_ = text(node, "type")
     if place.requirements.valid_types and type_ and type_ not in TYPES:
-        yield faults.unsupported((*path, "type"), type_, TYPES)
+        yield field_errors.unsupported((*path, "type"), type_, TYPES)
     if "default" in node and (place.no_defaults or not place.requirements.defaults):
         detail = f"must not be set {place.no_defaults}".rstrip()
-        yield faults.forbidden((*path, "default"), detail)
+        yield field_errors.forbidden((*path, "default"), detail)
     for keyword in (
         *("id", "additionalItems", "patternProperties", "definitions", "dependencies", "$ref"),
     ):
         if keyword in node:
-            yield faults.forbidden((*path, keyword), f"{keyword} is not supported")
+            yield field_errors.forbidden((*path, keyword), f"{keyword} is not supported")
     if type_ == "null":
         detail = "type cannot be set to null, use nullable as an alternative"
-        yield faults.forbidden((*path, "type"), detail)
+        yield field_errors.forbidden((*path, "type"), detail)
     if members(node, "items"):
         detail = "items must be a schema object and not an array"
-        yield faults.forbidden((*path, "items"), detail)
+        yield field_errors.forbidden((*path, "items"), detail)
     if place.inside_own_fields and "x-kubernetes-embedded-resource" in node:
         detail = "must not be used inside of resource meta"
-        yield faults.forbidden((*path, "x-kubernetes-embedded-resource"), detail)
+        yield field_errors.forbidden((*path, "x-kubernetes-embedded-resource"), detail)
 
 
 def _additional(node: Keywords, path: Path, place: _SchemaContext) -> Iterator[FieldError]:
@@ -197,7 +199,7 @@ def _additional(node: Keywords, path: Path, place: _SchemaContext) -> Iterator[F
     below = (*path, "additionalProperties")
     if "properties" in node and additional is not True:
         detail = "additionalProperties and properties are mutual exclusive"
-        yield faults.forbidden(below, detail)
+        yield field_errors.forbidden(below, detail)
     if isinstance(additional, dict):
         inner = place
         if place.inside_own_fields:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from espalier.crd.internal.definition import InternalVersion, PrinterColumn, Scale, Subresources
 from espalier.crd.internal.parsed_schema import VersionSchema
-from espalier.crd.validation import errors as faults
+from espalier.crd.validation import errors as field_errors
 from espalier.crd.validation.requirements import MAX_SELECTABLE_FIELDS
 from espalier.errors import SchemaParseError
 from espalier.findings import ErrorType, FieldError
@@ -34,13 +34,13 @@ def warning_errors(version: InternalVersion, path: Path) -> Iterator[FieldError]
     warning = Pointed(version.deprecation_warning)
     below = (*path, "deprecationWarning")
     if not version.deprecated:
-        yield faults.invalid(below, warning, "can only be set for deprecated versions")
+        yield field_errors.invalid(below, warning, "can only be set for deprecated versions")
         return
     if bytes_of(warning) > _MAX_WARNING_BYTES:
         detail = f"must be <= {_MAX_WARNING_BYTES} characters long"
-        yield faults.invalid(below, warning, detail)
+        yield field_errors.invalid(below, warning, detail)
     if not warning:
-        yield faults.invalid(below, warning, "must not be an empty string")
+        yield field_errors.invalid(below, warning, "must not be an empty string")
     for at, char in enumerate(warning):
         if not char.isprintable():
             index = bytes_of(warning[:at])
@@ -48,7 +48,7 @@ def warning_errors(version: InternalVersion, path: Path) -> Iterator[FieldError]
                 "must only contain printable UTF-8 characters;"
                 f" non-printable character found at index {index}"
             )
-            yield faults.invalid(below, warning, detail)
+            yield field_errors.invalid(below, warning, detail)
             return
 
 
@@ -69,7 +69,7 @@ def subresource_errors(subresources: Subresources | None, path: Path) -> Iterato
         ("statusReplicasPath", scale.status_replicas_path, ".status"),
     ):
         if not value:
-            yield faults.required((*below, name))
+            yield field_errors.required((*below, name))
         else:
             yield from _under(value, (root,), f"under {root}", (*below, name))
     if scale.label_selector_path:
@@ -79,11 +79,11 @@ def subresource_errors(subresources: Subresources | None, path: Path) -> Iterato
 
 def _under(value: str, roots: tuple[str, ...], where: str, path: Path) -> Iterator[FieldError]:
     if not value.startswith("."):
-        yield faults.invalid(path, value, _NOT_SIMPLE)
+        yield field_errors.invalid(path, value, _NOT_SIMPLE)
     elif not value.startswith(tuple(f"{root}." for root in roots)):
         # Only one of these paths is optional: it is a pointer in Go.
         shown = Pointed(value) if len(roots) > 1 else value
-        yield faults.invalid(path, shown, f"should be a json path {where}")
+        yield field_errors.invalid(path, shown, f"should be a json path {where}")
 
 
 _NOT_SIMPLE = "must be a simple json path starting with ."
@@ -101,17 +101,19 @@ def column_errors(columns: tuple[PrinterColumn, ...], path: Path) -> Iterator[Fi
         below = (*path, index)
         types, formats = ",".join(_COLUMN_TYPES), ",".join(_COLUMN_FORMATS)
         if not column.name:
-            yield faults.required((*below, "name"))
+            yield field_errors.required((*below, "name"))
         if not column.type:
-            yield faults.required((*below, "type"), f"must be one of {types}")
+            yield field_errors.required((*below, "type"), f"must be one of {types}")
         elif column.type not in _COLUMN_TYPES:
-            yield faults.invalid((*below, "type"), column.type, f"must be one of {types}")
+            yield field_errors.invalid((*below, "type"), column.type, f"must be one of {types}")
         if column.format and column.format not in _COLUMN_FORMATS:
-            yield faults.invalid((*below, "format"), column.format, f"must be one of {formats}")
+            yield field_errors.invalid(
+                (*below, "format"), column.format, f"must be one of {formats}"
+            )
         if not column.json_path:
-            yield faults.required((*below, "JSONPath"))
+            yield field_errors.required((*below, "JSONPath"))
         elif not column.json_path.startswith("."):
-            yield faults.invalid((*below, "JSONPath"), column.json_path, _NOT_SIMPLE)
+            yield field_errors.invalid((*below, "JSONPath"), column.json_path, _NOT_SIMPLE)
 
 
 def selectable_errors(
@@ -137,16 +139,16 @@ def selectable_errors(
         structural = validation.parsed.under(Profile.APISERVER)
     except SchemaParseError as error:
         structural = None
-        yield faults.invalid((*path[:-1], "schema", "openAPIV3Schema"), "", str(error))
+        yield field_errors.invalid((*path[:-1], "schema", "openAPIV3Schema"), "", str(error))
     seen: set[str] = set()
     for index, written in enumerate(fields):
         below = (*path, index, "jsonPath")
         if not written:
-            yield faults.required(below)
+            yield field_errors.required(below)
             continue
         resolved = resolve(written, structural, allow_brackets=False)
         if resolved.problem:
-            yield faults.invalid(below, written, f"is an invalid path: {resolved.problem}")
+            yield field_errors.invalid(below, written, f"is an invalid path: {resolved.problem}")
             continue
         yield from _selectable(resolved.path, resolved.structural, written, below)
         rendered = render_path(resolved.path)
@@ -169,10 +171,10 @@ def _selectable(
     leads_to: Path, structural: Structural | None, written: str, path: Path
 ) -> Iterator[FieldError]:
     if leads_to[:1] == ("metadata",) and not isinstance(leads_to[0], Key):
-        yield faults.invalid(path, written, "must not point to fields in metadata")
+        yield field_errors.invalid(path, written, "must not point to fields in metadata")
     if structural is None or structural.type not in ("string", "boolean", "integer"):
         detail = (
             "must point to a field of type string, boolean or integer."
             " Enum string fields and strings with formats are allowed."
         )
-        yield faults.invalid(path, written, detail)
+        yield field_errors.invalid(path, written, detail)

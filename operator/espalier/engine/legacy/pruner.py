@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from espalier import crd
 from espalier.crd import Definition
 from espalier.paths import JSON, Path
-from espalier.schema.normalization.conservative_pruning import prune_carefully
+from espalier.schema.normalization.conservative_pruning import prune_conservatively
 
 _PARTS = ("spec", "status")
 
@@ -50,7 +50,7 @@ class Pruner:
         Args:
             obj: A whole object; never changed.
         """
-        value, removed, mistyped = prune_carefully(obj, self._schemas)
+        value, removed, mistyped = prune_conservatively(obj, self._schemas)
         if not removed or not isinstance(value, dict):
             return PruneResult(value=obj, removed=(), mistyped=mistyped)
         return PruneResult(

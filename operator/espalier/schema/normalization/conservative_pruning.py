@@ -12,10 +12,10 @@ from espalier.paths import JSON, Path, Step
 from espalier.schema.model import Profile, Structural
 from espalier.schema.normalization.compiler import OWN_FIELDS
 from espalier.schema.normalization.pruning import prune
-from espalier.schema.normalization.type_mismatches import mistyped_values
+from espalier.schema.normalization.type_mismatches import type_mismatches
 
 
-class Carefully(NamedTuple):
+class ConservativelyPruned(NamedTuple):
     """
     The result of conservative pruning.
 
@@ -33,7 +33,7 @@ class Carefully(NamedTuple):
     mistyped: tuple[Path, ...]
 
 
-def prune_carefully(value: JSON, schemas: Sequence[Structural | None]) -> Carefully:
+def prune_conservatively(value: JSON, schemas: Sequence[Structural | None]) -> ConservativelyPruned:
     """
     Remove the fields of a whole object that surely no schema specifies.
 
@@ -46,14 +46,14 @@ def prune_carefully(value: JSON, schemas: Sequence[Structural | None]) -> Carefu
     """
     present = [structural for structural in schemas if structural is not None]
     if not present or len(present) != len(schemas):
-        return Carefully(value, (), ())
+        return ConservativelyPruned(value, (), ())
     mistyped = {
-        wrong.path for structural in present for wrong in mistyped_values(value, structural)
+        wrong.path for structural in present for wrong in type_mismatches(value, structural)
     }
     paths = _removed_by_all(value, present)
     paths = [path for path in paths if not _is_covered(path, mistyped)]
     removed = tuple((path, _at(value, path)) for path in paths)
-    return Carefully(_without(value, paths), removed, tuple(sorted(mistyped)))
+    return ConservativelyPruned(_without(value, paths), removed, tuple(sorted(mistyped)))
 
 
 def _removed_by_all(value: JSON, schemas: Iterable[Structural]) -> list[Path]:

@@ -99,7 +99,7 @@ class Normalizer(Protocol):
         Bring one object into its normal form.
 
         Raises:
-            MalformedValueError: The API server could not decode the object, in its words.
+            MalformedValueError: The API server could not decode the object; with its message.
         """
 
     def is_normal(self, value: JSON) -> bool:
@@ -132,7 +132,7 @@ def normalize(
             prune nor drop nulls.
 
     Raises:
-        MalformedValueError: The API server could not decode the object, in its words.
+        MalformedValueError: The API server could not decode the object; with its message.
 
     Source:
         apiextensions-apiserver, ``pkg/apiserver/customresource_handler.go``,

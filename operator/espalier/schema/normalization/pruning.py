@@ -9,7 +9,7 @@ from espalier.paths import JSON, Path, render_path, render_unknown
 from espalier.schema.model import Profile, Structural
 from espalier.schema.normalization.closures import Act, paths_of
 from espalier.schema.normalization.compiler import OWN_FIELDS, Steps, compiled
-from espalier.schema.normalization.type_mismatches import mistyped_values
+from espalier.schema.normalization.type_mismatches import type_mismatches
 
 
 class Pruned(NamedTuple):
@@ -55,7 +55,7 @@ def prune(
         KEP-1101; apiextensions-apiserver, ``pkg/apiserver/schema/pruning/algorithm.go``.
     """
     if strict_types:
-        for wrong in mistyped_values(value, structural)[:1]:
+        for wrong in type_mismatches(value, structural)[:1]:
             detail = f"must be of type {wrong.expected}, found {wrong.found}"
             raise MalformedValueError(f".{render_path(wrong.path)}: {detail}")
     change = compiled(structural, Steps(profile=profile, prune=True), is_resource=is_resource)

@@ -9,7 +9,7 @@ from espalier.schema.model import Structural
 from espalier.schema.values import is_of_type, type_of
 
 
-class Mistyped(NamedTuple):
+class TypeMismatch(NamedTuple):
     """
     A value of a wrong JSON type: its path, the expected type and the actual one.
     """
@@ -19,7 +19,7 @@ class Mistyped(NamedTuple):
     found: str
 
 
-def mistyped_values(value: JSON, structural: Structural | None) -> tuple[Mistyped, ...]:
+def type_mismatches(value: JSON, structural: Structural | None) -> tuple[TypeMismatch, ...]:
     """
     Return the values of a wrong JSON type, in document order.
 
@@ -29,18 +29,18 @@ def mistyped_values(value: JSON, structural: Structural | None) -> tuple[Mistype
     Source:
         KEP-1101, "type mismatch".
     """
-    found: list[Mistyped] = []
+    found: list[TypeMismatch] = []
     if structural is not None:
         _collect(value, structural, (), found)
     return tuple(found)
 
 
-def _collect(value: JSON, node: Structural, path: Path, found: list[Mistyped]) -> None:
+def _collect(value: JSON, node: Structural, path: Path, found: list[TypeMismatch]) -> None:
     if value is None:
         return
     if not _fits(value, node):
         expected = "integer or string" if node.int_or_string else node.type
-        found.append(Mistyped(path, expected, type_of(value)))
+        found.append(TypeMismatch(path, expected, type_of(value)))
     elif isinstance(value, dict):
         for name, member in value.items():
             child = node.child(name)

@@ -34,7 +34,9 @@ def default_judge(*, profile: Profile, rules: RuleJudge = RULES) -> DefaultCheck
         return (replace(one, path=path) for one in found)
 
     def judge(value: JSON, structural: Structural, path: Path) -> Iterable[FieldError]:
-        found = check_keywords(value, _as_seen(structural), path=path, format_of=_format_as_written)
+        found = check_keywords(
+            value, _as_checked(structural), path=path, format_of=_format_as_written
+        )
         return found or _broken_rules(value, structural, path, rules)
 
     return judge_as_proposed if profile is Profile.KEP else judge
@@ -59,28 +61,29 @@ def _format_as_written(node: Structural) -> str:
     return node.value_validation.format
 
 
-def _as_seen(node: Structural, *, in_junctor: bool = False) -> Structural:
+def _as_checked(node: Structural, *, in_junctor: bool = False) -> Structural:
     additional = None if in_junctor else node.additional_properties
     if isinstance(additional, Structural):
-        additional = _as_seen(additional)
+        additional = _as_checked(additional)
     return replace(
         node,
         int_or_string=False,
-        items=None if node.items is None else _as_seen(node.items, in_junctor=in_junctor),
+        items=None if node.items is None else _as_checked(node.items, in_junctor=in_junctor),
         properties={
-            name: _as_seen(child, in_junctor=in_junctor) for name, child in node.properties.items()
+            name: _as_checked(child, in_junctor=in_junctor)
+            for name, child in node.properties.items()
         },
         additional_properties=additional,
-        value_validation=_junctors_as_seen(node.value_validation),
+        value_validation=_junctors_as_checked(node.value_validation),
     )
 
 
-def _junctors_as_seen(validation: ValueValidation) -> ValueValidation:
+def _junctors_as_checked(validation: ValueValidation) -> ValueValidation:
     negated = validation.not_
     return replace(
         validation,
-        all_of=tuple(_as_seen(member, in_junctor=True) for member in validation.all_of),
-        any_of=tuple(_as_seen(member, in_junctor=True) for member in validation.any_of),
-        one_of=tuple(_as_seen(member, in_junctor=True) for member in validation.one_of),
-        not_=None if negated is None else _as_seen(negated, in_junctor=True),
+        all_of=tuple(_as_checked(member, in_junctor=True) for member in validation.all_of),
+        any_of=tuple(_as_checked(member, in_junctor=True) for member in validation.any_of),
+        one_of=tuple(_as_checked(member, in_junctor=True) for member in validation.one_of),
+        not_=None if negated is None else _as_checked(negated, in_junctor=True),
     )

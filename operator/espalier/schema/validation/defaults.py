@@ -74,10 +74,10 @@ def check_defaults(
         return ()
     root = replace(structural, embedded_resource=True)
     check = _Check(profile, judge, require_pruned=require_pruned)
-    return tuple(check.node(root, path, _Around(root, ())))
+    return tuple(check.node(root, path, _SurroundingResource(root, ())))
 
 
-class _Around(NamedTuple):
+class _SurroundingResource(NamedTuple):
     """
     The resource around a node, and the steps from it to the node.
 
@@ -108,9 +108,11 @@ class _Check:
         self._judge = judge
         self._require_pruned = require_pruned or self._kep
 
-    def node(self, node: Structural, path: Path, around: _Around) -> Iterator[FieldError]:
+    def node(
+        self, node: Structural, path: Path, around: _SurroundingResource
+    ) -> Iterator[FieldError]:
         if node.embedded_resource and around.steps:
-            around = _Around(node, (), at_root=False)
+            around = _SurroundingResource(node, (), at_root=False)
         if node.default is not None:
             below = (*path, "default")
             if self._kep and around.at_root and around.steps[:1] == ("metadata",):
@@ -122,7 +124,9 @@ class _Check:
                 yield from self._ordinary(node, below)
         yield from self._children(node, path, around)
 
-    def _children(self, node: Structural, path: Path, around: _Around) -> Iterator[FieldError]:
+    def _children(
+        self, node: Structural, path: Path, around: _SurroundingResource
+    ) -> Iterator[FieldError]:
         if node.items is not None:
             inner = around._replace(steps=(*around.steps, 0))
             yield from self.node(node.items, (*path, "items"), inner)
@@ -139,7 +143,7 @@ class _Check:
             yield from self.node(node.additional_properties, below, inner)
 
     def _within_own_fields(
-        self, node: Structural, path: Path, around: _Around
+        self, node: Structural, path: Path, around: _SurroundingResource
     ) -> Iterator[FieldError]:
         resource = around.object_with(node.default)
         try:

@@ -75,18 +75,18 @@ def _type_problem(value: JSON, types: tuple[str, ...], format_: str) -> tuple[st
     # Return the expected and the found type; None if the type is right.
     found = type_of(value)
     numeric = "number" in types or "integer" in types
-    fits = (
+    is_accepted = (
         found in types
         or (found == "integer" and "number" in types)
         or (isinstance(value, float) and "integer" in types and is_integral(value))
     )
     if format_ and found in ("string", "array"):
         # The check of the format reports errors of a string; for a list there are none.
-        return None if fits or not numeric else (",".join(types), found)
+        return None if is_accepted or not numeric else (",".join(types), found)
     kind = {"integer": "int64", "number": "float64"}.get(found, "")
-    if format_ not in ("", kind) and not fits:
+    if format_ not in ("", kind) and not is_accepted:
         return format_, kind
-    return None if fits else (",".join(types), found)
+    return None if is_accepted else (",".join(types), found)
 
 
 def _mistyped(at: At, expected: str, found: str) -> Violation:

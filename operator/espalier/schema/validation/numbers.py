@@ -35,14 +35,14 @@ def _is_in_range(
     # Only an unambiguous type has a range.
     type_, format_ = "" if node.int_or_string else node.type, format_of(node)
     if type_ == "integer":
-        fits = _is_integer(number, _INT32_LIMIT if format_ == "int32" else _INT64_LIMIT)
+        is_in_range = _is_integer(number, _INT32_LIMIT if format_ == "int32" else _INT64_LIMIT)
     else:
-        fits = (type_, format_) != ("number", "float") or abs(number) < _FLOAT32_LIMIT
-    if not fits:
+        is_in_range = (type_, format_) != ("number", "float") or abs(number) < _FLOAT32_LIMIT
+    if not is_in_range:
         format_text = f"with format {format_}" if format_ else "(default format)"
         text = f"{prefix} value must be of type {type_} {format_text} in {at.name}"
         result.add(Violation("range", ErrorType.INVALID, None, "", text))
-    return fits
+    return is_in_range
 
 
 def _is_integer(number: float, limit: int) -> bool:
