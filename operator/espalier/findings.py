@@ -7,6 +7,7 @@ A finding is never raised. An error of ``espalier.errors`` may carry findings.
 import enum
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import Self
 
 from espalier.golang.printing import render_value
 from espalier.paths import JSON, Path, render_path
@@ -43,6 +44,36 @@ class Omitted(str):
     """
 
     __slots__ = ()
+
+
+class Computed(str):
+    """
+    A detail that an expression made of an object's values.
+
+    Attributes:
+        rule_number: Which rule of its node it is, from 1.
+        node_path: Where the rule is.
+    """
+
+    __slots__ = ("node_path", "rule_number")
+
+    rule_number: int
+    node_path: Path
+
+    def __new__(cls, text: str, *, rule_number: int, node_path: Path) -> Self:
+        """
+        Make the text.
+        """
+        made = super().__new__(cls, text)
+        made.rule_number = rule_number
+        made.node_path = node_path
+        return made
+
+    def __getnewargs_ex__(self) -> tuple[tuple[str], dict[str, object]]:
+        """
+        Copy and pickle the attributes, too.
+        """
+        return (str(self),), {"rule_number": self.rule_number, "node_path": self.node_path}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

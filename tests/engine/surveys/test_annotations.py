@@ -364,5 +364,61 @@ def test_an_annotation_is_bounded_and_stays_json() -> None:
 
 
 def test_one_violation_too_long_for_the_annotation_is_counted() -> None:
-    long = FieldError(type=ErrorType.REQUIRED, path=("spec", "x" * 9000))
+    # Cut, but each of these characters takes twelve bytes.
+    long = FieldError(type=ErrorType.REQUIRED, path=("spec", *["\U0001f600" * 200] * 9))
     assert render_violations([long]) == '{"violations":[],"more":1}'
+
+
+SECRETIVE: dict[str, JSON] = {
+    "type": "object",
+    "properties": {
+        "spec": {
+            "type": "object",
+            "properties": {
+                "size": {"type": "integer", "maximum": 5},
+                "when": {"type": "string", "format": "date-time"},
+                "mode": {"type": "string", "enum": ["fast", "slow"]},
+                "labels": {"type": "object", "additionalProperties": {"type": "string"}},
+                "token": {
+                    "type": "string",
+                    "x-kubernetes-validations": [
+                        {"rule": "self.size() > 3", "message": "too short a token"},
+                        {"rule": "self == 'x'", "messageExpression": "'bad token ' + self"},
+                        {"rule": "int(self) > 3"},
+                    ],
+                },
+            },
+        }
+    },
+}
+KEY = "evil\nAll is well\x1b[2J\u202e"
+
+
+async def test_nothing_that_a_tenant_wrote_reaches_the_annotation_or_the_condition() -> None:
+    version = Version(name="v1", served=True, storage=True, schema=SECRETIVE)
+    cluster = FakeCluster(
+        widgets(
+            versions=(version,), stored_versions=("v1",), labels={"espalier.dev/mode": "enforce"}
+        )
+    )
+    spec: dict[str, JSON] = {"when": "hunter2", "mode": "hunter2", "labels": {KEY: 1}, "size": 7}
+    cluster.put("bad", {"spec": {**spec, "token": "hunter2"}}, version="v1")
+    cluster.put("worse", {"spec": {"token": "hunter2"}}, version="v1")
+    outcome = await run_on(cluster)
+
+    texts = [str(cluster.etcd[key].annotations.get(SCHEMA_VIOLATIONS)) for key in cluster.etcd]
+    messages = [condition.message for condition in outcome.conditions]
+    for text in [*texts, *messages]:
+        assert "hunter2" not in text
+        assert text.isprintable()
+    details = {
+        entry["path"] + ": " + entry.get("detail", "")
+        for text in texts
+        for entry in json.loads(text)["violations"]
+    }
+    assert any(r"spec.labels.evil\u000aAll is well\u001b[2J\u202e" in text for text in details)
+    assert 'spec.mode: supported values: "fast", "slow"' in details
+    assert "spec.size: spec.size in body should be less than or equal to 5" in details
+    assert "spec.when: by format" in details
+    assert "spec.token: rule 2 at spec.token" in details
+    assert "spec.token: rule 3 at spec.token" in details

@@ -22,7 +22,7 @@ from espalier.crd.field_sets import (
 )
 from espalier.crd.path_index import PathIndex
 from espalier.engine.ports import StoredMetadata
-from espalier.engine.status.text import enumerated
+from espalier.engine.status.text import enumerated, printable
 from espalier.errors import SchemaParseError, UnknownVersionError
 from espalier.paths import JSON
 from espalier.plurals import counted
@@ -137,7 +137,9 @@ class Loss:
         sentences = list(self.unprovable)
         if self.paths:
             more = "at least " if self.is_cut else ""
-            named = enumerated(f"{path} ({why})" for path, why in sorted(self.paths.items()))
+            named = enumerated(
+                f"{printable(path)} ({why})" for path, why in sorted(self.paths.items())
+            )
             sentences.append(
                 f"rewriting would remove {more}{counted(len(self.paths), 'path')} that the storage"
                 f" version's schema does not specify: {named}"

@@ -8,15 +8,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from espalier.engine.ports import ObjectKey
-from espalier.engine.status.text import MAX_NAMED, enumerated
-from espalier.paths import Key, Path, render_path
+from espalier.engine.status.text import MAX_NAMED, enumerated, printable_path
+from espalier.paths import Key, Path
 from espalier.plurals import counted
 
 MAX_PATHS = 1000
 """How many distinct paths are kept; objects with others are counted all the same."""
-
-MAX_PATH_CHARACTERS = 400
-"""A longer path is cut: an object may have been made of such names."""
 
 _ANY = Key("*")
 
@@ -116,7 +113,4 @@ def general(path: Path) -> str:
     """
     Write a path so that it is the same for all items of a list.
     """
-    text = render_path(_ANY if isinstance(step, int) else step for step in path)
-    if len(text) <= MAX_PATH_CHARACTERS:
-        return text
-    return text[: MAX_PATH_CHARACTERS - 4] + " ..."
+    return printable_path(_ANY if isinstance(step, int) else step for step in path)

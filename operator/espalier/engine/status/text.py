@@ -4,9 +4,20 @@ Bounded texts for conditions: counts, short lists, cut messages.
 
 from collections.abc import Iterable
 
+from espalier.paths import Step, render_path
+
 MAX_MESSAGE_LENGTH = 8 * 1024
 """In characters; even with four bytes each it stays far below what a status may hold."""
 
+
+MAX_PATH_CHARACTERS = 400
+"""Of a path in a message: an object may have been made of long names."""
+
+MAX_KEY_CHARACTERS = 120
+"""Of one step of it."""
+
+_CUT = "..."
+_ASTRAL = 0x10000
 
 MAX_NAMED = 5
 """How many offenders, causes or paths a message names before it says how many more there are."""
@@ -26,6 +37,32 @@ def enumerated(items: Iterable[str], *, total: int | None = None, separator: str
     return f"{text} and {more} more" if more > 0 else text
 
 
+def printable(text: str, *, max_characters: int = MAX_PATH_CHARACTERS) -> str:
+    r"""
+    Escape what a tenant may have put into a name, for every condition, Event, log and annotation.
+
+    Args:
+        text: A path, or a step of one; keys of maps have any characters.
+        max_characters: A longer text is cut in the middle.
+
+    Returns:
+        Control characters, line breaks, escape sequences, and what turns the direction of writing
+        or is not seen, are written as ``\u001b``.
+    """
+    escaped = text if text.isprintable() else "".join(map(_escaped, text))
+    if len(escaped) <= max_characters:
+        return escaped
+    kept = max_characters - len(_CUT)
+    return f"{escaped[: kept - kept // 2]}{_CUT}{escaped[len(escaped) - kept // 2 :]}"
+
+
+def printable_path(path: Iterable[Step]) -> str:
+    """
+    Write a path as field errors have it, escaped; long keys and long paths are cut in the middle.
+    """
+    return printable(render_path(_printable_step(step) for step in path))
+
+
 def bounded(message: str) -> str:
     """
     Cut a message that is too long for a condition.
@@ -33,3 +70,16 @@ def bounded(message: str) -> str:
     if len(message) <= MAX_MESSAGE_LENGTH:
         return message
     return message[: MAX_MESSAGE_LENGTH - 4] + " ..."
+
+
+def _printable_step(step: Step) -> Step:
+    if isinstance(step, int):
+        return step
+    return type(step)(printable(step, max_characters=MAX_KEY_CHARACTERS))
+
+
+def _escaped(character: str) -> str:
+    if character.isprintable():
+        return character
+    code = ord(character)
+    return f"\\u{code:04x}" if code < _ASTRAL else f"\\U{code:08x}"

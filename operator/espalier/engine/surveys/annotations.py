@@ -20,11 +20,13 @@ from espalier.engine.rewriting.outages import count
 from espalier.engine.rewriting.preflight import SILENCE, Preflight
 from espalier.engine.rewriting.retries import Rewritten, Unchanged, WriteResult, retry_until_decided
 from espalier.engine.status.tally import Tally, describe_failures
+from espalier.engine.status.text import printable_path
+from espalier.engine.surveys.object_verdict import schema_detail
 from espalier.engine.surveys.report import Looked
 from espalier.errors import ClusterError, RunStoppedError
 from espalier.findings import FieldError
 from espalier.names import SCHEMA_VIOLATIONS
-from espalier.paths import JSON, render_path
+from espalier.paths import JSON
 
 MAX_ANNOTATION_BYTES = 4 * 1024
 
@@ -74,9 +76,10 @@ def render_violations(violations: Iterable[FieldError]) -> str | None:
     written: list[str] = []
     more, size_bytes = 0, len('{"violations":[],"more":1000000000}')
     for one in violations:
-        entry = {"path": render_path(one.path), "reason": one.type.value.strip()}
-        if one.detail:
-            entry["detail"] = one.detail
+        entry = {"path": printable_path(one.path), "reason": one.type.value.strip()}
+        detail = schema_detail(one)
+        if detail:
+            entry["detail"] = detail
         text = json.dumps(entry, separators=(",", ":"))
         if more or size_bytes + len(text) + 1 > MAX_ANNOTATION_BYTES:
             more += 1

@@ -7,12 +7,35 @@ from collections.abc import Iterable
 from espalier import crd, schema
 from espalier.crd import Definition
 from espalier.engine.status.path_counts import general
-from espalier.findings import FieldError
+from espalier.engine.status.text import printable, printable_path
+from espalier.findings import Computed, FieldError
 from espalier.paths import JSON
 from espalier.schema import RuleJudge, StoredObjectVerdict
 from espalier.schema.requests.writes import Resource
 
 _VALID = StoredObjectVerdict()
+
+_OF_THE_SCHEMA = frozenset(
+    {
+        "enum",
+        "exclusiveMaximum",
+        "exclusiveMinimum",
+        "maxItems",
+        "maxLength",
+        "maxProperties",
+        "maximum",
+        "minItems",
+        "minLength",
+        "minProperties",
+        "minimum",
+        "multipleOf",
+        "pattern",
+        "required",
+        "type",
+        "x-kubernetes-validations",
+    }
+)
+"""By these keywords a detail holds what the schema asks for, and the place."""
 
 
 class StoredObjectJudge:
@@ -52,3 +75,18 @@ def without_values(violations: Iterable[FieldError]) -> tuple[str, ...]:
     Write violations by path and kind alone: what stands in an object must not get out.
     """
     return tuple(f"{general(one.path)}: {one.type.value.strip()}" for one in violations)
+
+
+def schema_detail(violation: FieldError) -> str:
+    """
+    Say what a violation is, as far as the schema says so; empty where it says nothing.
+
+    What a ``messageExpression`` or a format's parser made of a value is replaced by the place of
+    the rule, or by the keyword.
+    """
+    detail = violation.detail
+    if isinstance(detail, Computed):
+        return f"rule {detail.rule_number} at {printable_path(detail.node_path)}"
+    if violation.origin in _OF_THE_SCHEMA:
+        return printable(detail)
+    return f"by {violation.origin}" if detail and violation.origin else ""

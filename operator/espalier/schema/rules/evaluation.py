@@ -18,7 +18,7 @@ from espalier.cel.values import (
     Value,
     some,
 )
-from espalier.findings import ErrorType, FieldError, Omitted
+from espalier.findings import Computed, ErrorType, FieldError, Omitted
 from espalier.golang.printing import quote
 from espalier.paths import JSON, Key, Path
 from espalier.schema.model import Structural
@@ -221,7 +221,8 @@ class _Session:
         else:
             self.left -= frame.cost
             if failure is not None:
-                yield place.invalid(_runtime_text(str(failure), rule.label))
+                text = _runtime_text(str(failure), rule.label)
+                yield place.invalid(place.computed(rule, text))
             elif result is not True:
                 yield self._failed(rule, place, plain)
 
@@ -261,7 +262,7 @@ class _Session:
         if expression.program is not None:
             self.left -= frame.cost
         message = "" if failure is not None else _message(result)
-        return place.failed(rule, message or detail)
+        return place.failed(rule, place.computed(rule, message) if message else detail)
 
 
 class _RulePlace:
@@ -271,6 +272,7 @@ class _RulePlace:
 
     def __init__(self, node: RuleNode, value: JSON, path: Path, tolerance: Tolerance) -> None:
         self._type = node.node.type
+        self._rules = node.rules
         self._value = value
         self._path = path
         self._tolerance = tolerance
@@ -288,6 +290,10 @@ class _RulePlace:
         if kind is ErrorType.DUPLICATE:
             detail = ""
         return self._tolerated(rule, _error(kind, self._blamed(rule), value, detail))
+
+    def computed(self, rule: Rule, message: str) -> Computed:
+        number = next(number for number, one in enumerate(self._rules, 1) if one is rule)
+        return Computed(message, rule_number=number, node_path=self._path)
 
     def failed_invalid(self, rule: Rule, detail: str) -> Ruling:
         error = _error(ErrorType.INVALID, self._blamed(rule), self._type, detail)
