@@ -11,15 +11,38 @@ from tests.e2e.controlplane.running import ControlPlane
 from tests.e2e.crds import GROUP, Crd, Document
 from tests.e2e.operating import Operator
 from tests.e2e.waiting import eventually
+from tests.e2e.writes import ACCOUNT, NAMESPACE, check_writes
 
 ROOT = Path(__file__).parent.parent.parent
-NAMESPACE = "espalier-system"
-ACCOUNT = "espalier"
 AGGREGATED = "espalier-objects"
 ROLES = "/apis/rbac.authorization.k8s.io/v1/clusterroles"
 
+# Each is run by one worker: a long one that began last would be waited for by all the others.
+LONGEST_FIRST = (
+    "test_pausing.py",
+    "test_commands.py",
+    "test_interruptions.py",
+    "test_untouched.py",
+    "test_admission.py",
+    "test_stale_server.py",
+    "test_legacy.py",
+    "test_bad_objects.py",
+    "test_conversion.py",
+    "test_restricting.py",
+    "test_validation.py",
+)
+
 MakeCrd = Callable[..., Crd]
 StartOperator = Callable[..., Operator]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """
+    Put the longest modules first.
+    """
+    places = {Path(__file__).with_name(name): place for place, name in enumerate(LONGEST_FIRST)}
+    assert all(path.exists() for path in places)
+    items.sort(key=lambda item: places.get(item.path, len(places)))
 
 
 @pytest.hookimpl(wrapper=True)
@@ -39,15 +62,18 @@ def pytest_runtest_makereport(
 
 
 @pytest.fixture(scope="session")
-def installed(control_plane: ControlPlane) -> ControlPlane:
+def installed(control_plane: ControlPlane) -> Iterator[ControlPlane]:
     """
     The control plane with the manifests applied, and with a role for the tests' own group.
+
+    What was written on it is checked in the end.
     """
     control_plane.kubectl("apply", "-k", str(ROOT / "manifests"))
     if control_plane.has_controller_manager:
         control_plane.start_controllers("clusterrole-aggregation-controller")
     grant(control_plane, GROUP)
-    return control_plane
+    yield control_plane
+    check_writes(control_plane)
 
 
 @pytest.fixture

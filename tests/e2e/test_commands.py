@@ -20,6 +20,7 @@ from tests.e2e.waiting import eventually
 pytestmark = [pytest.mark.e2e, pytest.mark.usefixtures("installed")]
 
 OLD = {"size": {"type": "integer"}, "gone": {"type": "string"}}
+LEASE_LOST = "the lease of this CRD could not be renewed in time"
 NEW = {"size": {"type": "integer", "minimum": 2}, "mode": {"type": "string", "default": "slow"}}
 
 
@@ -110,7 +111,16 @@ def test_a_migrate_goes_on_after_another_one_that_was_killed(
     assert kegs.stored_at()["v1"] < count
 
     # Its lease still exists, so no process can know yet that it is dead.
-    migrated = item(espalier(control_plane, *options, "-o", "json"))
+    def migrates() -> dict[str, Any]:
+        try:
+            return item(espalier(control_plane, *options, "-o", "json"))
+        except AssertionError as error:
+            # Only a process that gets no time to renew its lease may be run again.
+            if LEASE_LOST not in str(error):
+                pytest.fail(str(error))
+            raise
+
+    migrated = eventually(migrates)
 
     assert migrated["proved"] is True
     assert kegs.stored_at() == {"v1": count}

@@ -4,11 +4,12 @@ The permissions of the manifests, and the operator's message if they are not eno
 
 import pytest
 
-from tests.e2e.conftest import ACCOUNT, NAMESPACE, ROOT, MakeCrd
+from tests.e2e.conftest import ROOT, MakeCrd
 from tests.e2e.controlplane.running import ControlPlane
 from tests.e2e.crds import CURRENT, GROUP, schema, version
 from tests.e2e.operating import Operator
 from tests.e2e.waiting import throughout
+from tests.e2e.writes import ACCOUNT, NAMESPACE
 
 pytestmark = pytest.mark.e2e
 

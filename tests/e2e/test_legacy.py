@@ -12,11 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.conftest import NAMESPACE, MakeCrd
+from tests.e2e.conftest import MakeCrd
 from tests.e2e.controlplane.running import ControlPlane
 from tests.e2e.crds import CURRENT, NON_STRUCTURAL, Crd, schema, version
 from tests.e2e.operating import is_ours
 from tests.e2e.waiting import eventually, throughout
+from tests.e2e.writes import NAMESPACE
 from tests.patience import PACE
 
 pytestmark = [pytest.mark.e2e, pytest.mark.usefixtures("operator")]

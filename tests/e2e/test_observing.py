@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.conftest import NAMESPACE, MakeCrd, StartOperator
+from tests.e2e.conftest import MakeCrd, StartOperator
 from tests.e2e.controlplane.running import ControlPlane
 from tests.e2e.crds import CURRENT, VALID, Crd, schema, version
 from tests.e2e.operating import is_ours
 from tests.e2e.waiting import eventually
+from tests.e2e.writes import NAMESPACE
 
 pytestmark = pytest.mark.e2e
 
