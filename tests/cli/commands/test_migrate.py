@@ -271,7 +271,7 @@ async def test_whoever_takes_the_label_off_or_down_stops_a_run_that_was_begun_by
         await cluster.change(
             {"metadata": {"labels": {MODE: before}}, "spec": {"versions": versions("v1")}}
         )
-        process = await under_way(cluster, "--settle-seconds", "3")
+        process = await under_way(cluster, "--settle-seconds", f"{PACE.scaled(3):.1f}")
         await cluster.change({"metadata": {"labels": {MODE: after}}})
         stdout, _ = await process.communicate()
         left = await cluster.stage.definition(NAME)
