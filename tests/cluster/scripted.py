@@ -30,6 +30,10 @@ CLOSING = web.AppKey("closing", asyncio.Event)
 
 @dataclass
 class ManualClock:
+    """
+    Notes each sleep and ends it at once, while real sockets are at work.
+    """
+
     now_seconds: float = 1000.0
     timestamp: str = "2026-01-02T03:04:05Z"
     slept_seconds: list[float] = field(default_factory=list)

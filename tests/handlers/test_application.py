@@ -14,8 +14,9 @@ from espalier.handlers.structural_condition import StructuralKeeper
 from espalier.handlers.supervisor import Supervisor
 from espalier.handlers.tasks import Guard
 from espalier.handlers.workqueue import WorkQueue
+from tests.fakes.clock import FakeClock, settled
 from tests.handlers.test_structural_condition import UNTYPED
-from tests.handlers.world import FakeClock, FakeDefinitions, FakeEvents, definition_of, settled
+from tests.handlers.world import FakeDefinitions, FakeEvents, definition_of
 
 LABELS = {"espalier.dev/mode": "enforce"}
 
@@ -89,7 +90,7 @@ class HangingDefinitions(FakeDefinitions):
         return await super().get_definition(name)
 
 
-class World:
+class OperatorUnderTest:
     def __init__(
         self, definitions: FakeDefinitions | None = None, work: FakeWork | None = None
     ) -> None:
@@ -125,14 +126,14 @@ class World:
 
 
 @pytest.fixture
-async def world() -> AsyncIterator[World]:
-    made = World()
+async def world() -> AsyncIterator[OperatorUnderTest]:
+    made = OperatorUnderTest()
     yield made
     await made.espalier.stop()
     assert made.guard.failure is None
 
 
-async def test_what_is_labelled_already_is_picked_up_at_the_start(world: World) -> None:
+async def test_what_is_labelled_already_is_picked_up_at_the_start(world: OperatorUnderTest) -> None:
     world.add(definition_of(labels=LABELS))
 
     await world.espalier.start()
@@ -141,7 +142,7 @@ async def test_what_is_labelled_already_is_picked_up_at_the_start(world: World) 
     assert world.work.log == ["widgets.example.com"]
 
 
-async def test_a_nudge_reads_the_definition_anew(world: World) -> None:
+async def test_a_nudge_reads_the_definition_anew(world: OperatorUnderTest) -> None:
     await world.espalier.start()
     await settled()
     world.add(definition_of(labels=LABELS))
@@ -152,7 +153,9 @@ async def test_a_nudge_reads_the_definition_anew(world: World) -> None:
     assert world.work.log == ["widgets.example.com"]
 
 
-async def test_a_definition_that_went_unseen_is_missed_at_the_next_resync(world: World) -> None:
+async def test_a_definition_that_went_unseen_is_missed_at_the_next_resync(
+    world: OperatorUnderTest,
+) -> None:
     world.add(definition_of(labels=LABELS))
     await world.espalier.start()
     await settled()
@@ -166,7 +169,9 @@ async def test_a_definition_that_went_unseen_is_missed_at_the_next_resync(world:
     assert world.work.log == ["widgets.example.com"] * 2
 
 
-async def test_definitions_that_cannot_be_listed_are_listed_soon_again(world: World) -> None:
+async def test_definitions_that_cannot_be_listed_are_listed_soon_again(
+    world: OperatorUnderTest,
+) -> None:
     world.add(definition_of(labels=LABELS))
     world.definitions.unlisted = [TransientError(verb="list", resource="crds", status=503)]
     await world.espalier.start()
@@ -181,7 +186,7 @@ async def test_definitions_that_cannot_be_listed_are_listed_soon_again(world: Wo
     assert world.work.log == ["widgets.example.com"]
 
 
-async def test_the_structural_condition_is_kept_without_a_label(world: World) -> None:
+async def test_the_structural_condition_is_kept_without_a_label(world: OperatorUnderTest) -> None:
     world.add(definition_of(versions=(UNTYPED,)))
     await world.espalier.start()
 
@@ -194,7 +199,9 @@ async def test_the_structural_condition_is_kept_without_a_label(world: World) ->
     assert world.work.log == []
 
 
-async def test_the_condition_that_the_server_wrote_meanwhile_is_not_written(world: World) -> None:
+async def test_the_condition_that_the_server_wrote_meanwhile_is_not_written(
+    world: OperatorUnderTest,
+) -> None:
     definition = definition_of(versions=(UNTYPED,))
     world.add(definition)
     await world.espalier.start()
@@ -224,7 +231,7 @@ async def test_the_condition_that_the_server_wrote_meanwhile_is_not_written(worl
     ids=["a busy server is asked again", "what makes no sense is left until it changes"],
 )
 async def test_a_failed_reading_never_ends_the_worker(failure: Exception, runs: int) -> None:
-    world = World(UnreadableDefinitions(failure))
+    world = OperatorUnderTest(UnreadableDefinitions(failure))
     world.add(definition_of(labels=LABELS))
     await world.espalier.start()
 
@@ -242,7 +249,7 @@ async def test_taking_the_label_off_stops_a_run_without_a_turn_of_the_queue(
     labels: dict[str, str],
 ) -> None:
     definitions, work = HangingDefinitions(), EndlessWork()
-    world = World(definitions, work)
+    world = OperatorUnderTest(definitions, work)
     world.add(definition_of(labels=LABELS))
     await world.espalier.start()
     await settled()
@@ -275,7 +282,7 @@ async def test_taking_the_label_off_stops_a_run_without_a_turn_of_the_queue(
 async def test_an_event_that_was_overtaken_only_has_the_work_start_over() -> None:
     work = EndlessWork()
     work.may_give_back.set()
-    world = World(work=work)
+    world = OperatorUnderTest(work=work)
     world.add(definition_of(labels=LABELS))
     await world.espalier.start()
     await settled()
@@ -291,7 +298,7 @@ async def test_an_event_that_was_overtaken_only_has_the_work_start_over() -> Non
 async def test_an_event_with_the_same_label_stops_nothing() -> None:
     work = EndlessWork()
     work.may_give_back.set()
-    world = World(work=work)
+    world = OperatorUnderTest(work=work)
     world.add(definition_of(labels=LABELS))
     await world.espalier.start()
     await settled()
@@ -305,7 +312,7 @@ async def test_an_event_with_the_same_label_stops_nothing() -> None:
 
 async def test_stopping_waits_for_the_work_to_give_back_what_it_holds() -> None:
     work = EndlessWork()
-    world = World(work=work)
+    world = OperatorUnderTest(work=work)
     world.add(definition_of(labels=LABELS))
     await world.espalier.start()
     await settled()
@@ -321,7 +328,7 @@ async def test_stopping_waits_for_the_work_to_give_back_what_it_holds() -> None:
 
 async def test_stopping_does_not_interrupt_work_that_was_halted_and_gives_back() -> None:
     work = EndlessWork()
-    world = World(work=work)
+    world = OperatorUnderTest(work=work)
     world.add(definition_of(labels=LABELS))
     await world.espalier.start()
     await settled()
@@ -336,7 +343,7 @@ async def test_stopping_does_not_interrupt_work_that_was_halted_and_gives_back()
     assert work.log == ["run", "stopped", "gave back"]
 
 
-async def test_stopping_leaves_no_task_behind(world: World) -> None:
+async def test_stopping_leaves_no_task_behind(world: OperatorUnderTest) -> None:
     world.add(definition_of(versions=(UNTYPED,), labels=LABELS))
     await world.espalier.start()
     await settled()

@@ -4,6 +4,8 @@ from aiohttp.test_utils import TestServer, unused_port
 
 from espalier.handlers.probes import application, probes
 
+pytestmark = pytest.mark.real_time
+
 
 @pytest.mark.parametrize(("ready", "status"), [(False, 503), (True, 200)])
 async def test_readiness_follows_the_first_listing_and_health_does_not(

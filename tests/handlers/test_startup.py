@@ -32,6 +32,8 @@ from tests.docs.reading import ROOT, blocks
 from tests.manifests.test_manifests import FOLDER, documents, find, granted
 from tests.patience import PACE
 
+pytestmark = pytest.mark.real_time
+
 PATIENCE_SECONDS = 20
 NAMESPACE = "espalier-system"
 SETTINGS = Settings(

@@ -15,12 +15,13 @@ from espalier.errors import (
 )
 from espalier.handlers.status_writer import StatusReporter
 from espalier.handlers.tasks import Guard
-from tests.handlers.world import FakeClock, FakeDefinitions, FakeEvents, definition_of, settled
+from tests.fakes.clock import FakeClock, settled
+from tests.handlers.world import FakeDefinitions, FakeEvents, definition_of
 
 WIDGETS = definition_of()
 
 
-class World:
+class WriterUnderTest:
     def __init__(self) -> None:
         self.clock = FakeClock()
         self.definitions = FakeDefinitions()
@@ -50,14 +51,14 @@ def current(reason: str, message: str, status: str = "False", *, at: str = "") -
 
 
 @pytest.fixture
-async def world() -> AsyncIterator[World]:
-    made = World()
+async def world() -> AsyncIterator[WriterUnderTest]:
+    made = WriterUnderTest()
     yield made
     await made.guard.close()
     assert made.guard.failure is None
 
 
-async def test_both_conditions_are_always_applied_together(world: World) -> None:
+async def test_both_conditions_are_always_applied_together(world: WriterUnderTest) -> None:
     await world.say("Rewriting", "0 of 5")
 
     ((manager, conditions),) = world.definitions.applied
@@ -68,7 +69,9 @@ async def test_both_conditions_are_always_applied_together(world: World) -> None
     ]
 
 
-async def test_what_was_said_of_validity_stays_until_something_else_is_said(world: World) -> None:
+async def test_what_was_said_of_validity_stays_until_something_else_is_said(
+    world: WriterUnderTest,
+) -> None:
     valid = Condition(type=NOT_CHECKED.type, status="False", reason="Invalid", message="one of 5")
     await world.reporter.report(WIDGETS, (current("Verified", "all of 5", "True"), valid))
     await settled()
@@ -79,7 +82,9 @@ async def test_what_was_said_of_validity_stays_until_something_else_is_said(worl
     assert after[1].last_transition_time == before[1].last_transition_time
 
 
-async def test_progress_is_written_seldom_and_the_last_of_it_in_the_end(world: World) -> None:
+async def test_progress_is_written_seldom_and_the_last_of_it_in_the_end(
+    world: WriterUnderTest,
+) -> None:
     for done in range(5):
         await world.say("Rewriting", f"{done} of 5")
     assert world.messages == ["0 of 5"]
@@ -91,7 +96,7 @@ async def test_progress_is_written_seldom_and_the_last_of_it_in_the_end(world: W
     assert world.messages == ["0 of 5", "4 of 5"]
 
 
-async def test_a_change_of_state_is_written_at_once(world: World) -> None:
+async def test_a_change_of_state_is_written_at_once(world: WriterUnderTest) -> None:
     await world.say("Rewriting", "0 of 5")
     await world.say("Rewriting", "1 of 5")
     await world.say("Proved", "all of 5", status="True")
@@ -99,7 +104,9 @@ async def test_a_change_of_state_is_written_at_once(world: World) -> None:
     assert world.messages == ["0 of 5", "all of 5"]
 
 
-async def test_the_time_of_the_last_transition_moves_with_the_status_only(world: World) -> None:
+async def test_the_time_of_the_last_transition_moves_with_the_status_only(
+    world: WriterUnderTest,
+) -> None:
     await world.say("Pending", "waiting")
     await world.clock.advance(5)
     await world.say("Rewriting", "0 of 5")
@@ -114,7 +121,7 @@ async def test_the_time_of_the_last_transition_moves_with_the_status_only(world:
 
 
 async def test_what_stands_there_already_is_not_written_again() -> None:
-    world = World()
+    world = WriterUnderTest()
     standing = (current("Proved", "all of 5", "True", at="2025-01-01T00:00:00Z"), NOT_CHECKED)
 
     await world.reporter.report(
@@ -127,7 +134,7 @@ async def test_what_stands_there_already_is_not_written_again() -> None:
 
 
 async def test_an_event_is_posted_for_each_change_of_state_and_never_for_progress(
-    world: World,
+    world: WriterUnderTest,
 ) -> None:
     await world.say("Rewriting", "0 of 5")
     await world.say("Rewriting", "1 of 5")
@@ -150,7 +157,7 @@ async def test_an_event_is_posted_for_each_change_of_state_and_never_for_progres
     ],
 )
 async def test_a_write_that_fails_is_tried_again_with_the_newest_words(
-    world: World, failure: ClusterError
+    world: WriterUnderTest, failure: ClusterError
 ) -> None:
     world.definitions.failures = [failure, failure]
     await world.say("Rewriting", "0 of 5")
@@ -164,7 +171,7 @@ async def test_a_write_that_fails_is_tried_again_with_the_newest_words(
     assert world.messages == ["5 of 5 failed"]
 
 
-async def test_a_server_that_asks_for_patience_gets_it(world: World) -> None:
+async def test_a_server_that_asks_for_patience_gets_it(world: WriterUnderTest) -> None:
     world.definitions.failures = [
         TransientError(verb="patch", resource="x", status=429, retry_after_seconds=20)
     ]
@@ -184,7 +191,7 @@ async def test_a_server_that_asks_for_patience_gets_it(world: World) -> None:
     ],
 )
 async def test_a_definition_that_is_gone_or_another_one_gets_no_more_words(
-    world: World, failure: ClusterError
+    world: WriterUnderTest, failure: ClusterError
 ) -> None:
     world.definitions.failures = [failure]
 
@@ -195,7 +202,7 @@ async def test_a_definition_that_is_gone_or_another_one_gets_no_more_words(
     assert world.messages == []
 
 
-async def test_a_conflict_of_writers_is_no_end(world: World) -> None:
+async def test_a_conflict_of_writers_is_no_end(world: WriterUnderTest) -> None:
     world.definitions.found[WIDGETS.name] = WIDGETS
     world.definitions.failures = [ConflictError(verb="patch", resource="x", status=409)]
     await world.say("Rewriting", "0 of 5")
@@ -205,7 +212,9 @@ async def test_a_conflict_of_writers_is_no_end(world: World) -> None:
     assert world.messages == ["0 of 5"]
 
 
-async def test_words_that_the_server_refuses_do_not_silence_the_next_ones(world: World) -> None:
+async def test_words_that_the_server_refuses_do_not_silence_the_next_ones(
+    world: WriterUnderTest,
+) -> None:
     world.definitions.failures = [RejectedError(verb="patch", resource="x", status=422)]
 
     await world.say("Rewriting", "0 of 5")
@@ -214,7 +223,9 @@ async def test_words_that_the_server_refuses_do_not_silence_the_next_ones(world:
     assert world.messages == ["5 of 5 failed"]
 
 
-async def test_conditions_are_taken_away_only_after_the_write_under_way(world: World) -> None:
+async def test_conditions_are_taken_away_only_after_the_write_under_way(
+    world: WriterUnderTest,
+) -> None:
     world.definitions.gate.clear()
     await world.say("Rewriting", "0 of 5")
     withdrawal = asyncio.create_task(world.reporter.withdraw(WIDGETS))
@@ -228,7 +239,7 @@ async def test_conditions_are_taken_away_only_after_the_write_under_way(world: W
     assert world.definitions.applied[-1][0] == "espalier"
 
 
-async def test_a_withdrawal_does_not_wait_for_a_pause_to_end(world: World) -> None:
+async def test_a_withdrawal_does_not_wait_for_a_pause_to_end(world: WriterUnderTest) -> None:
     world.definitions.failures = [
         TransientError(verb="patch", resource="x", status=429, retry_after_seconds=600)
     ]
@@ -239,7 +250,7 @@ async def test_a_withdrawal_does_not_wait_for_a_pause_to_end(world: World) -> No
     assert world.definitions.applied == [("espalier", ())]
 
 
-async def test_after_a_withdrawal_a_new_run_may_speak_again(world: World) -> None:
+async def test_after_a_withdrawal_a_new_run_may_speak_again(world: WriterUnderTest) -> None:
     await world.say("Rewriting", "0 of 5")
     await world.reporter.withdraw(WIDGETS)
 
@@ -248,7 +259,7 @@ async def test_after_a_withdrawal_a_new_run_may_speak_again(world: World) -> Non
     assert [len(conditions) for _, conditions in world.definitions.applied] == [2, 0, 2]
 
 
-async def test_closing_writes_what_is_still_unwritten(world: World) -> None:
+async def test_closing_writes_what_is_still_unwritten(world: WriterUnderTest) -> None:
     await world.say("Rewriting", "0 of 5")
     await world.say("Rewriting", "4 of 5")
 

@@ -5,7 +5,8 @@ import pytest
 from espalier.crd import Condition, Definition, Version
 from espalier.errors import NotFoundError, TransientError
 from espalier.handlers.structural_condition import StructuralKeeper
-from tests.handlers.world import FakeClock, FakeDefinitions, definition_of
+from tests.fakes.clock import FakeClock
+from tests.handlers.world import FakeDefinitions, definition_of
 
 UNTYPED = Version(
     name="v1",
@@ -19,7 +20,7 @@ MESSAGE = (
 )
 
 
-class World:
+class KeeperUnderTest:
     def __init__(self) -> None:
         self.clock = FakeClock()
         self.definitions = FakeDefinitions()
@@ -27,8 +28,8 @@ class World:
 
 
 @pytest.fixture
-def world() -> World:
-    return World()
+def world() -> KeeperUnderTest:
+    return KeeperUnderTest()
 
 
 def non_structural(**changes: object) -> Definition:
@@ -45,12 +46,12 @@ def violations(message: str = MESSAGE) -> Condition:
     )
 
 
-async def test_a_structural_definition_is_left_alone(world: World) -> None:
+async def test_a_structural_definition_is_left_alone(world: KeeperUnderTest) -> None:
     assert await world.keeper.keep(definition_of()) is None
     assert world.definitions.applied == []
 
 
-async def test_what_the_server_wrote_is_left_alone(world: World) -> None:
+async def test_what_the_server_wrote_is_left_alone(world: KeeperUnderTest) -> None:
     definition = non_structural(conditions=(violations(),))
 
     assert await world.keeper.keep(definition) is None
@@ -59,7 +60,9 @@ async def test_what_the_server_wrote_is_left_alone(world: World) -> None:
     assert world.definitions.applied == []
 
 
-async def test_another_unreadable_keyword_named_by_the_server_is_left_alone(world: World) -> None:
+async def test_another_unreadable_keyword_named_by_the_server_is_left_alone(
+    world: KeeperUnderTest,
+) -> None:
     unreadable = replace(
         UNTYPED, schema={"type": "object", "id": "x", "definitions": {"a": {"type": "string"}}}
     )
@@ -77,7 +80,9 @@ async def test_another_unreadable_keyword_named_by_the_server_is_left_alone(worl
     assert world.definitions.applied == []
 
 
-async def test_the_server_has_its_time_before_the_condition_is_written(world: World) -> None:
+async def test_the_server_has_its_time_before_the_condition_is_written(
+    world: KeeperUnderTest,
+) -> None:
     definition = non_structural()
 
     assert await world.keeper.keep(definition) == 30
@@ -90,7 +95,9 @@ async def test_the_server_has_its_time_before_the_condition_is_written(world: Wo
     assert world.definitions.applied == [("espalier-structural", (written,))]
 
 
-async def test_a_generation_is_written_once_whatever_the_server_does_then(world: World) -> None:
+async def test_a_generation_is_written_once_whatever_the_server_does_then(
+    world: KeeperUnderTest,
+) -> None:
     definition = non_structural()
     await world.keeper.keep(definition)
     await world.clock.advance(30)
@@ -105,7 +112,9 @@ async def test_a_generation_is_written_once_whatever_the_server_does_then(world:
     assert len(world.definitions.applied) == 1
 
 
-async def test_the_time_begins_anew_with_each_generation_and_each_definition(world: World) -> None:
+async def test_the_time_begins_anew_with_each_generation_and_each_definition(
+    world: KeeperUnderTest,
+) -> None:
     await world.keeper.keep(non_structural())
     await world.clock.advance(29)
 
@@ -115,7 +124,9 @@ async def test_the_time_begins_anew_with_each_generation_and_each_definition(wor
     assert world.definitions.applied == []
 
 
-async def test_the_own_condition_goes_when_the_schema_has_become_structural(world: World) -> None:
+async def test_the_own_condition_goes_when_the_schema_has_become_structural(
+    world: KeeperUnderTest,
+) -> None:
     definition = definition_of(conditions=(violations(),))
 
     assert await world.keeper.keep(definition) == 30
@@ -125,7 +136,7 @@ async def test_the_own_condition_goes_when_the_schema_has_become_structural(worl
     assert world.definitions.applied == [("espalier-structural", ())]
 
 
-async def test_the_transition_time_stays_while_the_status_does(world: World) -> None:
+async def test_the_transition_time_stays_while_the_status_does(world: KeeperUnderTest) -> None:
     definition = non_structural(conditions=(violations("an older text"),))
     await world.keeper.keep(definition)
     await world.clock.advance(30)
@@ -134,7 +145,7 @@ async def test_the_transition_time_stays_while_the_status_does(world: World) -> 
     assert world.definitions.applied == [("espalier-structural", (violations(),))]
 
 
-async def test_a_definition_that_went_meanwhile_is_no_failure(world: World) -> None:
+async def test_a_definition_that_went_meanwhile_is_no_failure(world: KeeperUnderTest) -> None:
     world.definitions.failures = [NotFoundError(verb="patch", resource="x", status=404)]
     await world.keeper.keep(non_structural())
     await world.clock.advance(30)
@@ -142,7 +153,7 @@ async def test_a_definition_that_went_meanwhile_is_no_failure(world: World) -> N
     assert await world.keeper.keep(non_structural()) is None
 
 
-async def test_a_write_that_could_not_be_made_is_made_the_next_time(world: World) -> None:
+async def test_a_write_that_could_not_be_made_is_made_the_next_time(world: KeeperUnderTest) -> None:
     world.definitions.failures = [TransientError(verb="patch", resource="x", status=503)]
     await world.keeper.keep(non_structural())
     await world.clock.advance(30)

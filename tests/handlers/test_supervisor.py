@@ -11,7 +11,8 @@ from espalier.handlers.status_writer import StatusReporter
 from espalier.handlers.supervisor import Supervisor, pause_seconds
 from espalier.handlers.tasks import Guard
 from espalier.paths import JSON
-from tests.handlers.world import FakeClock, FakeDefinitions, FakeEvents, definition_of, settled
+from tests.fakes.clock import FakeClock, settled
+from tests.handlers.world import FakeDefinitions, FakeEvents, definition_of
 
 WIDGETS = definition_of(labels={"espalier.dev/mode": "enforce"})
 
@@ -68,7 +69,7 @@ class FakeWork:
         return self.verdicts.setdefault(name, asyncio.Queue())
 
 
-class World:
+class SupervisorUnderTest:
     def __init__(self) -> None:
         self.work = FakeWork()
         self.clock = FakeClock()
@@ -103,8 +104,8 @@ class World:
 
 
 @pytest.fixture
-async def world() -> AsyncIterator[World]:
-    made = World()
+async def world() -> AsyncIterator[SupervisorUnderTest]:
+    made = SupervisorUnderTest()
     yield made
     await made.supervisor.close()
     await made.guard.close()
@@ -120,21 +121,23 @@ def with_another_schema(definition: Definition, resource_version: str = "2") -> 
     )
 
 
-async def test_a_definition_without_the_label_is_not_touched(world: World) -> None:
+async def test_a_definition_without_the_label_is_not_touched(world: SupervisorUnderTest) -> None:
     await world.see(definition_of())
 
     assert world.work.log == []
     assert world.definitions.applied == []
 
 
-async def test_the_label_starts_the_work_once(world: World) -> None:
+async def test_the_label_starts_the_work_once(world: SupervisorUnderTest) -> None:
     await world.see(WIDGETS)
     await world.see(replace(WIDGETS, resource_version="2"))
 
     assert world.work.log == ["run 1"]
 
 
-async def test_a_finished_run_is_left_alone_until_its_key_changes(world: World) -> None:
+async def test_a_finished_run_is_left_alone_until_its_key_changes(
+    world: SupervisorUnderTest,
+) -> None:
     await world.see(WIDGETS)
     await world.tell(PROVED)
     await world.see(replace(WIDGETS, resource_version="2"))
@@ -147,7 +150,7 @@ async def test_a_finished_run_is_left_alone_until_its_key_changes(world: World) 
 
 
 async def test_a_storage_version_that_moved_and_moved_back_unseen_starts_over(
-    world: World,
+    world: SupervisorUnderTest,
 ) -> None:
     await world.see(WIDGETS)
     await world.tell(PROVED)
@@ -157,21 +160,23 @@ async def test_a_storage_version_that_moved_and_moved_back_unseen_starts_over(
     assert world.work.log == ["run 1", "run 4"]
 
 
-async def test_another_key_ends_the_run_before_the_next_begins(world: World) -> None:
+async def test_another_key_ends_the_run_before_the_next_begins(world: SupervisorUnderTest) -> None:
     await world.see(WIDGETS)
     await world.see(with_another_schema(WIDGETS))
 
     assert world.work.log == ["run 1", "cancelled", "run 2"]
 
 
-async def test_another_mode_starts_over(world: World) -> None:
+async def test_another_mode_starts_over(world: SupervisorUnderTest) -> None:
     await world.see(WIDGETS)
     await world.see(replace(WIDGETS, labels={"espalier.dev/mode": "observe"}))
 
     assert world.work.log == ["run 1", "cancelled", "run 1"]
 
 
-async def test_the_label_off_ends_the_work_and_takes_the_conditions_away(world: World) -> None:
+async def test_the_label_off_ends_the_work_and_takes_the_conditions_away(
+    world: SupervisorUnderTest,
+) -> None:
     await world.see(WIDGETS)
     await world.see(definition_of(resource_version="2"))
 
@@ -182,7 +187,9 @@ async def test_the_label_off_ends_the_work_and_takes_the_conditions_away(world: 
     assert world.definitions.applied == [("espalier", ())]
 
 
-async def test_conditions_left_by_an_earlier_process_are_taken_away(world: World) -> None:
+async def test_conditions_left_by_an_earlier_process_are_taken_away(
+    world: SupervisorUnderTest,
+) -> None:
     left = Condition(
         type="espalier.dev/StoredObjectsValid", status="Unknown", reason="NotChecked", message=""
     )
@@ -192,7 +199,7 @@ async def test_conditions_left_by_an_earlier_process_are_taken_away(world: World
     assert world.definitions.applied == [("espalier", ())]
 
 
-async def test_the_label_back_on_begins_anew(world: World) -> None:
+async def test_the_label_back_on_begins_anew(world: SupervisorUnderTest) -> None:
     await world.see(WIDGETS)
     await world.see(definition_of())
     await world.see(WIDGETS)
@@ -200,7 +207,9 @@ async def test_the_label_back_on_begins_anew(world: World) -> None:
     assert world.work.log == ["run 1", "cancelled", "run 1"]
 
 
-async def test_a_deleted_definition_ends_the_work_and_nothing_is_written(world: World) -> None:
+async def test_a_deleted_definition_ends_the_work_and_nothing_is_written(
+    world: SupervisorUnderTest,
+) -> None:
     await world.see(WIDGETS)
 
     await world.supervisor.reconcile(NAME, None)
@@ -210,7 +219,9 @@ async def test_a_deleted_definition_ends_the_work_and_nothing_is_written(world: 
     assert world.supervisor.names == ()
 
 
-async def test_a_definition_made_anew_under_its_name_is_another_one(world: World) -> None:
+async def test_a_definition_made_anew_under_its_name_is_another_one(
+    world: SupervisorUnderTest,
+) -> None:
     await world.see(WIDGETS)
     await world.tell(PROVED)
 
@@ -219,7 +230,7 @@ async def test_a_definition_made_anew_under_its_name_is_another_one(world: World
     assert world.work.log == ["run 1", "run 9"]
 
 
-async def test_a_failed_run_is_tried_again_after_growing_pauses(world: World) -> None:
+async def test_a_failed_run_is_tried_again_after_growing_pauses(world: SupervisorUnderTest) -> None:
     await world.see(WIDGETS)
     await world.tell(TransientError(verb="list", resource="widgets", status=503))
     await world.clock.advance(4)
@@ -235,7 +246,7 @@ async def test_a_failed_run_is_tried_again_after_growing_pauses(world: World) ->
 
 
 async def test_what_fails_after_a_proof_is_tried_again_after_growing_pauses_too(
-    world: World,
+    world: SupervisorUnderTest,
 ) -> None:
     await world.see(WIDGETS)
     runs = 1
@@ -263,7 +274,9 @@ def test_what_a_person_or_another_process_ends_is_looked_for_more_often(
     assert [pause_seconds(reason, attempt=n) for n in (1, 2, 3, 4, 5, 50)] == pauses
 
 
-async def test_a_run_that_stopped_for_good_waits_for_another_definition(world: World) -> None:
+async def test_a_run_that_stopped_for_good_waits_for_another_definition(
+    world: SupervisorUnderTest,
+) -> None:
     await world.see(WIDGETS)
     await world.tell(STOPPED)
     await world.clock.advance(3600)
@@ -271,7 +284,7 @@ async def test_a_run_that_stopped_for_good_waits_for_another_definition(world: W
     assert world.work.log == ["run 1"]
 
 
-async def test_another_try_reads_the_definition_anew(world: World) -> None:
+async def test_another_try_reads_the_definition_anew(world: SupervisorUnderTest) -> None:
     await world.see(WIDGETS)
     await world.tell(FAILED)
     world.definitions.found[NAME] = replace(WIDGETS, resource_version="7")
@@ -287,7 +300,7 @@ async def test_another_try_reads_the_definition_anew(world: World) -> None:
     ids=["gone", "made anew", "another schema", "label off"],
 )
 async def test_another_try_on_what_is_another_definition_is_left_to_the_queue(
-    world: World, found: Definition | None
+    world: SupervisorUnderTest, found: Definition | None
 ) -> None:
     await world.see(WIDGETS)
     await world.tell(FAILED)
@@ -301,7 +314,7 @@ async def test_another_try_on_what_is_another_definition_is_left_to_the_queue(
     assert world.nudged == [NAME]
 
 
-async def test_runs_wait_for_their_turn_and_tending_takes_none(world: World) -> None:
+async def test_runs_wait_for_their_turn_and_tending_takes_none(world: SupervisorUnderTest) -> None:
     others = [definition_of(f"{n}.example.com", labels=WIDGETS.labels) for n in "abc"]
     for definition in others:
         await world.see(definition)
@@ -321,7 +334,9 @@ SAID = Condition(type="c", status="False", reason="Failed", message="1 object")
 HALF = RunOutcome(definition=WIDGETS, conditions=(SAID, SAID), watches_on=True, retries=True)
 
 
-async def test_a_run_that_failed_is_tended_until_it_is_tried_again(world: World) -> None:
+async def test_a_run_that_failed_is_tended_until_it_is_tried_again(
+    world: SupervisorUnderTest,
+) -> None:
     await world.see(WIDGETS)
     for attempt in (1, 2, 3):
         await world.tell(HALF)
@@ -338,7 +353,7 @@ async def test_a_run_that_failed_is_tended_until_it_is_tried_again(world: World)
 
 @pytest.mark.parametrize("failure", [None, TransientError(verb="list", resource="r")])
 async def test_tending_that_ends_early_does_not_spare_the_pause(
-    world: World, failure: EspalierError | None
+    world: SupervisorUnderTest, failure: EspalierError | None
 ) -> None:
     await world.see(WIDGETS)
     await world.tell(HALF)
@@ -351,7 +366,7 @@ async def test_tending_that_ends_early_does_not_spare_the_pause(
     assert world.work.log[-1] == "run 1"
 
 
-async def test_the_label_off_ends_tending_too(world: World) -> None:
+async def test_the_label_off_ends_tending_too(world: SupervisorUnderTest) -> None:
     await world.see(WIDGETS)
     await world.tell(TENDED)
 
@@ -360,7 +375,9 @@ async def test_the_label_off_ends_tending_too(world: World) -> None:
     assert world.work.log == ["run 1", "tend 1", "tended"]
 
 
-async def test_the_label_off_ends_tending_after_a_failed_run_too(world: World) -> None:
+async def test_the_label_off_ends_tending_after_a_failed_run_too(
+    world: SupervisorUnderTest,
+) -> None:
     await world.see(WIDGETS)
     await world.tell(HALF)
 
@@ -370,7 +387,7 @@ async def test_the_label_off_ends_tending_after_a_failed_run_too(world: World) -
 
 
 async def test_a_bug_stops_the_operator_and_is_kept(
-    world: World, caplog: pytest.LogCaptureFixture
+    world: SupervisorUnderTest, caplog: pytest.LogCaptureFixture
 ) -> None:
     await world.see(WIDGETS)
     bug = ValueError("a bug")
@@ -382,7 +399,9 @@ async def test_a_bug_stops_the_operator_and_is_kept(
     assert "A task died of an unexpected error; the operator stops." in caplog.messages
 
 
-async def test_a_run_that_wants_to_look_again_does_so_at_its_time(world: World) -> None:
+async def test_a_run_that_wants_to_look_again_does_so_at_its_time(
+    world: SupervisorUnderTest,
+) -> None:
     await world.see(WIDGETS)
     await world.tell(RunOutcome(definition=WIDGETS, is_proved=True, again_seconds=3600))
     await world.clock.advance(3599)
@@ -396,7 +415,7 @@ async def test_a_run_that_wants_to_look_again_does_so_at_its_time(world: World) 
 
 
 async def test_a_storage_version_that_moved_and_moved_back_is_seen_while_a_run_rests(
-    world: World,
+    world: SupervisorUnderTest,
 ) -> None:
     await world.see(WIDGETS)
     await world.tell(RunOutcome(definition=WIDGETS, is_proved=True, again_seconds=3600))

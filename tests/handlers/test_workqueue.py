@@ -2,7 +2,7 @@ import asyncio
 from itertools import pairwise
 
 from espalier.handlers.workqueue import FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS, WorkQueue
-from tests.handlers.world import FakeClock, settled
+from tests.fakes.clock import FakeClock, settled
 
 
 async def test_a_name_put_in_often_is_handed_out_once() -> None:

@@ -1,5 +1,5 @@
 """
-A world in memory for the handlers: a clock that is turned by hand, and a status that is kept.
+Definitions and Events in memory, for the handlers.
 """
 
 import asyncio
@@ -33,48 +33,6 @@ def definition_of(name: str = "widgets.example.com", **changes: object) -> Defin
         deleting=False,
     )
     return replace(made, **changes)  # type: ignore[arg-type]  # a test knows the fields
-
-
-class FakeClock:
-    """
-    Stands still until it is turned.
-    """
-
-    def __init__(self) -> None:
-        self._now = 0.0
-        self._sleepers: list[tuple[float, asyncio.Future[None]]] = []
-
-    def monotonic_seconds(self) -> float:
-        return self._now
-
-    def utc_timestamp(self) -> str:
-        return f"2026-01-01T00:{int(self._now) // 60:02d}:{int(self._now) % 60:02d}Z"
-
-    async def sleep(self, seconds: float) -> None:
-        woken: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._sleepers.append((self._now + seconds, woken))
-        await woken
-
-    async def advance(self, seconds: float) -> None:
-        """
-        Let the time pass, wake who is due, and let everybody do what can be done.
-        """
-        await settled()
-        self._now += seconds
-        due = [entry for entry in self._sleepers if entry[0] <= self._now]
-        self._sleepers = [entry for entry in self._sleepers if entry[0] > self._now]
-        for _, woken in due:
-            if not woken.done():
-                woken.set_result(None)
-        await settled()
-
-
-async def settled() -> None:
-    """
-    Let all tasks of the loop run until they wait.
-    """
-    for _ in range(50):
-        await asyncio.sleep(0)
 
 
 @dataclass

@@ -68,7 +68,7 @@ class Listener:
         self.said = tuple(conditions)
 
 
-class World:
+class PrunedCluster:
     """
     A cluster of one legacy definition, and the one lease that all who write to it need.
     """
@@ -141,7 +141,7 @@ class World:
         return self.cluster.reports[-1][0]
 
 
-async def taken(world: World, identity: str) -> float:
+async def taken(world: PrunedCluster, identity: str) -> float:
     """
     Take the lease as commands do, and tell how long that took.
     """
@@ -159,7 +159,7 @@ async def taken(world: World, identity: str) -> float:
 
 
 async def test_nothing_is_written_without_the_lease_and_it_is_given_back() -> None:
-    world = World()
+    world = PrunedCluster()
     async with world.tended():
         world.cluster.put("new", GARBAGE, version="v1")
         await world.clock.sleep(2)
@@ -173,7 +173,7 @@ async def test_nothing_is_written_without_the_lease_and_it_is_given_back() -> No
 
 
 async def test_of_two_operators_that_tend_one_archives_and_prunes_an_object() -> None:
-    world = World()
+    world = PrunedCluster()
     tasks = [world.tending("one"), world.tending("two")]
     await world.clock.sleep(3)
     for number in range(30):
@@ -193,7 +193,7 @@ async def test_of_two_operators_that_tend_one_archives_and_prunes_an_object() ->
 
 
 async def test_an_operator_goes_on_tending_when_the_other_one_dies() -> None:
-    world = World()
+    world = PrunedCluster()
     async with world.tended():
         world.hold(seconds=15)
         world.cluster.put("new", GARBAGE, version="v1")
@@ -204,7 +204,7 @@ async def test_an_operator_goes_on_tending_when_the_other_one_dies() -> None:
 
 
 async def test_whoever_has_the_lease_is_waited_for_and_what_came_meanwhile_is_pruned() -> None:
-    world = World()
+    world = PrunedCluster()
     async with world.tended():
         world.hold("migrate")
         for number in range(50):
@@ -220,7 +220,7 @@ async def test_whoever_has_the_lease_is_waited_for_and_what_came_meanwhile_is_pr
 
 
 async def test_a_migration_beside_a_tender_has_the_objects_for_itself() -> None:
-    world = World()
+    world = PrunedCluster()
     cluster = world.cluster
 
     def disturb(call: str, _: str) -> None:
@@ -241,7 +241,7 @@ async def test_a_migration_beside_a_tender_has_the_objects_for_itself() -> None:
     assert len(archived) == len(set(archived)) == len(cluster.etcd)
 
 
-async def put_back(world: World) -> None:
+async def put_back(world: PrunedCluster) -> None:
     """
     Restore as the command does it.
     """
@@ -258,7 +258,7 @@ async def test_what_is_restored_under_the_lease_is_not_pruned_by_a_tender_that_i
     properties: JSON = {"spec": {"type": "object"}, "stray": {"type": "integer"}}
     schema: dict[str, JSON] = {"type": "object", "properties": properties}
 
-    world = World()
+    world = PrunedCluster()
     cluster = world.cluster
     restoring: list[asyncio.Task[None]] = []
 
@@ -285,7 +285,7 @@ async def test_what_is_restored_under_the_lease_is_not_pruned_by_a_tender_that_i
 
 @pytest.mark.parametrize("pace", ["bounded", "busy", "steady"])
 async def test_whoever_waits_for_the_lease_gets_it_however_much_is_to_be_pruned(pace: str) -> None:
-    world = World()
+    world = PrunedCluster()
     rate = 1.0 if pace == "bounded" else None
     world.cluster.seconds = 0.3 if pace == "steady" else 0.0
     async with world.tended(replace(SETTINGS, writes_per_second=rate)):
@@ -301,7 +301,7 @@ async def test_whoever_waits_for_the_lease_gets_it_however_much_is_to_be_pruned(
 
 
 async def test_a_burst_that_loses_the_lease_stops_and_is_finished_later() -> None:
-    world = World()
+    world = PrunedCluster()
     async with world.tended():
 
         def steal(call: str, _: str) -> None:
@@ -325,7 +325,7 @@ async def test_a_burst_that_loses_the_lease_stops_and_is_finished_later() -> Non
 
 
 async def test_what_a_busy_server_leaves_undone_is_named_and_done_in_the_end() -> None:
-    world = World()
+    world = PrunedCluster()
     async with world.tended():
         world.cluster.fail("replace", busy(), name="w0", times=7)
         world.cluster.put("w0", GARBAGE, version="v1")
@@ -340,7 +340,7 @@ async def test_what_a_busy_server_leaves_undone_is_named_and_done_in_the_end() -
 
 
 async def test_the_rate_of_writes_holds_while_tending() -> None:
-    world = World()
+    world = PrunedCluster()
     async with world.tended(replace(SETTINGS, writes_per_second=0.5)):
         for number in range(60):
             world.cluster.put(f"w{number:02}", GARBAGE, version="v1")
@@ -353,7 +353,7 @@ async def test_the_rate_of_writes_holds_while_tending() -> None:
 
 async def test_the_rate_of_bytes_holds_while_tending() -> None:
     large: dict[str, JSON] = {**GARBAGE, "stray": "x" * 100_000}
-    world = World()
+    world = PrunedCluster()
     async with world.tended(replace(SETTINGS, bytes_per_second=50_000.0)):
         for number in range(60):
             world.cluster.put(f"w{number:02}", large, version="v1")
@@ -366,7 +366,7 @@ async def test_the_rate_of_bytes_holds_while_tending() -> None:
 
 @pytest.mark.parametrize("how", ["repaired", "deleted", "deleted unseen", "repaired unseen"])
 async def test_a_trouble_ends_with_what_it_was_about(how: str) -> None:
-    world = World()
+    world = PrunedCluster()
     async with world.tended():
         world.cluster.put("bad", EMPTIED, version="v1")
         await world.clock.sleep(5)
@@ -384,7 +384,7 @@ async def test_a_trouble_ends_with_what_it_was_about(how: str) -> None:
 
 
 async def test_an_object_that_fails_and_is_repaired_meanwhile_is_not_tried_again() -> None:
-    world = World()
+    world = PrunedCluster()
     async with world.tended():
         world.cluster.fail("replace", rejected("no"), name="bad")
         world.cluster.put("bad", GARBAGE, version="v1")
@@ -400,7 +400,7 @@ async def test_an_object_that_fails_and_is_repaired_meanwhile_is_not_tried_again
 
 
 async def test_an_object_that_comes_to_be_owned_is_left_alone_though_it_was_due() -> None:
-    world = World(labels={**ENFORCE, "espalier.dev/skip-owned": "true"})
+    world = PrunedCluster(labels={**ENFORCE, "espalier.dev/skip-owned": "true"})
     async with world.tended():
         await contest(world, "w0", "kubectl")
         assert "default/w0" in world.said.message
@@ -416,7 +416,7 @@ async def test_an_object_that_comes_to_be_owned_is_left_alone_though_it_was_due(
 
 
 async def test_an_object_that_comes_to_be_owned_right_before_it_is_read_is_left_alone() -> None:
-    world = World(labels={**ENFORCE, "espalier.dev/skip-owned": "true"})
+    world = PrunedCluster(labels={**ENFORCE, "espalier.dev/skip-owned": "true"})
 
     def own(call: str, name: str) -> None:
         if (call, name) == ("get_object", "new"):
@@ -433,7 +433,7 @@ async def test_an_object_that_comes_to_be_owned_right_before_it_is_read_is_left_
 
 
 async def test_an_object_that_comes_to_be_owned_while_it_is_written_is_left_alone() -> None:
-    world = World(labels={**ENFORCE, "espalier.dev/skip-owned": "true"})
+    world = PrunedCluster(labels={**ENFORCE, "espalier.dev/skip-owned": "true"})
 
     def own(call: str, name: str) -> None:
         if (call, name) == ("replace", "new"):
@@ -450,7 +450,7 @@ async def test_an_object_that_comes_to_be_owned_while_it_is_written_is_left_alon
 
 
 async def contest(
-    world: World, name: str, *managers: str, fields: JSON = None, seconds: float = 4
+    world: PrunedCluster, name: str, *managers: str, fields: JSON = None, seconds: float = 4
 ) -> None:
     """
     Have somebody put a field back until the object is left alone.
@@ -467,7 +467,7 @@ async def contest(
 
 
 async def test_those_who_put_fields_back_are_named(caplog: pytest.LogCaptureFixture) -> None:
-    world = World()
+    world = PrunedCluster()
     async with world.tended():
         await contest(world, "w0", "argocd-controller", "a\n\x1b" + "b" * 1000)
     message = world.said.message
@@ -482,7 +482,7 @@ async def test_those_who_put_fields_back_are_named(caplog: pytest.LogCaptureFixt
 
 
 async def test_two_operators_say_the_same_of_an_object_that_is_fought_for() -> None:
-    world = World()
+    world = PrunedCluster()
     listeners = [Listener(), Listener()]
     tasks = [
         world.tending(f"operator {number}", reporter=listener)
@@ -504,7 +504,7 @@ async def test_two_operators_say_the_same_of_an_object_that_is_fought_for() -> N
 
 
 async def test_edits_in_a_row_are_no_fight() -> None:
-    world = World()
+    world = PrunedCluster()
     async with world.tended():
         world.cluster.put("w0", {"spec": {"size": 1}}, version="v1")
         for _ in range(2):
@@ -517,7 +517,7 @@ async def test_edits_in_a_row_are_no_fight() -> None:
 
 
 async def test_whoever_has_written_other_fields_is_not_named() -> None:
-    world = World()
+    world = PrunedCluster()
     async with world.tended():
         await contest(world, "w0", "another", fields={"f:spec": {"f:color": {}}})
 
@@ -526,7 +526,7 @@ async def test_whoever_has_written_other_fields_is_not_named() -> None:
 
 @pytest.mark.parametrize("fault", ["denied", "put back at once"])
 async def test_one_bad_object_does_not_keep_a_run_from_being_tended(fault: str) -> None:
-    world = World()
+    world = PrunedCluster()
     cluster = world.cluster
     for name in ("bad", "good"):
         cluster.put(name, GARBAGE, version="v1")
@@ -556,7 +556,7 @@ async def test_one_bad_object_does_not_keep_a_run_from_being_tended(fault: str) 
 async def test_a_tender_after_a_run_that_failed_does_not_say_that_all_is_well() -> None:
     reported = conditions.not_current(Reason.FAILED, "1 object of 9 could not be rewritten")
 
-    world = World()
+    world = PrunedCluster()
     async with world.tended(reported=reported):
         world.cluster.put("bad", EMPTIED, version="v1")
         world.cluster.put("new", GARBAGE, version="v1")
@@ -575,7 +575,7 @@ UNDECODABLE = UndecodableError(verb="watch", resource="r", status=500, reason="S
 
 @pytest.mark.parametrize("error", [UNDECODABLE, rejected("nested too deeply", status=0)])
 async def test_an_event_that_nobody_can_read_does_not_end_tending(error: ClusterError) -> None:
-    world = World()
+    world = PrunedCluster()
     async with world.tended():
         world.cluster.fail("watch_objects", error, times=3)
         world.cluster.close_watches()
@@ -589,7 +589,7 @@ async def test_an_event_that_nobody_can_read_does_not_end_tending(error: Cluster
 
 
 async def test_a_list_that_is_refused_ends_tending() -> None:
-    world = World()
+    world = PrunedCluster()
     world.cluster.fail("list_objects", rejected("no"))
     with pytest.raises(RejectedError):
         await world.tending()
@@ -599,7 +599,7 @@ async def test_a_list_that_is_refused_ends_tending() -> None:
 async def test_an_object_that_the_server_cannot_read_any_more_is_named_until_it_can(
     end: str,
 ) -> None:
-    world = World()
+    world = PrunedCluster()
     async with world.tended():
         key = world.cluster.put("bad", {"spec": {"size": 1}}, version="v1")
         await world.clock.sleep(1)
@@ -623,7 +623,7 @@ async def test_an_object_that_the_server_cannot_read_any_more_is_named_until_it_
 
 
 async def test_an_object_that_cannot_be_read_when_it_is_to_be_pruned_is_named() -> None:
-    world = World()
+    world = PrunedCluster()
 
     def spoil(call: str, name: str) -> None:
         if (call, name) == ("get_object", "bad"):

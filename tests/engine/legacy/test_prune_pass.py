@@ -13,10 +13,10 @@ from espalier.engine.controller.loop import MAX_AT_ONCE
 from espalier.engine.ports import ObjectKey
 from espalier.errors import ArchiveFullError, RejectedError
 from espalier.paths import JSON
-from tests.fakes.clock import play
 from tests.fakes.cluster import FakeCluster
 from tests.fakes.faults import Killed, busy, conflict, expired, rejected
 from tests.fakes.widgets import legacy_widgets, widgets
+from tests.virtual_time import play
 
 SETTINGS = RunSettings(settle_seconds=0, page_size=2, max_in_flight=4)
 

@@ -13,10 +13,10 @@ from espalier.engine import Ports, Reason, RunOutcome, RunSettings, run
 from espalier.engine.ports.reporter import Reporter
 from espalier.errors import ForbiddenError, LeaseLostError, UndecodableError
 from espalier.paths import JSON
-from tests.fakes.clock import play
 from tests.fakes.cluster import FakeCluster
 from tests.fakes.faults import Killed, busy, conflict, expired, rejected
 from tests.fakes.widgets import WIDGETS, widgets
+from tests.virtual_time import play
 
 SETTINGS = RunSettings(settle_seconds=30, page_size=4, max_in_flight=4)
 

@@ -1,0 +1,7 @@
+"""
+The handlers' tests run in virtual time.
+"""
+
+from tests.virtual_time import pytest_asyncio_loop_factories
+
+__all__ = ["pytest_asyncio_loop_factories"]
