@@ -10,7 +10,7 @@ from espalier.errors import UnknownVersionError
 from espalier.paths import JSON
 from espalier.schema import Profile
 from espalier.schema.values import equal_json
-from tests.crd.validation.test_definition import manifest, property_of, version
+from tests.crd.manifests import manifest, property_of, version
 
 PUBLISHED = orjson.loads(Path(__file__).parents[1].joinpath("data", "published.json").read_bytes())
 FOO, FOOS = "com.example.v1.Foo", "com.example.v1.FooList"

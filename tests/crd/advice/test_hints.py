@@ -7,7 +7,7 @@ from espalier import crd
 from espalier.crd.advice.hints import _BY_RULE
 from espalier.crd.advice.lint import RULES
 from espalier.paths import JSON
-from tests.crd.validation.test_definition import manifest, property_of, version
+from tests.crd.manifests import manifest, property_of, version
 
 RECORDED = [
     recorded

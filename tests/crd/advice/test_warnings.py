@@ -4,7 +4,7 @@ from espalier import crd
 from espalier.golang.strfmt import FORMATS
 from espalier.paths import JSON, render_path
 from espalier.schema.validation.formats import recognizes_format
-from tests.crd.validation.test_definition import manifest, property_of, version
+from tests.crd.manifests import manifest, property_of, version
 
 
 def warned(new: JSON, old: JSON = None) -> list[tuple[str, str]]:

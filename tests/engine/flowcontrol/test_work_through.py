@@ -7,6 +7,10 @@ import asyncio
 import pytest
 
 from espalier.engine.flowcontrol.pacer import work_through
+from espalier.errors import (
+    RejectedError,
+)
+from tests.fakes.widgets import WIDGETS
 
 
 async def test_the_first_error_is_told_and_the_others_are_cancelled() -> None:
@@ -44,3 +48,17 @@ async def test_who_is_cancelled_stays_cancelled_though_an_act_fails_at_that_mome
 
     with pytest.raises(asyncio.CancelledError):
         await task
+
+
+async def test_one_error_ends_all_workers_and_is_raised_as_it_is() -> None:
+    done = []
+
+    async def act(number: int) -> None:
+        if number == 3:
+            raise RejectedError(verb="patch", resource=WIDGETS)
+        await asyncio.sleep(1)
+        done.append(number)
+
+    with pytest.raises(RejectedError):
+        await work_through(range(10), act, workers=4)
+    assert done == []

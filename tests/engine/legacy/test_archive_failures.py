@@ -11,7 +11,7 @@ from espalier.cluster import FolderArchive
 from espalier.engine import Reason, RunOutcome, RunSettings, run
 from espalier.engine.flowcontrol.calls import MAX_ATTEMPTS
 from espalier.errors import ForbiddenError, TransientError
-from tests.engine.legacy.test_prune_pass import CLEAN, GARBAGE, a_cluster, content
+from tests.engine.legacy.garbage import CLEAN, GARBAGE, a_cluster, content
 from tests.fakes.cluster import FakeCluster
 from tests.fakes.faults import Killed, busy
 

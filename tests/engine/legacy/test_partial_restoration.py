@@ -12,7 +12,7 @@ from espalier.engine import RestoreReport, restore, restore_alone
 from espalier.engine.ports import ObjectKey
 from espalier.errors import ClusterError, ForbiddenError, LeaseLostError, NotFoundError
 from espalier.paths import JSON
-from tests.engine.legacy.test_prune_pass import CLEAN, GARBAGE, content
+from tests.engine.legacy.garbage import CLEAN, GARBAGE, content
 from tests.engine.legacy.test_restoration import KEY, prune, pruned, refusals, restored
 from tests.fakes.cluster import FakeCluster
 from tests.fakes.faults import busy, conflict, rejected

@@ -18,7 +18,7 @@ from espalier.engine.ports.archive import ArchiveEntry
 from espalier.errors import ForbiddenError
 from espalier.paths import JSON
 from espalier.schema.values import copy_json, equal_json
-from tests.engine.legacy.test_prune_pass import CLEAN, GARBAGE, content
+from tests.engine.legacy.garbage import CLEAN, GARBAGE, content
 from tests.fakes.cluster import FakeCluster
 from tests.fakes.faults import busy, conflict
 from tests.fakes.widgets import legacy_widgets, widgets

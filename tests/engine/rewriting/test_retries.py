@@ -9,16 +9,38 @@ import pytest
 from espalier.engine import Reason, RunOutcome, RunSettings, run
 from espalier.engine.coordination.checkpoint import read_progress
 from espalier.engine.flowcontrol import backoff as retrying
-from espalier.engine.flowcontrol.pacer import SLOW_SECONDS, Pacer
+from espalier.engine.flowcontrol.pacer import (
+    SLOW_SECONDS,
+    Pacer,
+)
 from espalier.engine.ports import ObjectKey
+from espalier.engine.rewriting.retries import (
+    MAX_ATTEMPTS,
+    Failed,
+    FailureKind,
+    Gone,
+    ReadAgain,
+    Wait,
+    after_failure,
+)
+from espalier.errors import (
+    ClusterError,
+    ForbiddenError,
+    NotFoundError,
+    TransientError,
+)
 from espalier.paths import JSON
 from tests.fakes.clock import FakeClock
 from tests.fakes.cluster import FakeCluster
-from tests.fakes.faults import busy, rejected
-from tests.fakes.widgets import legacy_widgets, widgets
+from tests.fakes.faults import busy, conflict, rejected
+from tests.fakes.widgets import WIDGETS, legacy_widgets, widgets
 
 SETTINGS = RunSettings(settle_seconds=1, page_size=4, max_in_flight=2)
+
+
 ONLY_FAILED = replace(SETTINGS, only_failed=True)
+
+
 DENIED = rejected(
     'admission webhook "no.example.com" denied the request: not on a Tuesday', status=400
 )
@@ -152,3 +174,72 @@ async def test_both_writes_of_an_object_count() -> None:
     # Two passes of 20, of which the first takes twice as many writes; and three dry runs for each.
     assert abs(one - 46) <= 1
     assert abs(both - 66) <= 1
+
+
+UNSERVED = NotFoundError(verb="patch", resource=WIDGETS, status=404, reason="NotFound")
+
+
+UNREACHABLE = TransientError(
+    verb="patch",
+    resource=WIDGETS,
+    status=500,
+    reason="InternalError",
+    detail='Internal error occurred: failed calling webhook "w.x": connection refused',
+)
+
+
+GONE = replace(UNSERVED, is_object=True)
+
+
+FORBIDDEN = ForbiddenError(verb="patch", resource=WIDGETS, status=403, reason="Forbidden")
+
+
+OTHER_UID = rejected("metadata.uid: Invalid value: field is immutable")
+
+
+REQUIRED = "422 Invalid, spec.x: Required value"
+
+
+@pytest.mark.parametrize(
+    ("error", "attempt", "decision"),
+    [
+        (GONE, 1, Gone()),
+        (GONE, MAX_ATTEMPTS, Gone()),
+        # Not the object is gone, but its resource is not served: nothing is known of the object.
+        (UNSERVED, 1, Wait(0.5)),
+        (UNSERVED, MAX_ATTEMPTS, Failed("404 NotFound", "404 NotFound", FailureKind.UNANSWERED)),
+        (conflict(), 1, ReadAgain()),
+        (conflict(), MAX_ATTEMPTS, Failed("409 Conflict", "409 Conflict", FailureKind.CONFLICT)),
+        (OTHER_UID, 1, ReadAgain()),
+        (
+            OTHER_UID,
+            MAX_ATTEMPTS,
+            Failed(
+                "422 Invalid, metadata.uid: Invalid value: field is immutable",
+                "422 Invalid, metadata.uid: Invalid value",
+            ),
+        ),
+        (rejected("spec.x: Required value"), 1, Failed(REQUIRED, REQUIRED)),
+        (FORBIDDEN, 1, Failed("403 Forbidden", "403 Forbidden", FailureKind.FORBIDDEN)),
+        (busy(), 1, Wait(0.5)),
+        (busy(), 3, Wait(2.0)),
+        (busy(retry_after_seconds=7), 1, Wait(7)),
+        (busy(retry_after_seconds=7000), 1, Wait(30)),
+        (
+            busy(),
+            MAX_ATTEMPTS,
+            Failed("429 TooManyRequests", "429 TooManyRequests", FailureKind.UNANSWERED),
+        ),
+        (
+            UNREACHABLE,
+            MAX_ATTEMPTS,
+            Failed(
+                '500 InternalError, failed calling webhook "w.x": connection refused',
+                '500 InternalError, failed calling webhook "w.x"',
+                FailureKind.UNREACHED,
+            ),
+        ),
+    ],
+)
+def test_what_follows_a_failed_write(error: ClusterError, attempt: int, decision: object) -> None:
+    assert after_failure(error, attempt=attempt) == decision
