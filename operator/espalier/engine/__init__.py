@@ -11,6 +11,7 @@ from espalier.engine.conversion.comparison import ConversionLoss
 from espalier.engine.coordination.checkpoint import read_progress
 from espalier.engine.coordination.definition_guard import run_identity
 from espalier.engine.flowcontrol.backoff import FORBIDDEN_PAUSE_SECONDS, run_pause_seconds
+from espalier.engine.flowcontrol.budget import Budget
 from espalier.engine.legacy.archive_pages import (
     Copied,
     export_archive,
@@ -38,6 +39,7 @@ from espalier.engine.surveys.surveyor import Surveyor
 __all__ = [
     "FORBIDDEN_PAUSE_SECONDS",
     "NOT_CHECKED",
+    "Budget",
     "ConversionLoss",
     "Copied",
     "Counts",

@@ -4,7 +4,8 @@ What a run is given: its ports and its settings.
 
 from dataclasses import dataclass
 
-from espalier.engine.flowcontrol.pacer import DEFAULT_BYTES_PER_SECOND, Pacer
+from espalier.engine.flowcontrol.budget import DEFAULT_BYTES_PER_SECOND, Budget
+from espalier.engine.flowcontrol.pacer import Pacer
 from espalier.engine.ports.archive import Archive
 from espalier.engine.ports.clock import Clock
 from espalier.engine.ports.definitions import Definitions, Rights
@@ -19,6 +20,8 @@ class Ports:
 
     Attributes:
         namespace: Where leases, checkpoints and archives are kept.
+        budget: What all who write in this process share; None gives each run one of its own, by
+            its settings.
     """
 
     objects: Objects
@@ -29,6 +32,7 @@ class Ports:
     leases: Leases
     clock: Clock
     namespace: str
+    budget: Budget | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,8 +44,9 @@ class RunSettings:
         settle_seconds: For so long a run has seen the definition unchanged before it verifies.
         page_size: The most objects in a page.
         max_in_flight: The most writes at a time.
-        bytes_per_second: The most bytes that are written to etcd, from sampled sizes.
-        writes_per_second: The most writes; None for no bound.
+        bytes_per_second: The most bytes that are written to etcd, from sampled sizes, where the
+            ports have no budget.
+        writes_per_second: The most writes, likewise; None for no bound.
         resurvey_seconds: Between two surveys of objects that nothing is known to have changed.
         only_failed: Try the objects again that failed in the last pass, and no others; it proves
             nothing, and trims nothing.
@@ -61,13 +66,14 @@ class RunSettings:
     is_read_only: bool = False
 
 
-def pacer_of(settings: RunSettings, clock: Clock) -> Pacer:
+def pacer_of(settings: RunSettings, ports: Ports) -> Pacer:
     """
     Make what bounds the writes of a run.
     """
-    return Pacer(
-        clock,
-        max_in_flight=settings.max_in_flight,
+    budget = ports.budget or Budget(
+        ports.clock,
         bytes_per_second=settings.bytes_per_second,
         writes_per_second=settings.writes_per_second,
+        max_in_flight=settings.max_in_flight,
     )
+    return Pacer(ports.clock, max_in_flight=settings.max_in_flight, budget=budget)

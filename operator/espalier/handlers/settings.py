@@ -20,6 +20,7 @@ _BOUNDS: Mapping[str, tuple[float, float]] = {
     "settle_seconds": (0, 3600),
     "page_size": (1, 10_000),
     "max_in_flight": (1, 256),
+    "max_bytes_per_second": (1024, 1024**3),
     "max_writes_per_second": (0, 100_000),
     "max_runs": (1, 64),
     "lease_seconds": (5, 300),
@@ -43,7 +44,9 @@ class Settings:
             until then a server may still store the version that was the storage version before.
         page_size: The most objects in a page.
         max_in_flight: The most rewrites at a time in one run.
-        max_writes_per_second: The most writes in one run; 0 for no bound but the server's.
+        max_bytes_per_second: The most bytes that all runs together write to etcd.
+        max_writes_per_second: The most writes in all runs together; 0 for no bound but the
+            server's.
         max_runs: The most runs at a time.
         lease_seconds: How long the lease of a run lasts without renewal: when its holder died,
             so long nobody else writes.
@@ -60,6 +63,7 @@ class Settings:
     settle_seconds: float = 30.0
     page_size: int = 500
     max_in_flight: int = 48
+    max_bytes_per_second: int = 3 * 1024 * 1024
     max_writes_per_second: float = 0.0
     max_runs: int = 4
     lease_seconds: int = 15

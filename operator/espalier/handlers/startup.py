@@ -8,6 +8,7 @@ from importlib.metadata import version
 import kopf
 
 from espalier.cluster import Cluster
+from espalier.engine.flowcontrol.budget import DEFAULT_TOTAL_IN_FLIGHT, Budget
 from espalier.engine.settings import Ports, RunSettings
 from espalier.handlers.application import Espalier
 from espalier.handlers.engine_work import EngineWork
@@ -131,6 +132,12 @@ def _ports_of(settings: Settings, cluster: Cluster) -> Ports:
         namespace=settings.namespace,
         leases=cluster.leases(settings.namespace, duration_seconds=settings.lease_seconds),
         clock=cluster.clock,
+        budget=Budget(
+            cluster.clock,
+            bytes_per_second=settings.max_bytes_per_second,
+            writes_per_second=settings.max_writes_per_second or None,
+            max_in_flight=max(settings.max_in_flight, DEFAULT_TOTAL_IN_FLIGHT),
+        ),
     )
 
 
@@ -139,7 +146,6 @@ def _run_settings_of(settings: Settings) -> RunSettings:
         settle_seconds=settings.settle_seconds,
         page_size=settings.page_size,
         max_in_flight=settings.max_in_flight,
-        writes_per_second=settings.max_writes_per_second or None,
         resurvey_seconds=settings.resurvey_seconds,
         is_read_only=settings.read_only,
     )

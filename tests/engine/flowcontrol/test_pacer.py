@@ -3,12 +3,15 @@ The pace of writes: how many are in flight, and how many in a second.
 """
 
 import asyncio
+from contextlib import suppress
 
 import pytest
 
+from espalier.engine.flowcontrol.budget import Budget
 from espalier.engine.flowcontrol.pacer import TRY_AGAIN_AFTER_SECONDS, Pacer, work_through
+from espalier.errors import RejectedError
 from tests.fakes.clock import FakeClock
-from tests.fakes.faults import busy
+from tests.fakes.faults import busy, rejected
 
 
 async def test_the_pace_halves_once_for_one_overload_and_grows_back() -> None:
@@ -65,12 +68,8 @@ async def test_writes_are_bounded_by_bytes_and_by_number(
     size_bytes: int, writes_per_second: float | None, seconds: float
 ) -> None:
     clock = FakeClock()
-    pacer = Pacer(
-        clock,
-        max_in_flight=4,
-        bytes_per_second=1_000_000,
-        writes_per_second=writes_per_second,
-    )
+    budget = Budget(clock, bytes_per_second=1_000_000, writes_per_second=writes_per_second)
+    pacer = Pacer(clock, max_in_flight=4, budget=budget)
     pacer.sampled([size_bytes])
 
     async def write(_: int) -> None:
@@ -84,11 +83,14 @@ async def test_writes_are_bounded_by_bytes_and_by_number(
 
 async def test_writes_that_change_nothing_and_refused_ones_are_bounded_too() -> None:
     clock = FakeClock()
-    pacer = Pacer(clock, max_in_flight=4, bytes_per_second=1, writes_per_second=10)
+    budget = Budget(clock, bytes_per_second=1, writes_per_second=10)
+    pacer = Pacer(clock, max_in_flight=4, budget=budget)
 
     async def write(number: int) -> None:
-        async with pacer.turn():
-            if number % 2:
+        with suppress(RejectedError):
+            async with pacer.turn():
+                if number % 2 == 0:
+                    raise rejected()
                 pacer.succeeded(written=False)
 
     await work_through(range(100), write, workers=pacer.max_in_flight)
@@ -98,7 +100,7 @@ async def test_writes_that_change_nothing_and_refused_ones_are_bounded_too() -> 
 
 async def test_the_first_writes_keep_to_the_rate_too() -> None:
     clock = FakeClock()
-    pacer = Pacer(clock, max_in_flight=4, writes_per_second=2)
+    pacer = Pacer(clock, max_in_flight=4, budget=Budget(clock, writes_per_second=2))
     begun = []
 
     async def write(_: int) -> None:

@@ -23,7 +23,7 @@ from espalier.cli.output.terminal import Advance, Terminal
 from espalier.cli.result import Finding, Level, Problem, Result, Subject
 from espalier.cluster import Cluster, FolderArchive
 from espalier.crd import Definition
-from espalier.engine import Ports, Reason, RunOutcome, RunSettings, Stop, read_policy
+from espalier.engine import Budget, Ports, Reason, RunOutcome, RunSettings, Stop, read_policy
 from espalier.engine.ports import Archive, resource_of
 from espalier.errors import EspalierError
 from espalier.handlers.settings import Settings
@@ -44,6 +44,7 @@ class _MigrateRequest:
     settle_seconds: float
     archive_folder: Path | None
     archive_max_bytes: int
+    max_bytes_per_second: int
     max_writes_per_second: float
     max_in_flight: int
 
@@ -55,7 +56,6 @@ class _MigrateRequest:
         return RunSettings(
             settle_seconds=self.settle_seconds,
             max_in_flight=self.max_in_flight,
-            writes_per_second=self.max_writes_per_second or None,
             only_failed=self.only_failed,
             waits_for_lease=True,
         )
@@ -77,6 +77,17 @@ class _MigrateRequest:
         if self.archive_folder is not None:
             return FolderArchive(self.archive_folder, max_total_bytes=most)
         return connected.archive(namespace, max_total_bytes=most)
+
+    def budget_of(self, connected: Cluster) -> Budget:
+        """
+        Make what the runs on all definitions share.
+        """
+        return Budget(
+            connected.clock,
+            bytes_per_second=self.max_bytes_per_second,
+            writes_per_second=self.max_writes_per_second or None,
+            max_in_flight=self.max_in_flight,
+        )
 
     def is_met_by(self, outcome: RunOutcome) -> bool:
         """
@@ -124,6 +135,13 @@ class _MigrateRequest:
     default=Settings().archive_max_bytes,
     show_default=True,
     help="The maximum size of all archives of pruned data together.",
+)
+@click.option(
+    "--max-bytes-per-second",
+    type=click.IntRange(1024, 1024**3),
+    default=Settings().max_bytes_per_second,
+    show_default=True,
+    help="The maximum number of bytes written in a second, for all CRDs together.",
 )
 @click.option(
     "--max-writes-per-second",
@@ -258,6 +276,7 @@ def _ports_of(connected: Cluster, target: Target, request: _MigrateRequest) -> P
         namespace=namespace,
         leases=connected.leases_among(namespace, homes=operator_homes),
         clock=connected.clock,
+        budget=request.budget_of(connected),
     )
 
 

@@ -81,7 +81,7 @@ class _PruneLoop:
         self._reporter = context.reporter
         self._guard = context.guard
         self._clock = ports.clock
-        pacer = pacer_of(settings, ports.clock)
+        pacer = pacer_of(settings, ports)
         self._remover = remover = Remover(context)
         self._queue = ObjectQueue(ports.clock, definition.name)
         self._follower = ListWatch(context, remover.pruner, self._queue)

@@ -43,7 +43,6 @@ class LeaseBursts:
         self._definition = definition
         self._holder = LeaseHolder(ports.leases, ports.clock, definition)
         self.pacer = pacer
-        self._writes_per_second = context.settings.writes_per_second
         self._lock = asyncio.Lock()
         self._rests_until_seconds = float("-inf")
 
@@ -54,9 +53,10 @@ class LeaseBursts:
         Args:
             most: No more than so many.
         """
-        if self._writes_per_second is None:
+        writes_per_second = self.pacer.writes_per_second
+        if writes_per_second is None:
             return most
-        return max(1, min(most, int(self._writes_per_second * BURST_SECONDS / 2)))
+        return max(1, min(most, int(writes_per_second * BURST_SECONDS / 2)))
 
     def portions(self, items: Sequence[T]) -> list[Sequence[T]]:
         """

@@ -6,10 +6,10 @@ when it says so, when it does not answer, or when it answers much more slowly th
 back to just below where that was at once, and further only after a while: a server that takes so
 many at a time and no more would otherwise be overrun again within milliseconds, and each time it
 asks for a pause of a second.
-The bytes a second bound what etcd must keep: it holds every revision until it compacts, five
-minutes' worth; so only writes that changed something count. The writes a second bound what the
-server and admission have to do, so all that are sent count, from their beginning. Bytes are charged
-once the write is done; what the writes under way add is bounded by their number.
+How fast writes may come, and how many there may be of all runs together, is a matter of the budget
+that all pacers of a process draw from. The bytes a second bound what etcd must keep, so only writes
+that changed something count. The writes a second bound what the server and admission have to do, so
+all that are sent count.
 """
 
 import asyncio
@@ -19,10 +19,10 @@ from types import TracebackType
 from typing import TypeVar
 
 from espalier.engine.flowcontrol.backoff import LONGEST_CALL_PAUSE_SECONDS
+from espalier.engine.flowcontrol.budget import Budget, Charge
 from espalier.engine.ports.clock import Clock
-from espalier.errors import TransientError
+from espalier.errors import ClusterError, TransientError
 
-DEFAULT_BYTES_PER_SECOND = 3 * 1024 * 1024
 FIRST_IN_FLIGHT = 16
 
 # One overload fails many requests at once; it is one reason to slow down, not many.
@@ -44,20 +44,17 @@ T = TypeVar("T")
 class Pacer:
     """
     Hands out turns. It belongs to one event loop.
+
+    Args:
+        budget: What it has a share of; None for one of its own.
     """
 
-    def __init__(
-        self,
-        clock: Clock,
-        *,
-        max_in_flight: int,
-        bytes_per_second: float = DEFAULT_BYTES_PER_SECOND,
-        writes_per_second: float | None = None,
-    ) -> None:
+    def __init__(self, clock: Clock, *, max_in_flight: int, budget: Budget | None = None) -> None:
         self._clock = clock
         self._max_in_flight = max_in_flight
-        self._bytes_per_second = bytes_per_second
-        self._write_seconds = 1 / writes_per_second if writes_per_second is not None else 0.0
+        self._share = (budget or Budget(clock)).share()
+        # In the order in which they began; it does not matter whose is whose.
+        self._unsettled: deque[Charge] = deque()
         self._limit = min(FIRST_IN_FLIGHT, max_in_flight)
         self._in_flight = 0
         self._successes = self._all_successes = 0
@@ -92,6 +89,13 @@ class Pacer:
         """
         return self._all_successes
 
+    @property
+    def writes_per_second(self) -> float | None:
+        """
+        How many writes may begin a second now; None for no bound.
+        """
+        return self._share.writes_per_second
+
     def turn(self) -> "Turn":
         """
         Wait for a turn, and hold it: an asynchronous context manager.
@@ -113,26 +117,34 @@ class Pacer:
                 raise
         self._in_flight += 1
         try:
-            await self.until_allowed()
-            self._reserve(self._write_seconds)
+            await self._begin_within_budget()
         except BaseException:
-            self.end()
+            self._leave()
             raise
 
     async def until_allowed(self) -> None:
         """
         Wait until the rates allow a write, without a turn.
         """
-        while (pause := self._not_before_seconds - self._clock.monotonic_seconds()) > 0:
-            await self._clock.sleep(pause)
+        await self._until_awaited()
+        await self._share.until_free()
 
     def end(self, *, took_seconds: float = 0.0) -> None:
         """
         Give a turn back.
         """
         self._round_seconds += took_seconds
-        self._in_flight -= 1
-        self._wake()
+        self._share.end()
+        self._leave()
+
+    def failed(self, error: BaseException) -> None:
+        """
+        Take note of a write that came to no good end.
+        """
+        charge = self._unsettled.popleft()
+        # Of a call without an answer nobody knows whether it has written.
+        if isinstance(error, ClusterError) and not isinstance(error, TransientError):
+            self._share.credit(charge)
 
     def now_seconds(self) -> float:
         """
@@ -151,11 +163,11 @@ class Pacer:
         self._successes += 1
         if self._successes >= self._limit:
             self._end_round()
-        cost_seconds = self._write_seconds
-        if written:
-            cost_seconds = max(cost_seconds, self._object_bytes / self._bytes_per_second)
-        # One write was paid for when the turn began.
-        self._reserve(calls * cost_seconds - self._write_seconds)
+        charge = self._unsettled.popleft() if self._unsettled else None
+        if not written and charge is not None:
+            self._share.credit(charge)
+        for _ in range(1, calls):
+            self._share.charge_again(self._object_bytes)
 
     def struggled(self, error: TransientError) -> None:
         """
@@ -213,10 +225,24 @@ class Pacer:
         self._successes, self._round_seconds = 0, 0.0
         self._limit = max(self._limit // 2, 1)
 
-    def _reserve(self, seconds: float) -> None:
-        # What was not used is not saved up: a burst later would break the bound.
-        start = max(self._not_before_seconds, self._clock.monotonic_seconds())
-        self._not_before_seconds = start + seconds
+    async def _begin_within_budget(self) -> None:
+        while True:
+            await self._until_awaited()
+            charge = await self._share.begin(self._object_bytes)
+            if self._not_before_seconds <= self._clock.monotonic_seconds():
+                self._unsettled.append(charge)
+                return
+            # The server asked for a pause meanwhile; others may use the turn.
+            self._share.credit(charge)
+            self._share.end()
+
+    async def _until_awaited(self) -> None:
+        while (pause := self._not_before_seconds - self._clock.monotonic_seconds()) > 0:
+            await self._clock.sleep(pause)
+
+    def _leave(self) -> None:
+        self._in_flight -= 1
+        self._wake()
 
     def _wake(self) -> None:
         free = self._limit - self._in_flight
@@ -249,6 +275,8 @@ class Turn:
         trace: TracebackType | None,
     ) -> None:
         took_seconds = 0.0 if error else self._pacer.now_seconds() - self._begun_seconds
+        if error is not None:
+            self._pacer.failed(error)
         self._pacer.end(took_seconds=took_seconds)
 
 

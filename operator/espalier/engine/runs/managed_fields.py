@@ -47,7 +47,7 @@ async def clean_histories(context: RunContext[Plan]) -> str:
     planned, ports = context.planned, context.ports
     if planned.policy.keeps_managed_fields:
         return ""
-    pacer = pacer_of(context.settings, ports.clock)
+    pacer = pacer_of(context.settings, ports)
     preflight = Preflight(context, pacer)
     tally = Tally()
     listing = Listing(

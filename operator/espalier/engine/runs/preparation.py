@@ -61,7 +61,7 @@ async def prepare(context: RunContext[Plan], ledger: Ledger, listener: Listener)
             Reason.PENDING, "reading what is stored, to see that a rewrite loses nothing"
         ),
     )
-    pacer = pacer_of(context.settings, ports.clock)
+    pacer = pacer_of(context.settings, ports)
     rewriting = Rewriting(context, pacer)
     if converts_by_webhook(planned.definition):
         page_size = context.settings.page_size

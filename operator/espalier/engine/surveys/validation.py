@@ -42,7 +42,7 @@ async def validate_all(context: RunContext[Plan], *, turns: LeaseBursts | None =
     if not policy.does("validate"):
         return LEFT_OUT
     surveyor = Surveyor(planned.definition, clock=ports.clock)
-    pacer = pacer_of(context.settings, ports.clock) if turns is None else turns.pacer
+    pacer = pacer_of(context.settings, ports) if turns is None else turns.pacer
     annotator = Annotator(context, pacer, _decider(context))
     skipper = UndecodableSkipper(ports.objects, planned.definition)
     async for page in _pages(context, skipper):

@@ -1,0 +1,285 @@
+"""
+What a process may ask of the API server: bytes a second, writes a second, writes at a time.
+
+All that write share one budget. Each run waits in a queue of its own, a share. The next turn goes
+to the share that has had the least: start-time fair queueing. A share that wanted nothing for a
+while saves nothing up, and what it leaves goes to the others.
+
+A write is charged when it begins, by the size that its object is taken to have, since charging it
+at its end would let everything that is under way through for nothing. What changed nothing in etcd
+is credited again. A quarter of a second of bytes may be taken in advance: by that much writes that
+change nothing, as in a verifying pass, run ahead of their credit.
+
+Source:
+    P. Goyal, H. Vin, H. Cheng: Start-time Fair Queueing, SIGCOMM 1996.
+"""
+
+import asyncio
+from collections import deque
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from espalier.engine.ports.clock import Clock
+
+DEFAULT_BYTES_PER_SECOND = 3 * 1024 * 1024
+"""etcd keeps every revision until it compacts, five minutes' worth; its quota is 2 GiB."""
+
+DEFAULT_TOTAL_IN_FLIGHT = 96
+"""Two runs' worth. API Priority and Fairness has 243 seats for everybody's controllers."""
+
+ADVANCE_SECONDS = 0.25
+
+# Less than a clock can tell apart.
+_NO_TIME_SECONDS = 1e-6
+
+
+class Charge(NamedTuple):
+    """
+    What one write has been charged.
+
+    Attributes:
+        seconds: Of the bytes' rate.
+        until_seconds: From then on the rate has made up for it, so that nothing is left to credit.
+    """
+
+    seconds: float
+    until_seconds: float
+
+
+class _Rate:
+    """
+    A rate as a line of time: each charge takes a piece of it, one behind the other.
+    """
+
+    def __init__(self, clock: Clock, *, advance_seconds: float) -> None:
+        self._clock = clock
+        self._advance_seconds = advance_seconds
+        self._taken_until_seconds = float("-inf")
+
+    @property
+    def pause_seconds(self) -> float:
+        now_seconds = self._clock.monotonic_seconds()
+        pause_seconds = self._taken_until_seconds - self._advance_seconds - now_seconds
+        return pause_seconds if pause_seconds > _NO_TIME_SECONDS else 0.0
+
+    def charge(self, seconds: float) -> Charge:
+        # What was not used is not saved up: a burst later would break the bound.
+        start = max(self._taken_until_seconds, self._clock.monotonic_seconds())
+        self._taken_until_seconds = start + seconds
+        return Charge(seconds, self._taken_until_seconds)
+
+    def credit(self, charge: Charge) -> None:
+        left_seconds = charge.until_seconds - self._clock.monotonic_seconds()
+        self._taken_until_seconds -= min(max(left_seconds, 0.0), charge.seconds)
+
+
+@dataclass(slots=True, eq=False)
+class _Waiter:
+    cost_bytes: float | None
+    charge: asyncio.Future[Charge]
+
+
+class Budget:
+    """
+    Hands out turns to shares. It belongs to one event loop.
+
+    Args:
+        bytes_per_second: The most that is written to etcd.
+        writes_per_second: The most writes; None for no bound.
+        max_in_flight: The most writes at a time.
+    """
+
+    def __init__(
+        self,
+        clock: Clock,
+        *,
+        bytes_per_second: float = DEFAULT_BYTES_PER_SECOND,
+        writes_per_second: float | None = None,
+        max_in_flight: int = DEFAULT_TOTAL_IN_FLIGHT,
+    ) -> None:
+        self._clock = clock
+        self._bytes_per_second = bytes_per_second
+        self._writes_per_second = writes_per_second
+        self._write_seconds = 1 / writes_per_second if writes_per_second is not None else 0.0
+        self._max_in_flight = max_in_flight
+        self._in_flight = 0
+        self._bytes = _Rate(clock, advance_seconds=ADVANCE_SECONDS)
+        self._writes = _Rate(clock, advance_seconds=0.0)
+        # Ordered by when they began to wait: of two that have had the same, the first comes first.
+        self._waiting: dict[Share, None] = {}
+        self._had_seconds = 0.0
+        self._dispatcher: asyncio.Task[None] | None = None
+
+    @property
+    def writes_per_second(self) -> float | None:
+        """
+        How many writes each of those that write now may begin a second; None for no bound.
+        """
+        if self._writes_per_second is None:
+            return None
+        return self._writes_per_second / max(len(self._waiting), 1)
+
+    def share(self) -> "Share":
+        """
+        Make a queue for one who writes.
+        """
+        return Share(self)
+
+    async def admit(self, share: "Share", cost_bytes: float | None) -> Charge:
+        """
+        Wait for a turn of a share, and charge it; None waits for one, and takes nothing.
+        """
+        if not self._waiting and self._is_free(cost_bytes):
+            share.rejoin(self._had_seconds)
+            return self._begin(share, cost_bytes)
+        waiter = _Waiter(cost_bytes, asyncio.get_running_loop().create_future())
+        if not share.waiters:
+            share.rejoin(self._had_seconds)
+            self._waiting[share] = None
+        share.waiters.append(waiter)
+        self._dispatch()
+        try:
+            return await waiter.charge
+        except asyncio.CancelledError:
+            self._withdraw(share, waiter)
+            raise
+
+    def end(self) -> None:
+        """
+        Give a turn back.
+        """
+        self._in_flight -= 1
+        self._dispatch()
+
+    def credit(self, share: "Share", charge: Charge) -> None:
+        """
+        Credit a write that changed nothing in etcd.
+        """
+        self._bytes.credit(charge)
+        share.had_seconds -= max(charge.seconds - self._write_seconds, 0.0)
+        self._dispatch()
+
+    def charge_again(self, share: "Share", cost_bytes: float) -> None:
+        """
+        Charge a write that was more than one.
+        """
+        self._charge(share, cost_bytes)
+
+    def _begin(self, share: "Share", cost_bytes: float | None) -> Charge:
+        if cost_bytes is None:
+            return Charge(0.0, 0.0)
+        self._in_flight += 1
+        return self._charge(share, cost_bytes)
+
+    def _charge(self, share: "Share", cost_bytes: float) -> Charge:
+        seconds = cost_bytes / self._bytes_per_second
+        share.had_seconds += max(seconds, self._write_seconds)
+        self._writes.charge(self._write_seconds)
+        return self._bytes.charge(seconds)
+
+    def _is_free(self, cost_bytes: float | None) -> bool:
+        has_room = cost_bytes is None or self._in_flight < self._max_in_flight
+        return has_room and self._pause_seconds() <= 0
+
+    def _pause_seconds(self) -> float:
+        return max(self._bytes.pause_seconds, self._writes.pause_seconds)
+
+    def _dispatch(self) -> None:
+        """
+        Let those begin who may; have it done again when the rates allow the next.
+        """
+        if self._dispatcher is not None:
+            self._dispatcher.cancel()
+            self._dispatcher = None
+        while self._waiting:
+            share = min(self._waiting, key=lambda one: one.had_seconds)
+            waiter = share.waiters[0]
+            if not self._is_free(waiter.cost_bytes):
+                break
+            self._remove(share, waiter)
+            self._had_seconds = max(self._had_seconds, share.had_seconds)
+            if not waiter.charge.done():
+                waiter.charge.set_result(self._begin(share, waiter.cost_bytes))
+        pause_seconds = self._pause_seconds()
+        if self._waiting and pause_seconds > 0:
+            self._dispatcher = asyncio.create_task(self._dispatch_later(pause_seconds))
+
+    async def _dispatch_later(self, seconds: float) -> None:
+        await self._clock.sleep(seconds)
+        self._dispatcher = None
+        self._dispatch()
+
+    def _withdraw(self, share: "Share", waiter: _Waiter) -> None:
+        charge = waiter.charge
+        if charge.done() and not charge.cancelled():
+            # Its turn came at the same moment.
+            if waiter.cost_bytes is not None:
+                self.credit(share, charge.result())
+                self.end()
+        elif waiter in share.waiters:
+            self._remove(share, waiter)
+            self._dispatch()
+
+    def _remove(self, share: "Share", waiter: _Waiter) -> None:
+        share.waiters.remove(waiter)
+        if not share.waiters:
+            del self._waiting[share]
+
+
+class Share:
+    """
+    The queue of one who writes; see ``Budget``.
+
+    Attributes:
+        had_seconds: How much of the budget it has had, on a scale that all shares have in common.
+    """
+
+    __slots__ = ("_budget", "had_seconds", "waiters")
+
+    def __init__(self, budget: Budget) -> None:
+        self._budget = budget
+        self.had_seconds = 0.0
+        self.waiters: deque[_Waiter] = deque()
+
+    @property
+    def writes_per_second(self) -> float | None:
+        """
+        How many writes it may begin a second; None for no bound.
+        """
+        return self._budget.writes_per_second
+
+    def rejoin(self, had_seconds: float) -> None:
+        """
+        Begin to wait where the others are by now.
+        """
+        self.had_seconds = max(self.had_seconds, had_seconds)
+
+    async def begin(self, cost_bytes: float) -> Charge:
+        """
+        Wait for a turn to write so much.
+        """
+        return await self._budget.admit(self, cost_bytes)
+
+    async def until_free(self) -> None:
+        """
+        Wait until it would be its turn, and take none.
+        """
+        await self._budget.admit(self, None)
+
+    def end(self) -> None:
+        """
+        Give a turn back.
+        """
+        self._budget.end()
+
+    def credit(self, charge: Charge) -> None:
+        """
+        Take back the bytes of a write that changed nothing in etcd.
+        """
+        self._budget.credit(self, charge)
+
+    def charge_again(self, cost_bytes: float) -> None:
+        """
+        Charge a write that was more than one.
+        """
+        self._budget.charge_again(self, cost_bytes)

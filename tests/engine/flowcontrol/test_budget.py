@@ -1,0 +1,212 @@
+import asyncio
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from itertools import count
+
+import pytest
+
+from espalier.engine.flowcontrol.budget import Budget
+from espalier.engine.flowcontrol.pacer import Pacer, work_through
+from espalier.engine.settings import RunSettings, pacer_of
+from espalier.errors import ConflictError, TransientError
+from tests.fakes.clock import FakeClock
+from tests.fakes.cluster import FakeCluster
+from tests.fakes.widgets import widgets
+
+BYTES_PER_SECOND = 3 * 1024 * 1024
+WINDOW_SECONDS = 10.0
+KIB = 1024
+
+
+@dataclass
+class Log:
+    """
+    What was written, and when.
+    """
+
+    clock: FakeClock
+    writes: list[tuple[float, int]] = field(default_factory=list)
+    under_way: int = 0
+    most_under_way: int = 0
+
+    async def write(self, pacer: Pacer, size_bytes: int, *, takes_seconds: float = 0.05) -> None:
+        async with pacer.turn():
+            self.under_way += 1
+            self.most_under_way = max(self.most_under_way, self.under_way)
+            try:
+                await self.clock.sleep(takes_seconds)
+            finally:
+                self.under_way -= 1
+            self.writes.append((self.clock.monotonic_seconds(), size_bytes))
+            pacer.succeeded(written=True)
+
+    async def write_for(self, seconds: float, pacer: Pacer, size_bytes: int) -> None:
+        pacer.sampled([size_bytes])
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await work_through(
+                    count(), lambda _: self.write(pacer, size_bytes), workers=pacer.max_in_flight
+                )
+
+    def most_in_a_window(self) -> int:
+        return max(
+            sum(size for at, size in self.writes if start <= at < start + WINDOW_SECONDS)
+            for start, _ in self.writes
+        )
+
+    @property
+    def total_bytes(self) -> int:
+        return sum(size for _, size in self.writes)
+
+
+def pacer_with(budget: Budget, clock: FakeClock) -> Pacer:
+    return Pacer(clock, max_in_flight=48, budget=budget)
+
+
+@pytest.mark.parametrize("sizes_kib", [(256,) * 4, (16, 40, 256, 1200)])
+async def test_four_runs_keep_to_the_budget_in_each_window(
+    sizes_kib: tuple[int, ...],
+) -> None:
+    async def story() -> tuple[int, int]:
+        cluster = FakeCluster(widgets())
+        clock = cluster.clock
+        budget = Budget(clock, bytes_per_second=BYTES_PER_SECOND)
+        ports = replace(cluster.ports, budget=budget)
+        log = Log(clock)
+        await asyncio.gather(
+            *(log.write_for(60, pacer_of(RunSettings(), ports), size * KIB) for size in sizes_kib)
+        )
+        return log.most_in_a_window(), log.total_bytes
+
+    most_bytes, total_bytes = await story()
+    assert most_bytes <= 1.1 * WINDOW_SECONDS * BYTES_PER_SECOND
+    # And all of it is used.
+    assert total_bytes >= 0.95 * 60 * BYTES_PER_SECOND
+
+
+async def test_runs_share_the_bytes_equally_however_large_their_objects_are() -> None:
+    async def story() -> tuple[int, int]:
+        clock = FakeClock()
+        budget = Budget(clock, bytes_per_second=BYTES_PER_SECOND)
+        small, large = Log(clock), Log(clock)
+        await asyncio.gather(
+            small.write_for(60, pacer_with(budget, clock), 16 * KIB),
+            large.write_for(60, pacer_with(budget, clock), 1024 * KIB),
+        )
+        return small.total_bytes, large.total_bytes
+
+    small_bytes, large_bytes = await story()
+    half = 60 * BYTES_PER_SECOND / 2
+    assert 0.9 * half <= small_bytes <= 1.1 * half
+    assert 0.9 * half <= large_bytes <= 1.1 * half
+
+
+async def test_a_run_takes_what_another_leaves_and_gives_half_of_it_back() -> None:
+    async def story() -> tuple[int, int]:
+        clock = FakeClock()
+        budget = Budget(clock, bytes_per_second=BYTES_PER_SECOND)
+        first, second = Log(clock), Log(clock)
+
+        async def come_later() -> None:
+            await clock.sleep(30)
+            await second.write_for(30, pacer_with(budget, clock), 64 * KIB)
+
+        await asyncio.gather(first.write_for(60, pacer_with(budget, clock), 64 * KIB), come_later())
+        alone = sum(size for at, size in first.writes if at < 30)
+        return alone, second.total_bytes
+
+    alone, later = await story()
+    assert alone >= 0.95 * 30 * BYTES_PER_SECOND
+    assert 0.9 * 15 * BYTES_PER_SECOND <= later <= 1.1 * 15 * BYTES_PER_SECOND
+
+
+async def test_writes_a_second_are_shared_too() -> None:
+    async def story() -> list[int]:
+        clock = FakeClock()
+        budget = Budget(clock, writes_per_second=20)
+        logs = [Log(clock) for _ in range(4)]
+        await asyncio.gather(*(log.write_for(30, pacer_with(budget, clock), KIB) for log in logs))
+        return [len(log.writes) for log in logs]
+
+    numbers = await story()
+    assert sum(numbers) <= 20 * 30 + 1
+    assert min(numbers) >= 0.9 * 20 * 30 / 4
+
+
+async def test_the_number_of_writes_at_a_time_is_bounded_for_all_together() -> None:
+    async def story() -> tuple[int, list[int]]:
+        clock = FakeClock()
+        budget = Budget(clock, bytes_per_second=1e12, max_in_flight=20)
+        log = Log(clock)
+        await asyncio.gather(*(log.write_for(20, pacer_with(budget, clock), KIB) for _ in range(4)))
+        return log.most_under_way, [log.under_way]
+
+    assert await story() == (20, [0])
+
+
+async def test_writes_that_change_nothing_take_no_bytes() -> None:
+    async def story() -> float:
+        clock = FakeClock()
+        pacer = pacer_with(Budget(clock, bytes_per_second=BYTES_PER_SECOND), clock)
+        pacer.sampled([5 * KIB])
+
+        async def write(number: int) -> None:
+            with suppress(ConflictError):
+                async with pacer.turn():
+                    await clock.sleep(0.02)
+                    if number % 2:
+                        raise ConflictError(verb="patch", resource="widgets")
+                    pacer.succeeded(written=False)
+
+        await work_through(range(10_000), write, workers=48)
+        return clock.monotonic_seconds()
+
+    # By their bytes they would take 16 s.
+    assert await story() < 8
+
+
+async def test_writes_without_an_answer_count_as_written() -> None:
+    async def story() -> float:
+        clock = FakeClock()
+        pacer = pacer_with(Budget(clock, bytes_per_second=100 * KIB), clock)
+        pacer.sampled([100 * KIB])
+        for _ in range(10):
+            with suppress(TransientError):
+                async with pacer.turn():
+                    raise TransientError(verb="patch", resource="widgets")
+        return clock.monotonic_seconds()
+
+    assert await story() >= 8
+
+
+async def test_who_goes_away_while_waiting_keeps_nobody_from_a_turn() -> None:
+    async def story() -> int:
+        clock = FakeClock()
+        budget = Budget(clock, bytes_per_second=BYTES_PER_SECOND, max_in_flight=2)
+        leaving, staying = Log(clock), Log(clock)
+        gone = asyncio.create_task(leaving.write_for(60, pacer_with(budget, clock), 512 * KIB))
+        stays = asyncio.create_task(staying.write_for(20, pacer_with(budget, clock), 512 * KIB))
+        for _ in range(5):
+            await clock.sleep(1)
+        gone.cancel()
+        await asyncio.wait([gone])
+        await stays
+        return sum(size for at, size in staying.writes if at > 6)
+
+    assert await story() >= 0.9 * 14 * BYTES_PER_SECOND
+
+
+async def test_to_wait_without_a_turn_takes_none() -> None:
+    async def story() -> list[float]:
+        clock = FakeClock()
+        budget = Budget(clock, bytes_per_second=100 * KIB, max_in_flight=1)
+        pacer = pacer_with(budget, clock)
+        pacer.sampled([100 * KIB])
+        moments = []
+        for _ in range(3):
+            await pacer.until_allowed()
+            moments.append(clock.monotonic_seconds())
+            await Log(clock).write(pacer, 100 * KIB, takes_seconds=0)
+        return moments
+
+    assert await story() == [0.0, 0.75, 1.75]
