@@ -28,7 +28,7 @@ from espalier.cluster.resources.foreign_leases import ForeignAwareLeases, Homes
 from espalier.cluster.resources.leases import DURATION_SECONDS, HttpLeases, own_identity
 from espalier.cluster.resources.objects import HttpObjects
 from espalier.cluster.transport.client import Client
-from espalier.cluster.transport.session import open_session
+from espalier.cluster.transport.session import MAX_CONTROL_CONNECTIONS, open_session
 from espalier.engine.ports.clock import Clock
 
 __all__ = [
@@ -46,11 +46,19 @@ __all__ = [
 class Cluster:
     """
     A connection to one API server; usable inside the ``connect`` block.
+
+    Attributes:
+        client: For objects and archives.
+        control: For definitions, rights, events and checkpoints: on connections of their own, so
+            that they do not wait behind objects.
+        leasing: For leases, likewise.
     """
 
     connection: Connection
     clock: Clock
     client: Client
+    control: Client
+    leasing: Client
     objects: HttpObjects
     definitions: HttpDefinitions
     rights: HttpRights
@@ -74,7 +82,7 @@ class Cluster:
         """
         Return the store of checkpoints in a namespace.
         """
-        return ConfigMapCheckpoints(self.client, namespace)
+        return ConfigMapCheckpoints(self.control, namespace)
 
     def archive(self, namespace: str, *, max_total_bytes: int = MAX_TOTAL_BYTES) -> SecretArchive:
         """
@@ -102,7 +110,7 @@ class Cluster:
             duration_seconds: How long a lease lasts without renewal.
         """
         return HttpLeases(
-            self.client, namespace, identity or own_identity(), duration_seconds=duration_seconds
+            self.leasing, namespace, identity or own_identity(), duration_seconds=duration_seconds
         )
 
     def leases_among(self, namespace: str, *, homes: Homes) -> ForeignAwareLeases:
@@ -112,7 +120,7 @@ class Cluster:
         Args:
             homes: Returns the namespaces in which operators of a definition are known to run.
         """
-        return ForeignAwareLeases(self.client, namespace, self.leases(namespace), homes=homes)
+        return ForeignAwareLeases(self.leasing, namespace, self.leases(namespace), homes=homes)
 
     def open_session(self, *, user_agent: str) -> aiohttp.ClientSession:
         """
@@ -175,14 +183,19 @@ async def connect_to(connection: Connection, clock: Clock) -> AsyncIterator[Clus
     async with (
         open_session(connection) as session,
         open_session(connection, max_connections=0) as watches,
+        open_session(connection, max_connections=MAX_CONTROL_CONNECTIONS) as controlling,
+        open_session(connection, max_connections=MAX_CONTROL_CONNECTIONS) as leasing,
     ):
         client = Client(session, connection, clock)
+        control = Client(controlling, connection, clock)
         yield Cluster(
             connection=connection,
             clock=clock,
             client=client,
+            control=control,
+            leasing=Client(leasing, connection, clock),
             objects=HttpObjects(client, Client(watches, connection, clock)),
-            definitions=HttpDefinitions(client),
-            rights=HttpRights(client),
-            events=HttpEvents(client),
+            definitions=HttpDefinitions(control),
+            rights=HttpRights(control),
+            events=HttpEvents(control),
         )

@@ -7,7 +7,7 @@ This is the hot path: an object of a page is decoded only when it is used.
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import msgspec
 
@@ -21,6 +21,7 @@ from espalier.cluster.resources.object_pages import (
     read_object,
     stored_metadata,
 )
+from espalier.cluster.resources.page_sizes import PageSizes
 from espalier.cluster.resources.watch import watch
 from espalier.cluster.transport.client import (
     JSON_PATCH_TYPE,
@@ -31,6 +32,7 @@ from espalier.cluster.transport.client import (
     ApiRequest,
     Client,
     TooLargeError,
+    decode,
 )
 from espalier.cluster.transport.paths import (
     NAMESPACES_PATH,
@@ -47,10 +49,16 @@ from espalier.paths import JSON
 MAX_PAGE_BYTES = 16 * 1024 * 1024
 """
 The largest page. An object has at most about 3 MiB, so a page of one object always fits; a larger
-page is requested again in smaller parts. Decoded objects take up to ten times their bytes, and a
-page of a legacy definition is kept in memory as a whole.
+page is requested again in smaller parts.
 """
 
+MAX_METADATA_PAGE_BYTES = 4 * 1024 * 1024
+"""Of several objects. managedFields take some ten times their bytes once they are decoded."""
+
+TARGET_PAGE_BYTES = 4 * 1024 * 1024
+"""Decoded objects take up to ten times their bytes; a legacy definition's page is held whole."""
+
+TARGET_METADATA_PAGE_BYTES = 2 * 1024 * 1024
 
 _NAMESPACES_A_PAGE = "500"
 
@@ -70,6 +78,28 @@ _Listed = TypeVar("_Listed", PartialList, RawList)
 _written = msgspec.json.Decoder(_Written)
 
 
+class _PageRequest(NamedTuple):
+    """
+    A page that is asked for.
+
+    Attributes:
+        max_bytes: Of a page of several objects.
+    """
+
+    call: ApiRequest
+    resource: Endpoint
+    page_size: int
+    sizes: PageSizes
+    max_bytes: int
+
+    def call_for(self, limit: int) -> ApiRequest:
+        return replace(
+            self.call,
+            query={**self.call.query, "limit": str(limit)},
+            max_answer_bytes=self.max_bytes if limit > 1 else MAX_PAGE_BYTES,
+        )
+
+
 class HttpObjects:
     """
     Implement ``espalier.engine.ports.objects.Objects``.
@@ -81,6 +111,8 @@ class HttpObjects:
     def __init__(self, client: Client, watches: Client) -> None:
         self._client = client
         self._watches = watches
+        self._page_sizes = PageSizes(TARGET_PAGE_BYTES)
+        self._metadata_page_sizes = PageSizes(TARGET_METADATA_PAGE_BYTES)
 
     async def list_metadata(
         self,
@@ -94,7 +126,10 @@ class HttpObjects:
         List a page of PartialObjectMetadata, of one namespace or of all namespaces.
         """
         call = _list_call(resource, namespace, continue_token, PARTIAL_LIST_TYPE)
-        page = await self._listed(call, page_size, partial_list)
+        asked = _PageRequest(
+            call, resource, page_size, self._metadata_page_sizes, MAX_METADATA_PAGE_BYTES
+        )
+        page = await self._listed(asked, partial_list)
         items = page.items or ()
         return MetadataPage(
             objects=tuple(stored_metadata(item.metadata) for item in items if item.metadata.name),
@@ -119,7 +154,8 @@ class HttpObjects:
         left out and named in the page's ``unread``.
         """
         call = _list_call(resource, namespace, continue_token, JSON_TYPE)
-        page = await self._listed(call, page_size, raw_list)
+        asked = _PageRequest(call, resource, page_size, self._page_sizes, MAX_PAGE_BYTES)
+        page = await self._listed(asked, raw_list)
         objects = LazyObjects(page.items or [], resource, call.attempt)
         return ObjectPage(
             objects=objects,
@@ -266,19 +302,23 @@ class HttpObjects:
         return watch(self._watches, resource, resource_version=resource_version)
 
     async def _listed(
-        self, call: ApiRequest, page_size: int, decoder: "msgspec.json.Decoder[_Listed]"
+        self, asked: _PageRequest, decoder: "msgspec.json.Decoder[_Listed]"
     ) -> _Listed:
         # A page that is too large is requested again with a smaller limit and the same token.
-        limit = page_size
+        sizes = asked.sizes
         while True:
+            limit = sizes.limit(asked.resource, asked.page_size)
+            call = asked.call_for(limit)
             try:
-                return await self._client.fetch(
-                    replace(call, query={**call.query, "limit": str(limit)}), decoder
-                )
+                body = await self._client.send(call)
             except TooLargeError:
                 if limit <= 1:
                     raise
-                limit = max(1, limit // 4)
+                sizes.too_large(asked.resource, limit)
+                continue
+            page = decode(call, body, decoder)
+            sizes.fitted(asked.resource, limit, objects=len(page.items or ()), size_bytes=len(body))
+            return page
 
 
 def _list_call(
@@ -292,7 +332,6 @@ def _list_call(
         query={"continue": continue_token} if continue_token else {},
         accept=accept,
         is_read=True,
-        max_answer_bytes=MAX_PAGE_BYTES,
     )
 
 

@@ -24,7 +24,10 @@ _SILENCE_SECONDS = 65.0
 _UNAUTHORIZED = 401
 
 MAX_CONNECTIONS = 128
-"""More than the rewrites in flight of two runs, so that a lease can still be renewed."""
+"""For stored objects, of all runs: more than are written at a time, so that reads go on."""
+
+MAX_CONTROL_CONNECTIONS = 16
+"""For leases, and as many for definitions: neither waits behind the writes of objects."""
 
 
 class NoCredentialsError(aiohttp.ClientError):

@@ -1,0 +1,61 @@
+import asyncio
+
+from aiohttp import web
+
+from espalier.cluster.transport.session import MAX_CONNECTIONS
+from espalier.engine.ports import ObjectKey
+from tests.cluster.scripted import WIDGETS, Shelf, connected, crd, definition
+
+WRITES = 200
+
+
+class SlowWrites:
+    """
+    Keeps leases, and answers no write of an object before it is let.
+    """
+
+    def __init__(self) -> None:
+        self.shelf = Shelf()
+        self.writes = 0
+        self.most_writes = 0
+        self.are_many = asyncio.Event()
+        self.may_end = asyncio.Event()
+
+    async def answer(self, request: web.Request) -> web.StreamResponse:
+        if "/customresourcedefinitions/" in request.path:
+            return web.json_response(crd())
+        if "/widgets/" not in request.path:
+            return await self.shelf.answer(request)
+        self.writes += 1
+        self.most_writes = max(self.most_writes, self.writes)
+        if self.writes == MAX_CONNECTIONS:
+            self.are_many.set()
+        await self.may_end.wait()
+        self.writes -= 1
+        return web.json_response({"metadata": {"resourceVersion": "4"}})
+
+
+async def test_leases_and_definitions_do_not_wait_behind_slow_writes() -> None:
+    server = SlowWrites()
+    async with connected(server) as cluster:
+        keys = [ObjectKey("default", f"w{number}") for number in range(WRITES)]
+        writes = [
+            asyncio.create_task(
+                cluster.objects.rewrite(WIDGETS, key, uid="u", resource_version=None)
+            )
+            for key in keys
+        ]
+        await server.are_many.wait()
+
+        leases = cluster.leases("espalier-system")
+        await leases.acquire(definition())
+        await leases.acquire(definition())
+        await cluster.definitions.get_definition("widgets.example.com")
+
+        assert server.writes == MAX_CONNECTIONS
+        assert not any(write.done() for write in writes)
+        server.may_end.set()
+        assert await asyncio.gather(*writes) == ["4"] * WRITES
+
+    # All connections for objects together are bounded.
+    assert server.most_writes == MAX_CONNECTIONS
