@@ -51,6 +51,17 @@ def test_no_module_and_no_function_is_too_long(module: Path) -> None:
     assert source.count("\n") <= MAX_MODULE_LINES
 
 
+@pytest.mark.parametrize("folder", ["cli", "cluster", "crd", "engine", "fakes", "handlers"])
+def test_no_file_of_tests_is_too_long(folder: str) -> None:
+    lines = {
+        str(path.relative_to(ROOT)): path.read_text(encoding="utf-8").count("\n")
+        for path in (ROOT / "tests" / folder).rglob("*.py")
+    }
+
+    assert lines
+    assert {path: count for path, count in lines.items() if count > MAX_MODULE_LINES} == {}
+
+
 def test_no_class_name_stands_twice() -> None:
     places: dict[str, list[str]] = defaultdict(list)
     for module in MODULES:

@@ -76,7 +76,7 @@ def test_help_teaches_what_to_do_first() -> None:
 
 
 @pytest.mark.parametrize("name", main.list_commands(click.Context(main)))
-def test_each_command_tells_its_exit_codes(name: str) -> None:
+def test_each_command_shows_its_exit_codes(name: str) -> None:
     result = run(name, "--help")
 
     assert result.exit_code == 0
@@ -87,7 +87,7 @@ def test_an_unknown_command_is_a_usage_error() -> None:
     assert run("prnue").exit_code == 2
 
 
-def test_every_setting_has_a_flag_that_tells_its_default() -> None:
+def test_every_setting_has_a_flag_that_shows_its_default() -> None:
     flags = {option.name: option for option in operator.params if isinstance(option, click.Option)}
 
     for known in fields(Settings):

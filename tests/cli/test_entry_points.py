@@ -75,7 +75,7 @@ def test_kubectl_finds_it_as_a_plugin() -> None:
         assert script.load() is main
 
 
-def test_the_version_is_told_to_people_and_programs() -> None:
+def test_the_version_is_reported_to_people_and_programs() -> None:
     document = document_in(run("version", "-o", "json").stdout)
 
     assert document["kind"] == "Version"
@@ -106,7 +106,7 @@ def test_commands_and_options_are_completed() -> None:
     assert result.stdout == "plain,--profile\n"
 
 
-def test_nobody_who_stops_reading_gets_a_traceback(tmp_path: Path) -> None:
+def test_a_reader_that_stops_gets_no_traceback(tmp_path: Path) -> None:
     for number in range(300):
         (tmp_path / f"{number}.yaml").write_text("kind: Pod\n")
 

@@ -81,7 +81,7 @@ class Silent:
         {"alpha/first", "alpha-2/first", "zeta/first"},
     ],
 )
-async def test_an_object_that_nobody_names_is_found_and_the_others_come(
+async def test_an_object_that_is_not_named_is_found_and_the_others_come(
     cluster: Cluster, cogs: Crd, control_plane: ControlPlane, broken: set[str]
 ) -> None:
     for key in broken:

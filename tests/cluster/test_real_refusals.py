@@ -78,7 +78,7 @@ async def refusal(cluster: Cluster, crd: Crd, patch: dict[str, Any]) -> ClusterE
         ),
     ],
 )
-async def test_the_words_of_a_schema_come_without_the_value(
+async def test_the_message_about_a_schema_comes_without_the_value(
     cluster: Cluster, words: Crd, spec: dict[str, Any], told: str
 ) -> None:
     error = await refusal(cluster, words, {"spec": spec})

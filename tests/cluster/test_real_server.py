@@ -103,7 +103,7 @@ async def test_objects_are_listed_rewritten_and_replaced(cluster: Cluster, gears
     assert stored["spec"] == {"size": 2}
 
 
-async def test_refusals_are_told_apart(cluster: Cluster, gears: Crd) -> None:
+async def test_refusals_are_distinguished(cluster: Cluster, gears: Crd) -> None:
     objects = cluster.objects
     resource = at(await cluster.definitions.get_definition(gears.name))
     key = ObjectKey("default", "a")
@@ -128,7 +128,7 @@ async def test_refusals_are_told_apart(cluster: Cluster, gears: Crd) -> None:
         await watched(cluster, resource, "1", count=1)
 
 
-async def test_a_failed_test_of_a_patch_is_told_from_an_invalid_object_by_its_causes(
+async def test_a_failed_test_of_a_patch_is_distinguished_from_an_invalid_object_by_its_causes(
     cluster: Cluster, gears: Crd
 ) -> None:
     objects = cluster.objects

@@ -71,7 +71,7 @@ SIZED: Object = {
 }
 
 
-async def test_objects_of_a_legacy_definition_keep_what_nobody_specified(server: Server) -> None:
+async def test_objects_of_a_legacy_definition_keep_what_is_not_specified(server: Server) -> None:
     widgets = await _put_raw(server, legacy(server.group, SIZED, preserve=True))
     content: Object = {
         "spec": {"size": 1, "junk": None, "deep": {"x": 1}},

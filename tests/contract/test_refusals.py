@@ -273,7 +273,7 @@ async def test_an_apply_names_its_manager(widgets: Widgets) -> None:
     )
 
 
-async def test_an_object_that_is_gone_is_told_from_a_resource_that_is_not_served(
+async def test_an_object_that_is_gone_is_distinguished_from_a_resource_that_is_not_served(
     widgets: Widgets,
 ) -> None:
     await widgets.create("there", spec={"size": 1})

@@ -14,7 +14,7 @@ def _short(event: Object) -> tuple[str, str, int | None]:
     return event["type"], obj["metadata"].get("name", ""), obj.get("spec", {}).get("size")
 
 
-async def test_changes_are_told_in_order(widgets: Widgets) -> None:
+async def test_changes_are_reported_in_order(widgets: Widgets) -> None:
     server = widgets.server
     await widgets.create("a", spec={"size": 1})
     start = (await server.get(widgets.path()))["metadata"]["resourceVersion"]
@@ -71,7 +71,7 @@ async def test_a_watch_without_a_resource_version_begins_with_what_is_there(
     assert sorted(_short(event) for event in events) == [("ADDED", "a", 1), ("ADDED", "b", 2)]
 
 
-async def test_what_happens_later_is_told_at_once(widgets: Widgets) -> None:
+async def test_what_happens_later_is_reported_at_once(widgets: Widgets) -> None:
     server = widgets.server
     start = (await server.get(widgets.path()))["metadata"]["resourceVersion"]
 

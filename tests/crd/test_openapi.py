@@ -84,7 +84,7 @@ def test_what_is_not_structural_is_an_object_and_no_more(
     assert written == {"type": "object", "x-kubernetes-group-version-kind": [identity]}
 
 
-def test_in_v2_whatever_preserves_unknown_fields_at_the_root_tells_nothing() -> None:
+def test_in_v2_whatever_preserves_unknown_fields_at_the_root_means_nothing() -> None:
     legacy = property_of({"type": "string"})
     spec = legacy["spec"]
     assert isinstance(spec, dict)
@@ -138,7 +138,7 @@ def test_own_fields_of_embedded_resources_are_overwritten_wherever_they_are(
     assert property_in(embedded, "spec") == {"type": "object"}
 
 
-def test_the_proposals_and_what_is_implied_with_what_is_said() -> None:
+def test_the_proposals_and_what_is_implied_beside_what_is_stated() -> None:
     written = property_in(shown(property_of(EMBEDDED), profile=Profile.KEP), "a")
 
     assert property_in(written, "kind") == {
@@ -163,7 +163,7 @@ def test_the_proposals_publish_unions_in_v3_and_not_in_v2() -> None:
     assert v2["x-kubernetes-unions"] == v3["x-kubernetes-unions"]
 
 
-def test_selectable_fields_are_told_of_the_resource_and_its_list() -> None:
+def test_selectable_fields_are_given_for_the_resource_and_its_list() -> None:
     new = manifest(
         {"type": "object", "properties": {"a": {"type": "string"}}},
     )

@@ -32,7 +32,7 @@ def defined_in(files: list[Path]) -> set[str]:
     return found
 
 
-def test_both_ways_are_told() -> None:
+def test_both_ways_are_reported() -> None:
     assert len(STEPS) == 18 + 12
 
 

@@ -41,7 +41,7 @@ TOLD_BY_GO = {
 
 
 @pytest.mark.parametrize("pattern", TOLD_BY_GO)
-def test_a_pattern_fails_in_the_words_of_go(pattern: str) -> None:
+def test_a_pattern_fails_with_gos_message(pattern: str) -> None:
     assert pattern_error(pattern) == f"error parsing regexp: {TOLD_BY_GO[pattern]}"
 
 

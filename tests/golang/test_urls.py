@@ -79,7 +79,7 @@ def test_the_fragment_is_unescaped() -> None:
         ("a\nb", 'parse "a\\nb": net/url: invalid control character in URL'),
     ],
 )
-def test_what_is_no_url_is_refused_in_gos_words(text: str, expected: str) -> None:
+def test_what_is_no_url_is_refused_with_gos_message(text: str, expected: str) -> None:
     with pytest.raises(UrlError) as caught:
         parse_url(text)
 

@@ -6,7 +6,7 @@ from espalier.handlers.kopf_settings import EndlessBackoffs, harden
 from espalier.names import NEVER_USED_FINALIZER
 
 
-def test_kopf_is_told_to_write_nothing() -> None:
+def test_kopf_is_configured_to_write_nothing() -> None:
     settings = kopf.OperatorSettings()
     settings.peering.mandatory = True
 

@@ -350,7 +350,7 @@ async def test_a_label_that_was_there_before_is_seen_at_the_start(
         await client.eventually("espalier.dev/StoredObjectsCurrent", is_true)
 
 
-async def test_a_server_that_cannot_be_reached_is_told_before_anything_starts() -> None:
+async def test_a_server_that_cannot_be_reached_is_reported_before_anything_starts() -> None:
     async with connect_to(connection_to("http://127.0.0.1:1"), SystemClock()) as cluster:
         with pytest.raises(TransientError) as refused:
             await run_operator(SETTINGS, cluster, stop_flag=asyncio.Event())

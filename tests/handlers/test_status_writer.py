@@ -69,7 +69,7 @@ async def test_both_conditions_are_always_applied_together(world: WriterUnderTes
     ]
 
 
-async def test_what_was_said_of_validity_stays_until_something_else_is_said(
+async def test_what_was_reported_of_validity_stays_until_something_else_is_reported(
     world: WriterUnderTest,
 ) -> None:
     valid = Condition(type=NOT_CHECKED.type, status="False", reason="Invalid", message="one of 5")
@@ -156,7 +156,7 @@ async def test_an_event_is_posted_for_each_change_of_state_and_never_for_progres
         ForbiddenError(verb="patch", resource="x", status=403),
     ],
 )
-async def test_a_write_that_fails_is_tried_again_with_the_newest_words(
+async def test_a_write_that_fails_is_tried_again_with_the_newest_message(
     world: WriterUnderTest, failure: ClusterError
 ) -> None:
     world.definitions.failures = [failure, failure]
@@ -190,7 +190,7 @@ async def test_a_server_that_asks_for_patience_gets_it(world: WriterUnderTest) -
         ConflictError(verb="patch", resource="x", status=409),
     ],
 )
-async def test_a_definition_that_is_gone_or_another_one_gets_no_more_words(
+async def test_a_definition_that_is_gone_or_another_one_gets_no_more_conditions(
     world: WriterUnderTest, failure: ClusterError
 ) -> None:
     world.definitions.failures = [failure]
@@ -212,7 +212,7 @@ async def test_a_conflict_of_writers_is_no_end(world: WriterUnderTest) -> None:
     assert world.messages == ["0 of 5"]
 
 
-async def test_words_that_the_server_refuses_do_not_silence_the_next_ones(
+async def test_conditions_that_the_server_refuses_do_not_silence_the_next_ones(
     world: WriterUnderTest,
 ) -> None:
     world.definitions.failures = [RejectedError(verb="patch", resource="x", status=422)]

@@ -201,7 +201,7 @@ def definition_with(node: JSON) -> JSON:
     }
 
 
-def test_a_definition_with_too_deep_a_schema_gets_a_condition_that_says_so() -> None:
+def test_a_definition_with_too_deep_a_schema_gets_a_condition_that_reports_it() -> None:
     definition = crd.read_definition(definition_with(deep_schema("properties")))
 
     condition = crd.nonstructural_condition(definition)

@@ -49,7 +49,7 @@ def test_no_schema_is_no_structural_schema(profile: Profile) -> None:
         ),
     ],
 )
-def test_the_first_failure_in_the_servers_order_is_told(raw: JSON, text: str) -> None:
+def test_the_first_failure_in_the_servers_order_is_reported(raw: JSON, text: str) -> None:
     assert parse_error(raw) == text
 
 

@@ -142,7 +142,7 @@ def test_t78_a_status_subresource_needs_a_root_of_properties() -> None:
 
 
 @pytest.mark.parametrize("name", ["a-foo", "b-bar", "a-bar"])
-def test_t79_a_field_may_tell_versions_apart(name: str) -> None:
+def test_t79_a_field_may_distinguish_versions(name: str) -> None:
     vector = VECTORS[f"validate-seed004-versioned-{name}/apiserver"]
 
     assert vectors.agrees(vector, vectors.run(vector))
@@ -255,7 +255,7 @@ def test_t81_the_types_have_no_other_fields() -> None:
     }
 
 
-def test_t82_what_a_tighter_schema_makes_of_stored_objects_is_told() -> None:
+def test_t82_what_a_tighter_schema_makes_of_stored_objects_is_reported() -> None:
     spec: JSON = {
         "type": "object",
         "properties": {"a": {"type": "string", "maxLength": 1}, "b": {"type": "integer"}},

@@ -60,7 +60,7 @@ def test_an_item_without_a_scalar_key_is_new(key: JSON) -> None:
     assert f"l[0].v: {TOO_LONG}" in errors(list_map("k"), {"l": [item], "b": 1}, {"l": [item]})
 
 
-def test_one_key_tells_integers_from_floats_and_several_keys_do_so_too() -> None:
+def test_one_key_distinguishes_integers_from_floats_and_several_keys_do_so_too() -> None:
     for keys in (("n",), ("k", "n")):
         old: JSON = {"l": [{"k": "a", "n": 1, "v": "xx"}]}
         new: JSON = {"l": [{"k": "a", "n": 1.0, "v": "xx"}]}

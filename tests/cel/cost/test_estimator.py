@@ -68,7 +68,7 @@ def test_costs_are_the_servers(row: dict[str, Any]) -> None:
         ),
     ],
 )
-def test_smallest_values_tell_how_many_fit(written: dict[str, Any], cardinality: int) -> None:
+def test_smallest_values_determine_how_many_fit(written: dict[str, Any], cardinality: int) -> None:
     structural = schema.parse(written, profile=Profile.APISERVER)
     assert structural is not None
     declared = declare(structural, is_resource=False)

@@ -146,7 +146,7 @@ async def damaged(cluster: Site, value: str = "") -> str:
 
 
 @pytest.mark.parametrize("value", ["", "!", "AAAA"])
-async def test_a_damaged_page_is_told_and_the_rest_is_shown_and_exported(
+async def test_a_damaged_page_is_reported_and_the_rest_is_shown_and_exported(
     value: str, tmp_path: Path
 ) -> None:
     async with site(WIDGETS) as cluster:

@@ -69,7 +69,7 @@ def test_findings_have_file_line_column_name_path_and_message(folder: Path) -> N
     assert result.exit_code == 1
 
 
-def test_the_proposals_have_words_of_their_own(folder: Path) -> None:
+def test_the_proposals_have_messages_of_their_own(folder: Path) -> None:
     (folder / "crd.yaml").write_text(NOT_STRUCTURAL)
 
     result = check("crd.yaml")
@@ -127,7 +127,7 @@ def test_a_schema_that_no_server_can_parse_is_a_finding(folder: Path) -> None:
     assert result.exit_code == 1
 
 
-def test_a_version_without_a_schema_is_told(folder: Path) -> None:
+def test_a_version_without_a_schema_is_reported(folder: Path) -> None:
     (folder / "crd.yaml").write_text(STRUCTURAL.partition("      schema:")[0])
 
     result = check("crd.yaml")

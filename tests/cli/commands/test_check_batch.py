@@ -50,7 +50,7 @@ def test_what_replaces_nothing_is_new(folder: Path) -> None:
     assert item["verdict"]["act"] == "create"
 
 
-def test_an_old_file_that_cannot_be_read_is_told(folder: Path) -> None:
+def test_an_old_file_that_cannot_be_read_is_reported(folder: Path) -> None:
     (folder / "new.yaml").write_text(STRUCTURAL)
 
     result = check("new.yaml", "--update-of", "old.yaml")
@@ -75,13 +75,15 @@ def test_patterns_stand_for_what_they_match(folder: Path) -> None:
     assert none.exit_code == Exit.UNREADABLE
 
 
-def test_a_template_is_told_from_a_broken_file(folder: Path) -> None:
+def test_a_template_is_distinguished_from_a_broken_file(folder: Path) -> None:
     (folder / "crd.yaml").write_text("{{- if .Values.crds }}\nkind: X\n")
 
     assert check("crd.yaml").stderr.endswith("; is it a template? render it first\n")
 
 
-def test_several_processes_say_what_one_says(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_several_processes_report_what_one_reports(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for number in range(6):
         text = NOT_STRUCTURAL if number % 2 else STRUCTURAL
         (folder / f"{number}.yaml").write_text(text.replace("widget", f"w{number}-"))

@@ -85,7 +85,7 @@ async def test_each_format_is_as_it_was_looked_at(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ALL)
-async def test_each_format_tells_what_is_proved(name: str) -> None:
+async def test_each_format_reports_what_is_proved(name: str) -> None:
     async with site(definition(), OBJECTS) as cluster:
         await cluster.change({"spec": {"versions": versions("v1")}})
         result = await cluster.run("migrate", NAME, *QUICK, "-o", name)
@@ -94,7 +94,7 @@ async def test_each_format_tells_what_is_proved(name: str) -> None:
     assert result.exit_code == Exit.CLEAN
 
 
-async def test_programs_get_the_published_shape_and_v_tells_more() -> None:
+async def test_programs_get_the_published_shape_and_v_shows_more() -> None:
     async with site(definition(), OBJECTS) as cluster:
         await cluster.change({"spec": {"versions": versions("v1")}})
         result = await cluster.run("migrate", NAME, *QUICK, "-o", "json", "-v")
@@ -146,7 +146,7 @@ async def test_nothing_is_begun_without_a_yes() -> None:
     assert methods == {"GET"}
 
 
-async def test_nobody_works_where_somebody_else_does() -> None:
+async def test_no_run_works_beside_another() -> None:
     async with site(definition(), OBJECTS) as cluster:
         changed = await cluster.change({"spec": {"versions": versions("v1")}})
         leases = cluster.connected.leases(NAMESPACE, "somebody-else", duration_seconds=5)
@@ -264,7 +264,7 @@ async def test_rates_that_make_no_sense_are_refused(option: tuple[str, str]) -> 
         ("observe", "enforce", False),
     ],
 )
-async def test_whoever_takes_the_label_off_or_down_stops_a_run_that_was_begun_by_hand(
+async def test_taking_the_label_off_or_down_stops_a_run_that_was_begun_by_hand(
     before: str | None, after: str | None, *, is_stopped: bool
 ) -> None:
     async with site(definition(), OBJECTS) as cluster:
@@ -292,7 +292,7 @@ async def test_what_the_label_said_before_does_not_hinder_a_run_by_hand(mode: st
     assert result.exit_code == Exit.CLEAN
 
 
-async def test_a_definition_deleted_in_mid_run_is_told() -> None:
+async def test_a_definition_deleted_in_mid_run_is_reported() -> None:
     async with site(definition(), OBJECTS) as cluster:
         await cluster.change({"spec": {"versions": versions("v1")}})
         process = await under_way(cluster, "--settle-seconds", "600")
@@ -303,7 +303,7 @@ async def test_a_definition_deleted_in_mid_run_is_told() -> None:
     assert "gone" in stdout.decode() or "is being deleted" in stdout.decode()
 
 
-async def test_only_failed_is_no_success_where_nobody_knows_what_failed() -> None:
+async def test_only_failed_is_no_success_where_it_is_unknown_what_failed() -> None:
     async with site(definition(), OBJECTS) as cluster:
         await cluster.change({"spec": {"versions": versions("v1")}})
         never = await cluster.run("migrate", NAME, *QUICK, "--only-failed")

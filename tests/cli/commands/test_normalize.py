@@ -42,7 +42,7 @@ def test_each_command_is_as_it_was_looked_at(command: str, profile: str, how: li
 
 
 @pytest.mark.usefixtures("folder")
-def test_what_is_left_alone_is_told_and_may_fail() -> None:
+def test_what_is_left_alone_is_reported_and_may_fail() -> None:
     result = run("prune", "--crd", "crd.yaml", "--fail-on", "warning", "objects.yaml")
 
     assert "warning: Deployment d: no schema for it, so it stays as it is\n" in result.stderr

@@ -187,7 +187,7 @@ async def test_an_archive_in_a_folder_is_read(tmp_path: Path) -> None:
         assert await relics.spec() == {"species": "pear", "height": 3}
 
 
-async def test_a_damaged_page_is_told_and_the_rest_comes_back() -> None:
+async def test_a_damaged_page_is_reported_and_the_rest_comes_back() -> None:
     async with site() as relics:
         await relics.archive.store(relics.definition, await relics.entries(HEIGHT))
         name = await relics.archive.store(relics.definition, await relics.entries(JUNK))
@@ -204,7 +204,7 @@ async def test_a_damaged_page_is_told_and_the_rest_comes_back() -> None:
         assert await relics.spec() == {"species": "pear", "height": 3}
 
 
-async def test_what_was_put_back_before_an_error_is_told() -> None:
+async def test_what_was_put_back_before_an_error_is_reported() -> None:
     async with site() as relics:
         older = await relics.archive.store(relics.definition, await relics.entries(JUNK))
         await relics.archive.store(relics.definition, await relics.entries(HEIGHT))

@@ -82,7 +82,7 @@ async def test_a_survey_of_objects_in_order_is_clean() -> None:
 
 
 @pytest.mark.parametrize("name", ALL)
-async def test_a_survey_tells_what_is_wrong(name: str) -> None:
+async def test_a_survey_reports_what_is_wrong(name: str) -> None:
     async with site(WIDGETS, OBJECTS) as cluster:
         await cluster.change(minimum(10))
         result = await cluster.run("survey", NAME, "-o", name)

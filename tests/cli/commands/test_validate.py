@@ -50,7 +50,7 @@ def test_each_format_is_as_it_was_looked_at(name: str) -> None:
 
 
 @pytest.mark.usefixtures("folder")
-def test_the_proposals_words_are_to_be_had() -> None:
+def test_the_proposals_messages_are_available() -> None:
     result = run("--crd", "crd.yaml", "--profile", "kep", "invalid.yaml")
 
     text = "Widget Blue_: spec.size in body should be greater than or equal to 1\n"
@@ -94,7 +94,7 @@ def test_rules_are_evaluated() -> None:
 
 
 @pytest.mark.usefixtures("folder")
-def test_rules_that_nobody_evaluates_leave_an_object_unchecked(
+def test_rules_that_are_not_evaluated_leave_an_object_unchecked(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(validity, "_RULES", NO_JUDGE)

@@ -49,20 +49,20 @@ async def play(stage: Stage, *steps: object) -> None:
     await Player(chapter(*steps), stage, screen, patience_seconds=0.3).play()
 
 
-async def test_a_condition_that_does_not_come_is_told() -> None:
+async def test_a_condition_that_does_not_come_is_reported() -> None:
     async with empty_stage() as stage:
         with pytest.raises(IncompleteError, match="X did not become True within 0 s"):
             await play(stage, DEFINITION, Await(type="X", status="True"))
 
 
-async def test_an_object_that_is_not_stored_as_promised_is_told() -> None:
+async def test_an_object_that_is_not_stored_as_promised_is_reported() -> None:
     plant = CreateObjects(version="v1alpha1", count=1, spec={"species": "pear"})
     async with empty_stage() as stage:
         with pytest.raises(IncompleteError, match='is not stored as expected: check "pear"'):
             await play(stage, DEFINITION, plant, Remember(), Compare(gone=('"pear"',)))
 
 
-async def test_other_stored_versions_than_promised_are_told(
+async def test_other_stored_versions_than_promised_are_reported(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     async with empty_stage() as stage:

@@ -114,7 +114,7 @@ def test_keys_become_the_text_that_they_are_in_json(tmp_path: Path) -> None:
     }  # fmt: skip
 
 
-def test_merged_maps_come_first_and_what_is_said_later_wins(tmp_path: Path) -> None:
+def test_merged_maps_come_first_and_later_keys_win(tmp_path: Path) -> None:
     text = "x: &x {a: 1, b: 1}\ny: &y {a: 2, c: 2}\nz:\n  <<: [*x, *y]\n  b: 3\n"
 
     (document,) = read(tmp_path, text)

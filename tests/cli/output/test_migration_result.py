@@ -24,7 +24,7 @@ DENIED = Fault(
 
 
 @pytest.mark.parametrize("name", ALL)
-async def test_each_format_tells_what_became_of_the_objects(name: str) -> None:
+async def test_each_format_shows_what_became_of_the_objects(name: str) -> None:
     async with site(definition(), OBJECTS) as cluster:
         await cluster.change({"spec": {"versions": versions("v1")}})
         cluster.sandbox.faults.add(DENIED)

@@ -22,7 +22,7 @@ class Bar:
         self.moves.append((done, total, text))
 
 
-async def test_the_bar_moves_by_numbers_whatever_the_words_say() -> None:
+async def test_the_bar_moves_by_numbers_whatever_the_message_says() -> None:
     bar = Bar()
     screen = RunProgress(bar, Terminal())
     words = conditions.not_current(Reason.REWRITING, "1 of 2 objects, or so")
@@ -40,7 +40,7 @@ async def test_the_bar_moves_by_numbers_whatever_the_words_say() -> None:
     ]
 
 
-async def test_a_pass_that_has_just_begun_has_no_pace_and_long_words_are_cut() -> None:
+async def test_a_pass_that_has_just_begun_has_no_pace_and_long_messages_are_cut() -> None:
     bar = Bar()
     screen = RunProgress(bar, Terminal())
 

@@ -156,7 +156,7 @@ async def test_archives_stay_below_their_cap_together_and_over_restarts() -> Non
         assert await kept(one) == ["c"]
 
 
-async def test_an_archive_that_does_not_tell_its_size_counts_as_a_full_one() -> None:
+async def test_an_archive_that_does_not_state_its_size_counts_as_a_full_one() -> None:
     shelf = Shelf()
     async with connected(shelf) as cluster:
         await cluster.archive("ns").store(definition(), [entry("a")])
@@ -177,7 +177,7 @@ async def damage_and_read(cluster: Cluster, shelf: Shelf, content: bytes | None)
 
 
 @pytest.mark.parametrize("content", [None, b"", b"something", pack(b"{}\n")])
-async def test_a_damaged_archive_is_told(content: bytes | None) -> None:
+async def test_a_damaged_archive_is_reported(content: bytes | None) -> None:
     shelf = Shelf()
     async with connected(shelf) as cluster:
         with pytest.raises(ClusterError, match=r"damaged|not base64"):
@@ -217,7 +217,7 @@ def damage(file: Path) -> None:
     file.write_bytes(b"something")
 
 
-async def test_a_damaged_file_is_told(tmp_path: Path) -> None:
+async def test_a_damaged_file_is_reported(tmp_path: Path) -> None:
     archive = FolderArchive(tmp_path)
     name = await archive.store(definition(), [entry("a")])
     damage(Path(name))
@@ -226,7 +226,7 @@ async def test_a_damaged_file_is_told(tmp_path: Path) -> None:
         await kept(archive)
 
 
-async def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+async def test_a_folder_that_cannot_be_written_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
 
     with pytest.raises(ArchiveFullError, match="cannot be archived"):
@@ -342,7 +342,7 @@ async def test_a_folder_s_pages_expire_too(tmp_path: Path) -> None:
     await archive.remove_page(page)
 
 
-async def test_pages_that_cannot_be_read_are_passed_over_and_told() -> None:
+async def test_pages_that_cannot_be_read_are_passed_over_and_reported() -> None:
     shelf = Shelf()
     passed: list[UnreadablePage] = []
     async with connected(shelf) as cluster:
@@ -369,7 +369,7 @@ async def test_pages_that_cannot_be_read_are_passed_over_and_told() -> None:
     assert "404" in passed[2].reason
 
 
-async def test_files_that_cannot_be_read_are_passed_over_and_told(tmp_path: Path) -> None:
+async def test_files_that_cannot_be_read_are_passed_over_and_reported(tmp_path: Path) -> None:
     passed: list[UnreadablePage] = []
     archive = FolderArchive(tmp_path)
     await archive.store(definition(), [entry("a")])

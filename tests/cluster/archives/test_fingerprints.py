@@ -132,7 +132,7 @@ async def test_a_full_archive_is_no_obstacle_to_what_it_has() -> None:
         assert await stored(full, "a") == name
 
 
-async def test_a_page_that_does_not_tell_its_entries_is_not_relied_upon() -> None:
+async def test_a_page_that_does_not_state_its_entries_is_not_relied_upon() -> None:
     shelf = Shelf()
     async with connected(shelf) as cluster:
         await stored(cluster.archive("ns"), "a")
@@ -148,7 +148,7 @@ async def test_a_page_that_does_not_tell_its_entries_is_not_relied_upon() -> Non
         assert found == ["kept", "newer", "kept"]
 
 
-async def test_very_many_entries_are_told_page_by_page() -> None:
+async def test_very_many_entries_are_read_page_by_page() -> None:
     names = [f"w{number}" for number in range(MAX_ENTRIES + 1)]
     shelf = Shelf()
     async with connected(shelf) as cluster:
@@ -220,7 +220,7 @@ async def test_another_page_of_the_same_name_is_not_removed() -> None:
         assert await kept(archive) == ["b"]
 
 
-async def test_a_name_that_somebody_took_is_left_to_them() -> None:
+async def test_a_name_that_is_taken_is_left_alone() -> None:
     shelf = Shelf()
     async with connected(shelf) as cluster:
         await stored(cluster.archive("ns"), "a")
@@ -325,7 +325,7 @@ def test_memory_is_bounded_and_what_is_asked_for_stays() -> None:
 
 
 @pytest.mark.parametrize("text", ["?", "YQ==", "é", text_of([])])
-def test_an_annotation_of_somebody_else_tells_nothing(text: str) -> None:
+def test_an_annotation_of_another_means_nothing(text: str) -> None:
     assert read_text(text) == []
 
 

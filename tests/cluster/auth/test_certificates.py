@@ -78,7 +78,7 @@ async def test_a_client_certificate_is_shown(
     assert obj["subject"] == "me"
 
 
-async def test_a_server_with_another_name_is_refused_unless_told_not_to_look(
+async def test_a_server_with_another_name_is_refused_unless_verification_is_off(
     tmp_path: Path, authority: Authority
 ) -> None:
     server = await serve_tls(authority, tmp_path, "elsewhere.example")

@@ -83,7 +83,7 @@ async def test_a_token_outlives_a_file_that_is_away_for_a_moment(tmp_path: Path)
     assert await source.renewed("Bearer one") is None
 
 
-async def test_a_missing_token_is_told_when_connecting(tmp_path: Path) -> None:
+async def test_a_missing_token_is_reported_when_connecting(tmp_path: Path) -> None:
     source = FileSource(tmp_path / "token", ManualClock())
 
     with pytest.raises(ConfigurationError, match="no token can be read"):

@@ -63,7 +63,7 @@ async def test_a_kubeconfigs_plugin_is_run_again_when_its_token_is_refused(tmp_p
         ),
     ],
 )
-async def test_a_plugin_that_fails_is_told(tmp_path: Path, program: str, expected: str) -> None:
+async def test_a_plugin_that_fails_is_reported(tmp_path: Path, program: str, expected: str) -> None:
     path = kubeconfig(tmp_path, user=plugin(tmp_path, program))
 
     with pytest.raises(ConfigurationError, match=expected) as raised:
@@ -83,7 +83,7 @@ async def test_a_plugin_that_fails_is_told(tmp_path: Path, program: str, expecte
         ({"args": "text"}, "malformed: Expected `array"),
     ],
 )
-async def test_a_plugin_that_cannot_be_run_is_told(
+async def test_a_plugin_that_cannot_be_run_is_reported(
     tmp_path: Path, config: dict[str, Any], expected: str
 ) -> None:
     user = plugin(tmp_path, "")

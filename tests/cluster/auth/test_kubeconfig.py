@@ -69,7 +69,7 @@ async def test_credentials_of_a_kubeconfig(
         ({"server": "https://h"}, {"token": 3}, "the user u is malformed"),
     ],
 )
-def test_what_is_wrong_with_a_kubeconfig_is_told(
+def test_what_is_wrong_with_a_kubeconfig_is_reported(
     tmp_path: Path, cluster: dict[str, Any], user: dict[str, Any], expected: str
 ) -> None:
     path = kubeconfig(tmp_path, cluster=cluster, user=user)
@@ -93,7 +93,7 @@ def test_what_is_wrong_with_a_kubeconfig_is_told(
         ("\udcff", "cannot be read"),
     ],
 )
-def test_a_file_that_is_no_kubeconfig_is_told(tmp_path: Path, text: str, expected: str) -> None:
+def test_a_file_that_is_no_kubeconfig_is_reported(tmp_path: Path, text: str, expected: str) -> None:
     path = tmp_path / "config"
     path.write_bytes(text.encode(errors="surrogateescape"))
 
@@ -103,7 +103,7 @@ def test_a_file_that_is_no_kubeconfig_is_told(tmp_path: Path, text: str, expecte
     assert "hunter2" not in str(raised.value)
 
 
-def test_a_kubeconfig_that_names_nothing_is_told(tmp_path: Path) -> None:
+def test_a_kubeconfig_that_names_nothing_is_reported(tmp_path: Path) -> None:
     path = kubeconfig(tmp_path, current=None)
 
     with pytest.raises(ConfigurationError, match="no such kubeconfig; give one"):

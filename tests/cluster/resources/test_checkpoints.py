@@ -92,7 +92,7 @@ async def test_a_damaged_checkpoint_is_not_taken_for_none(data: str) -> None:
             await checkpoints.load(definition())
 
 
-async def test_a_checkpoint_that_is_too_large_is_told() -> None:
+async def test_a_checkpoint_that_is_too_large_is_reported() -> None:
     shelf = Shelf()
     async with connected(shelf) as cluster:
         with pytest.raises(RejectedError, match="CheckpointTooLarge"):

@@ -47,7 +47,7 @@ async def test_an_answer_that_is_no_object_is_a_cluster_error(body: bytes) -> No
             await cluster.definitions.get_definition("widgets.example.com")
 
 
-async def test_a_malformed_definition_is_told_as_such() -> None:
+async def test_a_malformed_definition_is_reported_as_such() -> None:
     script = Script(Reply(body={"metadata": {}}))
 
     async with connected(script) as cluster:

@@ -79,7 +79,7 @@ async def test_the_duration_that_its_holder_wrote_is_waited_for() -> None:
     assert taken_over["spec"]["leaseDurationSeconds"] == 60
 
 
-async def test_who_may_not_have_a_lease_is_told_when_it_runs_out() -> None:
+async def test_who_may_not_have_a_lease_is_reported_when_it_runs_out() -> None:
     shelf, clock = Shelf(), ManualClock()
     async with two_holders(shelf, clock) as (one, two):
         await one.acquire(definition())

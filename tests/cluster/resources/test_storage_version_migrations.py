@@ -73,11 +73,11 @@ async def test_a_server_without_the_group_has_none() -> None:
 
 
 @pytest.mark.parametrize("before", [(), (served("v1"),)])
-async def test_who_may_not_look_is_told(before: tuple[Reply, ...]) -> None:
+async def test_who_may_not_look_is_reported(before: tuple[Reply, ...]) -> None:
     with pytest.raises(ForbiddenError):
         await named(*before, Reply(403, status_of(403, "Forbidden")))
 
 
-async def test_a_server_that_is_away_is_told() -> None:
+async def test_a_server_that_is_away_is_reported() -> None:
     with pytest.raises(TransientError):
         await named(*[Reply(503, status_of(503, "ServiceUnavailable"))] * 9)

@@ -75,7 +75,7 @@ async def test_a_server_that_is_not_ready_is_asked_again() -> None:
     assert len(clock.slept_seconds) == 2
 
 
-async def test_an_old_resource_version_is_told_by_the_answer_or_by_an_event() -> None:
+async def test_an_old_resource_version_is_reported_by_the_answer_or_by_an_event() -> None:
     gone = status_of(410, "Expired", "too old resource version")
     script = Script(Reply(410, gone), Reply(pieces=(event("ERROR", gone),)))
 

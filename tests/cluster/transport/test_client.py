@@ -59,7 +59,7 @@ async def test_reads_are_given_up_in_the_end() -> None:
     assert (len(script.seen), len(clock.slept_seconds)) == (4, 3)
 
 
-async def test_nobody_waits_for_minutes() -> None:
+async def test_no_wait_lasts_minutes() -> None:
     clock = ManualClock()
     script = Script(Reply(429, "", {"Retry-After": "600"}))
 
@@ -143,7 +143,7 @@ async def read_whole_page(cluster: Cluster) -> list[dict[str, JSON]]:
 
 
 @pytest.mark.parametrize("body", HOSTILE)
-async def test_whatever_a_server_says_is_a_cluster_error(body: bytes) -> None:
+async def test_whatever_a_server_sends_is_a_cluster_error(body: bytes) -> None:
     script = Script(*[Reply(body=body)] * 4)
 
     async with connected(script) as cluster:

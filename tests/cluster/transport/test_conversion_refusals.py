@@ -72,7 +72,9 @@ UNANSWERED = [
 
 @pytest.mark.parametrize("frame", [LISTED, READ, WRITTEN, PLAIN])
 @pytest.mark.parametrize(("said", "told"), REFUSALS)
-def test_what_a_webhook_refuses_is_told_in_its_words(frame: str, said: str, told: str) -> None:
+def test_what_a_webhook_refuses_is_reported_with_its_message(
+    frame: str, said: str, told: str
+) -> None:
     message = frame.replace("{}", said)
     error = error_of(ATTEMPT, 500, json.dumps({"message": message}).encode())
     assert type(error) is ConversionRefusedError
@@ -88,11 +90,11 @@ def test_one_that_does_not_answer_is_away(frame: str, said: str) -> None:
     assert type(error) is ConversionError
 
 
-def test_of_a_page_the_first_one_is_told() -> None:
+def test_of_a_page_the_first_one_is_reported() -> None:
     assert refusal_in(f"{WEBHOOK} failed: no v1 (and 3 more)") == f"{REFUSED}no v1"
 
 
-def test_words_are_bounded() -> None:
+def test_texts_are_bounded() -> None:
     told = refusal_in(f"{WEBHOOK} failed: {'x' * 100_000}")
     assert told is not None
     assert len(told) == MAX_REASON_CHARACTERS

@@ -150,12 +150,12 @@ def answered(code: int, reason: str, message: str, *causes: dict[str, Any]) -> C
         ),
     ],
 )
-def test_a_cause_has_the_words_of_the_server(error: ClusterError, cause: str) -> None:
+def test_a_cause_has_the_message_of_the_server(error: ClusterError, cause: str) -> None:
     assert cause_of(error) == cause
     assert "hunter2" not in f"{error} {getattr(error, 'causes', ())}"
 
 
-def test_that_rules_were_not_checked_is_told_only_where_nothing_else_is() -> None:
+def test_that_rules_were_not_checked_is_reported_only_where_nothing_else_is() -> None:
     skipped = {
         "reason": "FieldValueInvalid",
         "message": "Invalid value: null: some validation rules were not checked because ...",

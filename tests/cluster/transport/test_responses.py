@@ -58,7 +58,7 @@ def test_each_answer_is_the_error_that_callers_act_on(
 
 
 @pytest.mark.parametrize("reason", ["InternalError", "StorageReadError"])
-def test_a_conversion_webhook_that_is_away_is_told_as_such(reason: str) -> None:
+def test_a_conversion_webhook_that_is_away_is_reported_as_such(reason: str) -> None:
     text = 'conversion webhook for example.com/v1, Kind=Widget failed: Post "https://x/": EOF'
     error = error_of(TRIED, 500, orjson.dumps(status_of(500, reason, text)))
     assert type(error) is ConversionError
@@ -73,7 +73,7 @@ def test_a_conversion_webhook_that_is_away_is_told_as_such(reason: str) -> None:
         (b"404 page not found", False),
     ],
 )
-def test_an_object_that_is_gone_is_told_from_a_resource_that_is_not_served(
+def test_an_object_that_is_gone_is_distinguished_from_a_resource_that_is_not_served(
     body: bytes, *, is_object: bool
 ) -> None:
     error = error_of(TRIED, 404, body)
@@ -161,7 +161,7 @@ def test_undecodable_objects_are_named_by_their_keys() -> None:
     assert error.keys == ("/example.com/widgets/default/a", "/example.com/widgets/default/b")
 
 
-def test_one_undecodable_object_is_told_by_the_message() -> None:
+def test_one_undecodable_object_is_reported_by_the_message() -> None:
     message = (
         "Internal error occurred: StorageError: corrupt object, Code: 7, Key: "
         "/example.com/widgets/default/a, ResourceVersion: 0, AdditionalErrorMsg: object not "
@@ -206,7 +206,7 @@ def test_retry_after_is_read_as_seconds_or_as_a_date(
     assert retry_after_seconds_of(value, now=now) == expected
 
 
-def test_the_status_tells_when_to_come_again_if_the_header_does_not() -> None:
+def test_the_status_states_when_to_come_again_if_the_header_does_not() -> None:
     said = status_of(500, "ServerTimeout", details={"retryAfterSeconds": 2})
 
     error = error_of(TRIED, 500, orjson.dumps(said))

@@ -48,7 +48,7 @@ def test_each_profile_reads_what_it_would_read_alone(order: list[Profile], raw: 
         assert inner == [_rendered(one, profile) for _, one in lone.value_validation.junctors()]
 
 
-def test_nobody_parses_twice() -> None:
+def test_nothing_is_parsed_twice() -> None:
     parsed = ParsedSchema(_in_property({"type": "string"}))
     assert parsed.under(Profile.KEP) is parsed.under(Profile.KEP)
     assert parsed.under(Profile.APISERVER) is parsed.under(Profile.KEP)

@@ -279,7 +279,7 @@ def test_an_empty_list_at_the_root_counts_where_there_is_a_status() -> None:
     assert rejected(manifest(schema)) == []
 
 
-def test_the_values_of_defaults_are_judged_by_whoever_is_handed_in() -> None:
+def test_the_values_of_defaults_are_judged_by_the_judge_that_is_passed() -> None:
     def refuse(
         value: JSON, structural: Structural, path: tuple[str | int, ...]
     ) -> Iterable[FieldError]:

@@ -65,7 +65,7 @@ async def test_those_who_put_fields_back_are_named(caplog: pytest.LogCaptureFixt
     assert vars(record)["object"] == "default/w0"
 
 
-async def test_two_operators_say_the_same_of_an_object_that_is_fought_for() -> None:
+async def test_two_operators_report_the_same_of_an_object_that_is_fought_for() -> None:
     world = PrunedCluster()
     listeners = [Listener(), Listener()]
     tasks = [
@@ -100,7 +100,7 @@ async def test_edits_in_a_row_are_no_fight() -> None:
         assert world.cluster.reports == []
 
 
-async def test_whoever_has_written_other_fields_is_not_named() -> None:
+async def test_a_manager_of_other_fields_is_not_named() -> None:
     world = PrunedCluster()
     async with world.tended():
         await contest(world, "w0", "another", fields={"f:spec": {"f:color": {}}})

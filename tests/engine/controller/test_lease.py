@@ -85,7 +85,7 @@ async def test_an_operator_goes_on_tending_when_the_other_one_dies() -> None:
         assert world.is_clean("new")
 
 
-async def test_whoever_has_the_lease_is_waited_for_and_what_came_meanwhile_is_pruned() -> None:
+async def test_the_holder_of_the_lease_is_waited_for_and_what_came_meanwhile_is_pruned() -> None:
     world = PrunedCluster()
     async with world.tended():
         world.hold("migrate")
@@ -166,7 +166,9 @@ async def test_what_is_restored_under_the_lease_is_not_pruned_by_a_tender_that_i
 
 
 @pytest.mark.parametrize("pace", ["bounded", "busy", "steady"])
-async def test_whoever_waits_for_the_lease_gets_it_however_much_is_to_be_pruned(pace: str) -> None:
+async def test_an_operator_that_waits_for_the_lease_gets_it_however_much_is_to_be_pruned(
+    pace: str,
+) -> None:
     world = PrunedCluster()
     rate = 1.0 if pace == "bounded" else None
     world.cluster.seconds = 0.3 if pace == "steady" else 0.0

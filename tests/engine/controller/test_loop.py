@@ -173,7 +173,7 @@ async def test_one_bad_object_does_not_keep_a_run_from_being_tended(fault: str) 
         assert world.said.status == "False"
 
 
-async def test_a_tender_after_a_run_that_failed_does_not_say_that_all_is_well() -> None:
+async def test_a_tender_after_a_run_that_failed_does_not_report_that_all_is_well() -> None:
     reported = conditions.not_current(Reason.FAILED, "1 object of 9 could not be rewritten")
 
     world = PrunedCluster()
@@ -194,7 +194,7 @@ UNDECODABLE = UndecodableError(verb="watch", resource="r", status=500, reason="S
 
 
 @pytest.mark.parametrize("error", [UNDECODABLE, rejected("nested too deeply", status=0)])
-async def test_an_event_that_nobody_can_read_does_not_end_tending(error: ClusterError) -> None:
+async def test_an_event_that_cannot_be_read_does_not_end_tending(error: ClusterError) -> None:
     world = PrunedCluster()
     async with world.tended():
         world.cluster.fail("watch_objects", error, times=3)

@@ -40,7 +40,7 @@ def left_behind(cluster: FakeCluster) -> set[str]:
 
 @pytest.mark.parametrize("is_named", [True, False])
 @pytest.mark.parametrize("refused", [(0,), (5,), (29,), (7, 8), (0, 1, 2, 3), (3, 15, 29)])
-async def test_what_a_webhook_refuses_is_named_with_its_words_and_the_others_are_rewritten(
+async def test_what_a_webhook_refuses_is_named_with_its_message_and_the_others_are_rewritten(
     refused: tuple[int, ...], *, is_named: bool
 ) -> None:
     cluster = a_cluster(*refused, is_named=is_named)
@@ -78,7 +78,7 @@ async def test_one_that_begins_to_refuse_all_in_mid_run_stops_it() -> None:
     assert cluster.count("set_stored_versions") == 0
 
 
-async def test_one_that_is_refused_only_when_it_is_written_fails_with_the_words() -> None:
+async def test_one_that_is_refused_only_when_it_is_written_fails_with_the_message() -> None:
     cluster = a_cluster()
 
     def turn(call: str, name: str) -> None:
@@ -92,7 +92,7 @@ async def test_one_that_is_refused_only_when_it_is_written_fails_with_the_words(
     assert cluster.count("set_stored_versions") == 0
 
 
-async def test_one_that_lists_still_show_from_a_cache_fails_with_the_words() -> None:
+async def test_one_that_lists_still_show_from_a_cache_fails_with_the_message() -> None:
     cluster = a_cluster()
     error = ConversionRefusedError(
         verb="patch",
@@ -122,7 +122,7 @@ async def test_a_webhook_that_shows_no_object_at_an_older_version_counts_as_away
     assert cluster.count("rewrite", "set_stored_versions") == 0
 
 
-async def test_what_it_does_not_show_at_an_older_version_is_told() -> None:
+async def test_what_it_does_not_show_at_an_older_version_is_reported() -> None:
     cluster = FakeCluster(widgets(conversion="Webhook"))
     for number in range(12):
         cluster.put(f"w{number:03d}", {"spec": {"size": 1}}, version="v1")

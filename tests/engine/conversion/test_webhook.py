@@ -86,7 +86,7 @@ def renaming(conversion: str) -> Definition:
 @pytest.mark.parametrize(
     ("conversion", "reason"), [("Webhook", "Verified"), ("None", "WouldLoseData")]
 )
-async def test_what_a_webhook_renames_is_told_and_stops_nothing(
+async def test_what_a_webhook_renames_is_reported_and_stops_nothing(
     conversion: str, reason: str
 ) -> None:
     cluster = FakeCluster(renaming(conversion))

@@ -13,7 +13,7 @@ from espalier.errors import (
 from tests.fakes.widgets import WIDGETS
 
 
-async def test_the_first_error_is_told_and_the_others_are_cancelled() -> None:
+async def test_the_first_error_is_reported_and_the_others_are_cancelled() -> None:
     cancelled = []
 
     async def act(item: int) -> None:

@@ -45,7 +45,7 @@ async def test_a_status_that_stays_refused_does_not_hide_what_was_written(
     assert content(cluster, "a") == GARBAGE | {"status": {"ready": True}}
 
 
-async def test_a_write_whose_answer_was_lost_is_told_as_restored() -> None:
+async def test_a_write_whose_answer_was_lost_is_reported_as_restored() -> None:
     cluster = await pruned()
     cluster.fail_after("replace", busy())
     report = await restored(cluster)
@@ -53,7 +53,7 @@ async def test_a_write_whose_answer_was_lost_is_told_as_restored() -> None:
     assert (report.refused, report.present) == ([], 0)
 
 
-async def test_what_cannot_be_read_back_is_told() -> None:
+async def test_what_cannot_be_read_back_is_reported() -> None:
     cluster = await pruned()
 
     def break_reading(call: str, _: str) -> None:
@@ -115,7 +115,7 @@ BARE = legacy_widgets().versions[0]
         ),
     ],
 )
-async def test_what_nobody_would_remove_again_is_put_back(change: dict[str, object]) -> None:
+async def test_what_would_not_be_removed_again_is_put_back(change: dict[str, object]) -> None:
     cluster = await pruned()
     cluster.change(**change)
     assert (await restored(cluster)).refused == []
@@ -134,7 +134,7 @@ async def test_an_object_that_is_skipped_gets_its_fields_back_and_others_do_not(
     assert content(cluster, "mine") == CLEAN
 
 
-async def test_fields_that_came_back_by_other_hands_are_in_nobody_s_way() -> None:
+async def test_fields_that_came_back_by_other_hands_are_in_no_ones_way() -> None:
     cluster = FakeCluster(legacy_widgets())
     ports: JSON = [{"port": 1, "proto": "TCP"}, {"port": 2, "name": "web"}]
     cluster.put("a", {"spec": {"size": 1, "ports": ports, "junk": 1}}, version="v1")
@@ -239,7 +239,7 @@ async def test_a_restore_ends_when_the_lease_is_kept() -> None:
     assert site.cluster.calls == []
 
 
-async def test_a_lease_that_is_lost_midway_ends_it_and_what_was_done_is_told() -> None:
+async def test_a_lease_that_is_lost_midway_ends_it_and_what_was_done_is_reported() -> None:
     site = await relics()
 
     def hang(call: str, name: str) -> None:

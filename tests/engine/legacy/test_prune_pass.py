@@ -141,7 +141,7 @@ async def test_a_write_that_fails_once_is_made_again_from_a_fresh_object(
     assert [content(cluster, f"w{n}") for n in range(2)] == [CLEAN] * 2
 
 
-async def test_what_somebody_writes_meanwhile_is_archived_anew_before_it_goes() -> None:
+async def test_what_is_written_meanwhile_is_archived_anew_before_it_goes() -> None:
     cluster = a_cluster(1)
 
     def write(call: str, _: str) -> None:

@@ -112,7 +112,7 @@ async def test_a_restore_that_was_interrupted_between_two_entries_of_one_list_go
     assert spec["ports"] == [{"port": 1, "proto": "TCP"}, {"port": 2, "name": "web"}]
 
 
-async def test_a_status_that_was_refused_once_is_told_as_restored_with_the_rest() -> None:
+async def test_a_status_that_was_refused_once_is_reported_as_restored_with_the_rest() -> None:
     cluster = await pruned()
     cluster.fail("replace/status", conflict())
     report = await restored(cluster)

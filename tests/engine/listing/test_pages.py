@@ -98,7 +98,7 @@ async def test_the_next_page_is_listed_ahead_where_that_is_wanted(
         assert len(source.asked) == asked
 
 
-async def test_what_went_wrong_ahead_is_told_when_its_page_is_wanted() -> None:
+async def test_what_went_wrong_ahead_is_reported_when_its_page_is_wanted() -> None:
     async with aclosing(pages(Pages(3, conflict()).listing, FakeClock(), ahead=True)) as listed:
         await anext(listed)
         await asyncio.sleep(0)
@@ -106,7 +106,7 @@ async def test_what_went_wrong_ahead_is_told_when_its_page_is_wanted() -> None:
             await anext(listed)
 
 
-async def test_a_list_that_nobody_wants_any_more_is_ended_with_its_request() -> None:
+async def test_a_list_that_is_no_longer_wanted_is_ended_with_its_request() -> None:
     ended: list[bool] = []
 
     class Slow(Pages):

@@ -63,7 +63,7 @@ def break_one(cluster: FakeCluster, namespace: str, name: str) -> None:
 @pytest.mark.parametrize(
     "broken", [(5,), (0,), (29,), (0, 1, 2), (3, 4, 20), (9, 10, 11), (7, 19, 29), tuple(range(30))]
 )
-async def test_objects_that_nobody_names_are_found_and_all_others_are_rewritten(
+async def test_objects_that_are_not_named_are_found_and_all_others_are_rewritten(
     broken: tuple[int, ...],
 ) -> None:
     cluster = a_cluster(*broken, is_named=False)
@@ -152,7 +152,7 @@ async def test_a_rewrite_that_is_resumed_right_before_one_gets_past_it() -> None
     assert left_behind(cluster) == {"default/w008"}
 
 
-async def test_what_may_have_been_passed_over_is_said() -> None:
+async def test_what_may_have_been_passed_over_is_reported() -> None:
     cluster = FakeCluster(widgets())
     cluster.names_broken = False
     for name in ("a1", "a2", "b1", "b2"):
@@ -165,7 +165,7 @@ async def test_what_may_have_been_passed_over_is_said() -> None:
         assert "any others from the first one up to it" in outcome.conditions[0].message
 
 
-async def test_a_list_that_nobody_can_go_on_with_says_how_far_it_came() -> None:
+async def test_a_list_that_cannot_be_continued_reports_how_far_it_came() -> None:
     class Strange(FakeCluster):
         def place_of(self, token: str) -> str | None:
             return None if token else ""
@@ -180,7 +180,7 @@ async def test_a_list_that_nobody_can_go_on_with_says_how_far_it_came() -> None:
     assert cluster.count("set_stored_versions") == 0
 
 
-async def test_objects_that_cannot_be_read_are_not_said_to_be_valid() -> None:
+async def test_objects_that_cannot_be_read_are_not_reported_as_valid() -> None:
     cluster = a_cluster(5, 12, 13)
     outcome = await run_on(cluster)
     (_, valid) = outcome.conditions
@@ -189,7 +189,7 @@ async def test_objects_that_cannot_be_read_are_not_said_to_be_valid() -> None:
     assert "none of 27 stored objects is seen to violate" in valid.message
 
 
-async def test_mended_objects_end_it() -> None:
+async def test_repaired_objects_end_it() -> None:
     cluster = a_cluster(5)
     first = await run_on(cluster)
     cluster.etcd[ObjectKey("default", "w005")].is_broken = False

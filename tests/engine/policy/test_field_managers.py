@@ -49,7 +49,7 @@ def test_who_has_written_a_field_is_named(fields: JSON, path: Path, is_named: bo
         an_object({"manager": "", "fieldsV1": {"f:stray": {}}}),
     ],
 )
-def test_what_is_no_managed_fields_names_nobody(obj: dict[str, JSON]) -> None:
+def test_what_is_no_managed_fields_names_no_manager(obj: dict[str, JSON]) -> None:
     assert managers_of(obj, [("stray",)]) == ()
 
 

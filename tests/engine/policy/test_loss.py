@@ -263,7 +263,7 @@ NAMELESS_SCHEMA: dict[str, JSON] = {
 NAMED_PORT: JSON = {"ports": [{"port": 1, "name": "web"}]}
 
 
-async def test_what_a_list_owned_as_a_whole_may_hold_is_told_by_the_stored_version() -> None:
+async def test_what_a_list_owned_as_a_whole_may_hold_is_decided_by_the_stored_version() -> None:
     cluster = FakeCluster(
         widgets(
             versions=(

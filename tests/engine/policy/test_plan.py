@@ -166,7 +166,9 @@ def test_what_goes_on(definition: Definition, kind: type) -> None:
         ("annotations", "owner", "there is no annotation {}"),
     ],
 )
-def test_a_key_that_says_nothing_where_it_stands_stops(place: str, name: str, message: str) -> None:
+def test_a_key_that_means_nothing_where_it_stands_stops(
+    place: str, name: str, message: str
+) -> None:
     key = f"espalier.dev/{name}"
     made = widgets(**{place: {**getattr(widgets(), place), key: "true"}})
     planned = plan(made, read_policy(made))

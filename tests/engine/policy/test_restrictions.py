@@ -35,7 +35,7 @@ def stored_versions(cluster: FakeCluster) -> tuple[str, ...]:
     return cluster.definition.stored_versions
 
 
-async def test_without_migrating_nothing_is_rewritten_and_validity_is_told() -> None:
+async def test_without_migrating_nothing_is_rewritten_and_validity_is_reported() -> None:
     cluster = FakeCluster(asked(migrate="false"))
     cluster.fill(3)
     outcome = await run_on(cluster)
@@ -49,7 +49,7 @@ async def test_without_migrating_nothing_is_rewritten_and_validity_is_told() -> 
     assert cluster.count("rewrite", "replace", "set_stored_versions", "annotate") == 0
 
 
-async def test_a_server_prunes_in_spite_of_the_label_and_that_is_said() -> None:
+async def test_a_server_prunes_in_spite_of_the_label_and_that_is_reported() -> None:
     cluster = FakeCluster(asked(prune="false", default="false"))
     cluster.fill(3)
     outcome = await run_on(cluster)

@@ -91,7 +91,7 @@ async def test_objects_that_are_refused_never_end_a_pass() -> None:
     assert "50 objects of 60 could not be rewritten" in outcome.conditions[0].message
 
 
-async def test_objects_that_nobody_answers_for_never_keep_the_others_from_it() -> None:
+async def test_objects_without_an_answer_never_keep_the_others_from_it() -> None:
     cluster = a_cluster(200)
     for number in range(0, 200, 5):
         cluster.fail("rewrite", UNREACHABLE, name=f"w{number:03}", times=10**6)

@@ -146,7 +146,7 @@ async def test_an_admission_webhook_that_cannot_be_reached_is_waited_for() -> No
 
 
 @pytest.mark.parametrize("code", [400, 403, 422])
-async def test_denied_dry_runs_are_told_and_others_are_tried(code: int) -> None:
+async def test_denied_dry_runs_are_reported_and_others_are_tried(code: int) -> None:
     cluster = a_cluster()
     for name in ("w000", "w002", "w003"):
         cluster.fail("try_rewrite", denied(code), name=name, times=99)
@@ -181,7 +181,7 @@ async def test_a_page_is_not_tried_without_end() -> None:
     assert len(tried(cluster)) == 2 * 9
 
 
-async def test_admission_that_takes_no_dry_runs_is_unknown_and_said_so() -> None:
+async def test_admission_that_takes_no_dry_runs_is_reported_as_unknown() -> None:
     cluster = a_cluster()
     cluster.fail("try_rewrite", NO_DRY_RUNS, times=9999)
     outcome = await run_on(cluster)
@@ -192,7 +192,7 @@ async def test_admission_that_takes_no_dry_runs_is_unknown_and_said_so() -> None
     )
 
 
-async def test_what_takes_no_dry_runs_is_said_when_the_run_fails_too() -> None:
+async def test_what_takes_no_dry_runs_is_reported_when_the_run_fails_too() -> None:
     cluster = a_cluster()
     cluster.fail("try_rewrite", NO_DRY_RUNS, times=9999)
     cluster.fail("rewrite", rejected("spec.size: Required value"), name="w003", times=99)

@@ -108,7 +108,7 @@ async def test_only_what_failed_is_tried_again_if_asked_for(make: object) -> Non
     assert "only the objects that had failed; a whole run proves" in outcome.conditions[0].message
 
 
-async def test_what_fails_again_is_told_again() -> None:
+async def test_what_fails_again_is_reported_again() -> None:
     cluster = failing("w003", "w007")
     await run_on(cluster)
     cluster.faults = [fault for fault in cluster.faults if fault.name == "w003"]

@@ -294,7 +294,7 @@ async def test_a_clock_that_is_set_within_the_window_disturbs_nothing() -> None:
     assert cluster.count("acquire") < 30
 
 
-async def test_who_may_not_look_for_the_servers_migrations_says_so_and_goes_on() -> None:
+async def test_who_may_not_look_for_the_servers_migrations_reports_it_and_goes_on() -> None:
     cluster = slow_cluster(objects=2)
     cluster.fail(
         "other_migrations",

@@ -168,7 +168,7 @@ async def test_they_are_archived_and_pruned(levels: int) -> None:
     assert pruned == {name: as_read[name] for name in pruned}
 
 
-async def test_one_that_nobody_can_decode_is_named_and_the_others_go_on() -> None:
+async def test_one_that_cannot_be_decoded_is_named_and_the_others_go_on() -> None:
     server = DeepServer(a=b'{"size":1,"junk":1}', b=b'{"size":1e999}', c=b'{"size":1,"junk":1}')
     found = await survey_of(server, a_definition(legacy=True))
     assert (found.objects, len(found.undecodable)) == (2, 1)

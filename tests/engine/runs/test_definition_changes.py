@@ -189,7 +189,7 @@ async def test_a_new_generation_during_the_verify_pass_is_settled_anew() -> None
     assert cluster.clock.monotonic_seconds() >= 60.0
 
 
-async def test_a_generation_that_came_in_mid_run_with_the_same_purpose_is_the_one_told() -> None:
+async def test_a_new_generation_in_mid_run_with_the_same_purpose_is_the_one_reported() -> None:
     cluster = a_cluster()
     rotations = iter([1])
 

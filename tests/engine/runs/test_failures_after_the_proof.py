@@ -45,7 +45,7 @@ async def test_what_was_proved_stays_so_when_validating_fails(
     assert {conditions[0].status for conditions in cluster.reports} == {"True"}
 
 
-async def test_what_failed_is_told_though_validating_fails_too() -> None:
+async def test_what_failed_is_reported_though_validating_fails_too() -> None:
     cluster = FakeCluster(widgets())
     cluster.fill(3)
     cluster.fail("rewrite", rejected("spec.size: Required value"), name="w001", times=99)

@@ -13,7 +13,7 @@ from tests.fakes.faults import busy, expired, rejected
 from tests.fakes.widgets import WIDGETS
 
 
-async def test_a_run_rewrites_proves_trims_and_says_so() -> None:
+async def test_a_run_rewrites_proves_trims_and_reports_it() -> None:
     cluster = a_cluster()
 
     outcome = await run_on(cluster)
@@ -135,7 +135,7 @@ async def test_an_expired_token_ends_nothing(fresh: str | None) -> None:
     assert all_are_current(cluster)
 
 
-async def test_a_patch_that_nobody_answered_counts_as_a_rewrite() -> None:
+async def test_a_patch_without_an_answer_counts_as_a_rewrite() -> None:
     cluster = a_cluster(1)
     verifies = {"pass": 0}
 
@@ -153,7 +153,7 @@ async def test_a_patch_that_nobody_answered_counts_as_a_rewrite() -> None:
     assert verifies["pass"] == 5
 
 
-async def test_a_trim_that_nobody_answered_is_found_done() -> None:
+async def test_a_trim_without_an_answer_is_found_done() -> None:
     cluster = a_cluster(1)
     cluster.fail_after("set_stored_versions", busy())
     assert (await run_on(cluster)).is_proved

@@ -70,7 +70,7 @@ async def test_objects_that_violate_the_schema_are_counted_and_named_without_val
     assert cluster.raw("bad")["spec"] == {"size": "hunter2", "typo": "hunter3"}
 
 
-async def test_what_enforcing_would_stop_at_is_told() -> None:
+async def test_what_enforcing_would_stop_at_is_reported() -> None:
     bare = (Version(name="v1", served=True, storage=True, schema=None),)
     cluster = FakeCluster(legacy_widgets(labels=OBSERVE, versions=bare, stored_versions=("v1",)))
     cluster.put("w", {"spec": {"size": 1}}, version="v1")
@@ -80,7 +80,7 @@ async def test_what_enforcing_would_stop_at_is_told() -> None:
     assert valid.startswith("none of 1 stored object violates")
 
 
-async def test_what_would_be_lost_is_told() -> None:
+async def test_what_would_be_lost_is_reported() -> None:
     cluster = FakeCluster(widgets(labels=OBSERVE))
     cluster.put("w", {"spec": {"size": 1}}, managed=("size", "gone"))
     current, _ = spoken(await run_on(cluster))
@@ -102,7 +102,7 @@ async def test_only_the_annotated_namespaces_are_looked_at() -> None:
     assert "none of 0 stored objects in the namespaces other violates" in valid
 
 
-async def test_a_missing_right_is_told_with_the_command_that_grants_it() -> None:
+async def test_a_missing_right_is_reported_with_the_command_that_grants_it() -> None:
     cluster = FakeCluster(widgets(labels=OBSERVE))
     cluster.missing = ("list widgets",)
     outcome = await run_on(cluster)

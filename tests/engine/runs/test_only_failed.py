@@ -71,7 +71,7 @@ def move_to_other(cluster: FakeCluster, *names: str) -> None:
         cluster.etcd[ObjectKey("other", name)] = cluster.etcd.pop(ObjectKey("default", name))
 
 
-async def test_what_failed_beside_an_object_that_nobody_can_read_is_kept() -> None:
+async def test_what_failed_beside_an_object_that_cannot_be_read_is_kept() -> None:
     cluster = failing("w003", "w007")
     cluster.etcd[ObjectKey("default", "w005")].is_broken = True
     assert (await run_on(cluster)).reason == Reason.UNDECODABLE

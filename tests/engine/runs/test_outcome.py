@@ -32,7 +32,7 @@ async def test_what_is_rewritten_once_counts_once() -> None:
     assert outcome.totals == Totals(rewritten=10, unchanged=1)
 
 
-async def test_each_outcome_of_an_object_is_told() -> None:
+async def test_each_outcome_of_an_object_is_reported() -> None:
     cluster = a_cluster()
     cluster.change(labels=SKIPS)
     fields = written_by("argocd-controller", {"f:spec": {"f:size": {}}}, version="v1alpha1")

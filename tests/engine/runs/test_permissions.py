@@ -232,7 +232,7 @@ async def test_an_archive_in_a_folder_needs_no_secrets() -> None:
     assert not [right for right in cluster.rights if "secrets" in right]
 
 
-async def test_all_that_is_missing_is_told_at_once() -> None:
+async def test_all_that_is_missing_is_reported_at_once() -> None:
     message = await told(
         widgets(),
         "patch widgets",

@@ -19,7 +19,7 @@ async def run_on(cluster: FakeCluster) -> None:
     await run(cluster.definition, cluster.ports, SETTINGS, cluster)
 
 
-async def test_each_pass_tells_what_is_done_of_how_many_and_how_fast() -> None:
+async def test_each_pass_reports_what_is_done_of_how_many_and_how_fast() -> None:
     cluster = FakeCluster(widgets())
     cluster.fill(10)
     await run_on(cluster)

@@ -134,7 +134,7 @@ async def test_of_a_definition_that_is_only_observed_no_record_is_begun() -> Non
     assert cluster.documents == {}
 
 
-async def test_whoever_writes_at_that_moment_keeps_all_it_has_saved() -> None:
+async def test_a_run_that_writes_at_that_moment_keeps_all_it_has_saved() -> None:
     cluster = FakeCluster(one_version(labels=ENFORCE))
     assert (await run_on(cluster)).is_proved
     cluster.change(labels=OBSERVE, versions=versions("kept", "new"))

@@ -37,13 +37,13 @@ from tests.fakes.widgets import WIDGETS
         (TransientError(verb="get", resource=WIDGETS, reason="timeout"), "timeout", "timeout"),
     ],
 )
-def test_causes_have_words_and_are_grouped_without_them(
+def test_causes_have_messages_and_are_grouped_without_them(
     error: ClusterError, cause: str, kind: str
 ) -> None:
     assert (cause_of(error), kind_of(error)) == (cause, kind)
 
 
-def test_of_a_group_the_first_words_are_told() -> None:
+def test_of_a_group_the_first_message_is_reported() -> None:
     tally = Tally()
     for number in range(3):
         tally.fail(ObjectKey("ns", f"o{number}"), f"denied: size is {number}", kind="denied")

@@ -18,6 +18,6 @@ def test_messages_are_bounded() -> None:
     ("objects", "begin"),
     [(None, "all stored"), (0, "no objects"), (1, "the one"), (7, "all 7")],
 )
-def test_what_is_said_of_objects_in_form(objects: int | None, begin: str) -> None:
+def test_what_conditions_state_of_objects(objects: int | None, begin: str) -> None:
     (said,) = conditions.current(widgets(), objects=objects)
     assert said.message.startswith(begin)

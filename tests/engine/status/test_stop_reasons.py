@@ -94,7 +94,7 @@ def gone(status: int = 404, resource: str = LEASE) -> NamespaceGoneError:
         ),
     ],
 )
-def test_what_is_said_of_an_error(
+def test_what_is_reported_for_an_error(
     error: EspalierError, reason: Reason, told: str, not_told: str
 ) -> None:
     found, message = why_stopped(widgets(), error)
@@ -143,7 +143,7 @@ async def test_a_namespace_deleted_in_the_middle_stops_the_run_and_nothing_is_tr
     assert cluster.count("set_stored_versions") == 0
 
 
-async def test_a_lease_that_cannot_be_renewed_is_told_with_the_cause(
+async def test_a_lease_that_cannot_be_renewed_is_reported_with_the_cause(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     cluster = a_cluster()

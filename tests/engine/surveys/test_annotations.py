@@ -55,7 +55,7 @@ async def test_an_invalid_object_is_annotated_once_and_the_condition_is_false() 
     assert "hunter2" not in text
 
 
-async def test_a_mended_object_loses_its_annotation() -> None:
+async def test_a_repaired_object_loses_its_annotation() -> None:
     cluster = a_cluster()
     await run_on(cluster)
     cluster.touch("bad", {"spec": {"size": 2}})
@@ -127,7 +127,7 @@ async def test_no_annotation_is_written_by_a_schema_that_came_meanwhile() -> Non
     assert cluster.count("annotate") == 0
 
 
-async def test_a_failed_run_tells_what_is_invalid_all_the_same() -> None:
+async def test_a_failed_run_reports_what_is_invalid_all_the_same() -> None:
     cluster = a_cluster()
     cluster.fail("rewrite", rejected("spec.size: Invalid value: no"), name="bad", times=99)
     outcome = await run_on(cluster)
@@ -143,7 +143,7 @@ async def test_an_object_that_is_being_deleted_is_left_alone() -> None:
     assert outcome.conditions[1].status == "False"
 
 
-async def test_a_refused_annotation_is_told_and_stops_nothing() -> None:
+async def test_a_refused_annotation_is_reported_and_stops_nothing() -> None:
     cluster = a_cluster()
     cluster.fail("annotate", rejected("spec.size: Invalid value: no"), times=9)
     outcome = await run_on(cluster)
@@ -267,7 +267,7 @@ async def test_a_later_survey_writes_nothing_through_admission_that_came_meanwhi
     )
 
 
-async def test_a_later_survey_says_what_admission_did_not_tell() -> None:
+async def test_a_later_survey_says_what_admission_did_not_report() -> None:
     refusal = RejectedError(
         verb="patch",
         resource="x",

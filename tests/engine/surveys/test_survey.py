@@ -77,7 +77,7 @@ async def test_unknown_fields_of_a_legacy_definition_are_counted_by_path() -> No
     assert text(removed).endswith("spec.typo (1 object: default/w9)")
 
 
-async def test_own_pruning_and_the_servers_are_told_apart() -> None:
+async def test_own_pruning_and_the_servers_are_distinguished() -> None:
     cluster = FakeCluster(legacy_widgets())
     cluster.put("mistyped", {"spec": {"size": {"was": "an object"}}}, version="v1")
     cluster.put("emptied", {"spec": {"typo": 1}}, version="v1")
@@ -182,7 +182,7 @@ async def test_objects_that_come_and_go_between_both_reads_disturb_no_other_pair
     assert cluster.count("get_object") == 1
 
 
-async def test_stored_versions_that_nobody_can_read_through_are_named() -> None:
+async def test_stored_versions_that_cannot_be_read_through_are_named() -> None:
     unserved = (
         Version(name="v1alpha1", served=False, storage=False, schema=V1ALPHA1_SCHEMA),
         Version(name="v1", served=True, storage=True, schema=V1_SCHEMA),
@@ -205,13 +205,13 @@ async def test_an_unserved_storage_version_is_surveyed_through_another_one() -> 
     assert found.conversions == ()
 
 
-async def test_a_definition_that_serves_nothing_says_so() -> None:
+async def test_a_definition_that_serves_nothing_reports_it() -> None:
     versions = tuple(replace(version, served=False) for version in widgets().versions)
     with pytest.raises(NothingServedError, match="neither v1 nor another"):
         await surveyed(FakeCluster(widgets(versions=versions)))
 
 
-async def test_a_candidate_tells_what_its_schema_would_do() -> None:
+async def test_a_candidate_reports_what_its_schema_would_do() -> None:
     cluster = FakeCluster(widgets(stored_versions=("v1",)))
     cluster.put("w0", {"spec": {"size": 5, "color": "red"}}, version="v1")
     stricter: dict[str, JSON] = {
@@ -233,7 +233,7 @@ async def test_a_candidate_tells_what_its_schema_would_do() -> None:
     assert len(found.history.unprovable) == 1
 
 
-async def test_what_only_the_history_names_is_told() -> None:
+async def test_what_only_the_history_names_is_reported() -> None:
     cluster = FakeCluster(widgets(stored_versions=("v1",)))
     cluster.put("w0", {"spec": {"size": 1}}, version="v1", managed=("size", "gone"))
     history = (await surveyed(cluster)).history
@@ -345,7 +345,7 @@ async def test_rules_of_the_schema_are_evaluated() -> None:
     assert found.unwritable.objects == 0
 
 
-async def test_objects_that_cannot_be_updated_any_more_are_told_from_those_that_can() -> None:
+async def test_objects_that_cannot_be_updated_are_distinguished_from_those_that_can() -> None:
     root: dict[str, JSON] = {
         "type": "object",
         "required": ["spec"],

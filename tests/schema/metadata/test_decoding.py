@@ -53,7 +53,7 @@ STRUCT = "json: cannot unmarshal {} into Go struct field {} of type {}"
         ),
     ],
 )
-def test_malformed_metadata_is_refused_in_the_words_of_go(metadata: JSON, detail: str) -> None:
+def test_malformed_metadata_is_refused_with_gos_message(metadata: JSON, detail: str) -> None:
     with pytest.raises(MalformedValueError) as caught:
         decode_metadata(metadata, drop_malformed=False)
 
@@ -133,7 +133,7 @@ LAYOUT = '"2006-01-02T15:04:05Z07:00"'
         ("9999-12-31T23:59:59-01:00", ": year out of range"),
     ],
 )
-def test_a_malformed_time_is_refused_in_the_words_of_go(text: str, detail: str) -> None:
+def test_a_malformed_time_is_refused_with_gos_message(text: str, detail: str) -> None:
     with pytest.raises(TimeError) as caught:
         canonical_time(text)
 
@@ -239,7 +239,7 @@ def test_a_default_is_pruned_as_the_server_does_when_it_begins_to_serve() -> Non
         ),
     ],
 )
-def test_a_bad_time_is_told_of_before_the_first_wrong_type(metadata: JSON, told: str) -> None:
+def test_a_bad_time_is_reported_before_the_first_wrong_type(metadata: JSON, told: str) -> None:
     with pytest.raises(MalformedValueError) as caught:
         decode_metadata(metadata, drop_malformed=False)
 

@@ -29,7 +29,7 @@ def paths(spec: JSON, *schemas: Structural | None) -> list[Path]:
     return [path for path, _ in carefully(spec, *schemas).removed]
 
 
-def test_what_nobody_knows_goes_and_is_handed_out() -> None:
+def test_what_is_unknown_is_pruned_and_is_handed_out() -> None:
     spec: JSON = {"a": "x", "b": {"c": [1]}}
 
     found = carefully(spec, parsed(a=STRING))

@@ -26,7 +26,7 @@ NULLS: JSON = {
 }
 
 
-def test_dropped_nulls_are_told() -> None:
+def test_dropped_nulls_are_reported() -> None:
     value: JSON = {
         "plain": None,
         "nullable": None,
@@ -54,7 +54,7 @@ def test_dropped_nulls_are_told() -> None:
         (Profile.KEP, Nulls.KEEP, {"plain": None, "defaulted": None}, False, False),
     ],
 )
-def test_filled_and_dropped_fields_are_told(
+def test_filled_and_dropped_fields_are_reported(
     profile: Profile, nulls: Nulls, expected: JSON, *, filled: bool, dropped: bool
 ) -> None:
     value: JSON = {"plain": None, "defaulted": None}

@@ -49,7 +49,7 @@ def test_what_cannot_be_decoded_is_not_normal_and_refused(value: JSON, text: str
     assert str(raised.value) == text
 
 
-def test_malformed_metadata_is_salvaged_only_if_one_says_so() -> None:
+def test_malformed_metadata_is_salvaged_only_on_request() -> None:
     value: JSON = {"metadata": {"name": 5, "uid": "u"}, "a": "x"}
 
     salvaged = normalizer(PLAIN, Profile.APISERVER)(value, drop_malformed_metadata=True)
@@ -57,7 +57,7 @@ def test_malformed_metadata_is_salvaged_only_if_one_says_so() -> None:
     assert salvaged.value == {"metadata": {"uid": "u"}, "a": "x"}
 
 
-def test_unknown_fields_of_metadata_are_told_first() -> None:
+def test_unknown_fields_of_metadata_are_reported_first() -> None:
     value: JSON = {"a": "x", "b": 1, "metadata": {"odd": 1, "name": "n"}}
 
     found = normalizer(PLAIN, Profile.APISERVER)(value)
@@ -199,7 +199,7 @@ def test_defaults_are_filled_and_cleaned_as_their_profile_has_it(
     assert found.filled == (("a",),)
 
 
-def test_what_was_done_is_told_in_order() -> None:
+def test_what_was_done_is_reported_in_order() -> None:
     item: JSON = {
         "type": "object",
         "properties": {"c": STRING, "d": {"type": "string", "default": "d"}},

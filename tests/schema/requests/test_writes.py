@@ -148,7 +148,7 @@ def test_a_selector_is_a_text() -> None:
         ),
     ],
 )
-def test_what_an_update_of_metadata_may_not_do_is_told_twice(
+def test_what_an_update_of_metadata_may_not_do_is_reported_twice(
     new: dict[str, JSON], old: dict[str, JSON], error: str
 ) -> None:
     assert updated(foo(new), foo(old)) == [error, error]
@@ -215,7 +215,7 @@ def test_rules_wait_for_errors_that_are_worse() -> None:
     assert len(created(foo({"labels": {"-": "a"}}, spec={"n": 1}), under)) == 2
 
 
-def test_an_update_forgives_a_rule_and_says_so() -> None:
+def test_an_update_forgives_a_rule_and_reports_it() -> None:
     old = foo(spec={"n": 1})
 
     answer = schema.check_update(foo({"labels": {"a": "b"}}, spec={"n": 1}), old, resource(RULED))
@@ -254,7 +254,7 @@ def test_a_status_may_be_blocked_alone() -> None:
     assert [one.path for one in verdict.status_refusals] == [(".status.n",)]
 
 
-def test_rules_that_nobody_evaluates_leave_an_object_unchecked() -> None:
+def test_rules_that_are_not_evaluated_leave_an_object_unchecked() -> None:
     verdict = schema.judge_stored(foo(spec={"n": 9}), resource(RULED), rules=NO_JUDGE)
 
     assert verdict.standing is Standing.NOT_CHECKED

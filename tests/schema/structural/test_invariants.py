@@ -96,7 +96,7 @@ def test_the_rest_of_the_first_all_of_is_checked() -> None:
     ]
 
 
-def test_completeness_is_told_once_and_at_the_top_in_the_proposals_words() -> None:
+def test_completeness_is_reported_once_and_at_the_top_in_the_proposals_message() -> None:
     named: JSON = {"properties": {"x": {"properties": {"y": {"minimum": 1}}}}}
     raw: JSON = {"type": "object", "anyOf": [named, named]}
 
@@ -208,7 +208,7 @@ SERVER_TEXTS: tuple[tuple[JSON, list[str]], ...] = (
 
 
 @pytest.mark.parametrize(("raw", "expected"), SERVER_TEXTS, ids=str)
-def test_the_server_tells_what_is_wrong_in_these_words(raw: JSON, expected: list[str]) -> None:
+def test_the_server_reports_what_is_wrong_in_this_message(raw: JSON, expected: list[str]) -> None:
     assert texts(raw, Profile.APISERVER) == expected
 
 
@@ -345,7 +345,7 @@ KEP_TEXTS: tuple[tuple[JSON, list[str]], ...] = (
 
 
 @pytest.mark.parametrize(("raw", "expected"), KEP_TEXTS, ids=str)
-def test_the_proposals_tell_what_is_wrong_in_these_words(raw: JSON, expected: list[str]) -> None:
+def test_the_proposals_report_what_is_wrong_in_this_message(raw: JSON, expected: list[str]) -> None:
     assert texts(raw, Profile.KEP) == expected
 
 

@@ -70,7 +70,7 @@ def test_a_default_is_judged_as_its_own_successor_and_as_new() -> None:
     assert checked(ruled(was_there, default=1)) != []
 
 
-def test_rules_that_nobody_evaluates_count_as_kept() -> None:
+def test_rules_that_are_not_evaluated_count_as_kept() -> None:
     whole = schema.parse(
         {"type": "object", "properties": {"a": ruled({"rule": "self > 5"}, default=1)}},
         profile=SERVER,
@@ -80,7 +80,7 @@ def test_rules_that_nobody_evaluates_count_as_kept() -> None:
     assert check_defaults(whole, profile=SERVER, judge=judge) == ()
 
 
-def test_the_proposals_judge_values_in_their_own_words() -> None:
+def test_the_proposals_judge_values_with_their_own_messages() -> None:
     whole = schema.parse(
         {"type": "object", "properties": {"a": {"type": "string", "default": 5}}},
         profile=Profile.KEP,

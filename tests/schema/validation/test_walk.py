@@ -210,7 +210,7 @@ def test_a_quotient_may_be_slightly_below_an_integer() -> None:
     assert found({"foo": 4.35}, foo({"type": "number", "multipleOf": 0.01})) == []
 
 
-def test_the_same_fault_of_metadata_is_told_once() -> None:
+def test_the_same_fault_of_metadata_is_reported_once() -> None:
     raw: dict[str, JSON] = {"type": "object", "x-kubernetes-embedded-resource": True}
     resource: JSON = {
         "apiVersion": "v1",
