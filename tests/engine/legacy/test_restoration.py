@@ -60,6 +60,17 @@ async def test_everything_comes_back() -> None:
     assert report.refused == []
 
 
+async def test_large_objects_come_back_at_the_rate_of_a_process() -> None:
+    cluster = FakeCluster(legacy_widgets())
+    for number in range(12):
+        cluster.put(f"w{number}", {**GARBAGE, "stray": "x" * 1_000_000}, version="v1")
+    await prune(cluster)
+    begun_seconds = cluster.clock.monotonic_seconds()
+    report = await restored(cluster)
+    assert len(report.restored) == 12
+    assert cluster.clock.monotonic_seconds() - begun_seconds >= 3
+
+
 async def test_a_second_time_there_is_nothing_to_do() -> None:
     cluster = await pruned()
     await restored(cluster)

@@ -17,6 +17,7 @@ from espalier.crd import Definition
 from espalier.engine.coordination.lease import LeaseHolder
 from espalier.engine.flowcontrol.backoff import call_pause_seconds
 from espalier.engine.flowcontrol.calls import retry_while_unavailable, run_with_watchers
+from espalier.engine.flowcontrol.pacer import Pacer
 from espalier.engine.legacy.inverse_patches import Addition, added, find
 from espalier.engine.legacy.restorable import Pointer, RestorableFields, removal_of
 from espalier.engine.ports import ObjectKey
@@ -24,7 +25,7 @@ from espalier.engine.ports.archive import ArchiveEntry, UnreadablePage
 from espalier.engine.ports.clock import Clock
 from espalier.engine.ports.definitions import Definitions
 from espalier.engine.ports.objects import Objects
-from espalier.engine.ports.records import identity_of, resource_of
+from espalier.engine.ports.records import identity_of, resource_of, size_of
 from espalier.engine.ports.state import Leases
 from espalier.engine.status.causes import cause_of
 from espalier.errors import (
@@ -151,6 +152,8 @@ class _Restorer:
         # By uid. A newer entry's fields must not make an older one's lists look changed.
         self._restored: dict[str, set[Pointer]] = {}
         self.report = report
+        # One object at a time, at the rate of a process.
+        self._pacer = Pacer(clock, max_in_flight=1)
 
     async def restore(self, entry: ArchiveEntry) -> None:
         written: set[Pointer] = set()
@@ -172,7 +175,7 @@ class _Restorer:
         obj = await self._objects.get_object(self._resource, entry.key)
         found = self._look(obj, entry)
         if found is not None and found.wanted:
-            await self._put(obj, found.wanted, written)
+            await self._put_in_turn(obj, found.wanted, written)
             found = self._look(await self._objects.get_object(self._resource, entry.key), entry)
         self._tell(entry, found, written, otherwise="it was written, but is not there")
 
@@ -187,6 +190,15 @@ class _Restorer:
         # Perhaps an earlier restore put them back.
         restored.update(found.present)
         return found
+
+    async def _put_in_turn(
+        self, obj: dict[str, JSON], wanted: list[Addition], written: set[Pointer]
+    ) -> None:
+        sizes_bytes = [size_of({"": value}) for value in (obj, *(one.value for one in wanted))]
+        self._pacer.sampled([sum(size for size in sizes_bytes if size is not None)])
+        async with self._pacer.turn():
+            await self._put(obj, wanted, written)
+        self._pacer.succeeded(written=True)
 
     async def _put(
         self, obj: dict[str, JSON], wanted: list[Addition], written: set[Pointer]
