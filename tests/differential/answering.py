@@ -10,7 +10,7 @@ from types import MappingProxyType
 from espalier import crd, schema
 from espalier.errors import MalformedValueError, SchemaParseError
 from espalier.golang.rfc3339 import DATE, LOCAL_TIME, RFC3339
-from espalier.paths import JSON, render_path
+from espalier.paths import JSON, render_unknown
 from espalier.schema import Profile, Structural
 from espalier.schema.rules.evaluation import CelJudge
 from espalier.schema.validation.default_values import default_judge
@@ -113,7 +113,7 @@ def _structural(asked: Question) -> Answer:
 
 def _prune(asked: Question) -> Answer:
     pruned = schema.prune(asked.value, asked.structural(), profile=SERVER)
-    return {"object": pruned.value, "unknown": [render_path(path) for path in pruned.removed]}
+    return {"object": pruned.value, "unknown": [render_unknown(path) for path in pruned.removed]}
 
 
 def _nulls(asked: Question) -> Answer:
