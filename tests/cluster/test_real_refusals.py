@@ -62,15 +62,12 @@ async def refusal(cluster: Cluster, crd: Crd, patch: dict[str, Any]) -> ClusterE
 @pytest.mark.parametrize(
     ("spec", "told"),
     [
-        ({"size": 7}, "spec: Invalid value: size must be small"),
+        ({"size": 7}, "spec: Invalid value"),
         (
             {"size": 77},
             "spec.size: Invalid value: spec.size in body should be less than or equal to 10",
         ),
-        (
-            {"when": "hunter2"},
-            'spec.when: Invalid value: spec.when in body must be of type date-time: "..."',
-        ),
+        ({"when": "hunter2"}, "spec.when: Invalid value"),
         ({"code": "hunter2"}, 'spec.code: Unsupported value: supported values: "a"'),
         (
             {"size": "hunter2"},

@@ -165,7 +165,7 @@ def test_an_object_that_a_webhook_denies_always_is_named_and_the_rest_is_done(
     hooks.label(mode="enforce")
     failed = hooks.wait_for(CURRENT, "False", "Failed")
 
-    words = '403 Forbidden, denied by admission webhook "guard.e2e.example.com": not on my watch'
+    words = '403 Forbidden, denied by admission webhook "guard.e2e.example.com"'
     assert f"1 object: {words} (default/bad)" in failed["message"]
     command = ("migrate", hooks.name, "--yes", "--settle-seconds", "0", "-o", "json")
     (item,) = json.loads(espalier(hooks.plane, *command, code=4))["items"]

@@ -64,3 +64,9 @@ def test_kopf_and_debug_records_stay_away_until_asked_for(stream: io.StringIO) -
 
     assert stream.getvalue().endswith("DEBUG espalier.x: Detail.\n")
     assert "Activity" not in stream.getvalue()
+
+
+def test_the_server_s_own_texts_never_reach_the_operator_s_log(stream: io.StringIO) -> None:
+    configure_logging(stream, log_format="text", verbose=True)
+    logging.getLogger("espalier.server_text").debug("bad token hunter2")
+    assert stream.getvalue() == ""

@@ -69,6 +69,8 @@ def configure_logging(stream: TextIO, *, log_format: str, verbose: bool = False)
     root.handlers[:] = [handler]
     root.setLevel(logging.INFO)
     logging.getLogger("espalier").setLevel(logging.DEBUG if verbose else logging.INFO)
+    # What the API server says of an object may hold its values.
+    logging.getLogger("espalier.server_text").setLevel(logging.WARNING)
     # Its steps from start to stop are its own business; errors of its watch are everybody's.
     logging.getLogger("kopf").setLevel(logging.WARNING)
     logging.getLogger("aiohttp.access").setLevel(logging.WARNING)

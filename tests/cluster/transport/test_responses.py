@@ -117,10 +117,10 @@ def test_a_body_that_is_no_status_still_makes_an_error_and_is_not_repeated(
 @pytest.mark.parametrize(
     ("message", "expected"),
     [
-        ('Invalid value: "hunter2": must be shorter', "Invalid value: must be shorter"),
-        ('Invalid value: "hun\\"ter2": must: be', "Invalid value: must: be"),
-        ('Invalid value: {"a":"hunter2"}: too big', "Invalid value: too big"),
-        ("Invalid value: 17: too big", "Invalid value: too big"),
+        ('Invalid value: "hunter2": must be shorter', "Invalid value"),
+        ('Invalid value: "hun\\"ter2": must: be', "Invalid value"),
+        ('Invalid value: {"a":"hunter2"}: too big', "Invalid value"),
+        ("Invalid value: 17: too big", "Invalid value"),
         ('Invalid value: map[string]interface {}{"a":"hunter2"}: too big', "Invalid value"),
         (
             'Unsupported value: "hunter2": supported values: "a"',

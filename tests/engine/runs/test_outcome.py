@@ -52,7 +52,7 @@ async def test_each_outcome_of_an_object_is_reported() -> None:
     assert outcome.totals is not None
     causes = {key.name: cause for key, cause in outcome.totals.failed}
     assert causes == {
-        "w001": ('400 Invalid, denied by admission webhook "w.example.com": team label is missing'),
+        "w001": '400 Invalid, denied by admission webhook "w.example.com"',
         "w002": "409 Conflict",
         "w003": "429 TooManyRequests",
     }

@@ -25,7 +25,7 @@ from tests.fakes.widgets import WIDGETS
         ),
         (
             rejected('admission webhook "w.example.com" denied the request: not so', status=400),
-            '400 Invalid, denied by admission webhook "w.example.com": not so',
+            '400 Invalid, denied by admission webhook "w.example.com"',
             '400 Invalid, denied by admission webhook "w.example.com"',
         ),
         (rejected("not good"), "422 Invalid: not good", "422 Invalid"),

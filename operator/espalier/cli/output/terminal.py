@@ -72,6 +72,11 @@ class Terminal:
         level = _LEVELS[min(self.verbosity, 2)]
         logging.basicConfig(stream=sys.stderr, format="%(levelname)s %(name)s: %(message)s")
         logging.getLogger("espalier").setLevel(level)
+        # The server's own texts may hold values of objects: only who asks for them sees them.
+        shows_texts = self.verbosity > 0
+        logging.getLogger("espalier.server_text").setLevel(
+            logging.DEBUG if shows_texts else logging.WARNING
+        )
 
     def print_notice(self, text: str) -> None:
         """

@@ -6,6 +6,7 @@ makes sense.
 """
 
 import asyncio
+import logging
 import random
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -29,6 +30,11 @@ from espalier.cluster.transport.session import TOTAL_SECONDS
 from espalier.engine.ports.clock import Clock
 from espalier.errors import RejectedError, TransientError
 from espalier.paths import JSON
+
+SERVER_TEXT_LOGGER = "espalier.server_text"
+"""Takes the server's own texts, which may hold values; the command line alone shows them."""
+
+server_text = logging.getLogger(SERVER_TEXT_LOGGER)
 
 JSON_TYPE = "application/json"
 JSON_PATCH_TYPE = "application/json-patch+json"
@@ -238,6 +244,9 @@ class Client:
             response.close()
         waiting_seconds = answers.retry_after_seconds_of(
             response.headers.get("Retry-After"), now=self._server_time(response.headers)
+        )
+        server_text.debug(
+            answers.text_of(body or b""), extra={"verb": call.verb, "resource": call.resource}
         )
         return answers.error_of(
             call.attempt, response.status, body or b"", retry_after_seconds=waiting_seconds

@@ -14,9 +14,13 @@ Source:
 import json
 import re
 
+from espalier.engine.status.text import printable
+from espalier.findings import ErrorType
+
 _GO_STRING = r'"(?:[^"\\]|\\.)*"'
 # A message about a wrong type has only the type; one about a wrong format has the value.
-_TYPE = r'"(?:array|boolean|integer|null|number|object|string)"'
+_NAMES = "array|boolean|integer|null|number|object|string"
+_TYPE = f'"(?:{_NAMES})"'
 _BEGINNING = re.compile(
     r"(?P<field>\b(?:(?:Invalid|Unsupported|Duplicate) value: |Not found: (?=\")))"
     r"|(?P<quoted>(?i:\b(?:got|value|found|was|pars(?:e|ing)(?: time)?|duration|unit"
@@ -35,6 +39,20 @@ _BRACKET = re.compile(r"[\[\]{}]")
 _CLOSING = {"[": "]", "{": "}"}
 
 _LEFT_OUT = "..."
+
+_KIND = re.compile(rf"(?:{'|'.join(re.escape(kind.value.strip()) for kind in ErrorType)})(?=:|$)")
+# The API server's own texts, of the schema's keywords and of what it does itself.
+_OF_SCHEMA = re.compile(
+    r"should be (?:less|greater) than(?: or equal to)? -?\d[\d.e+-]*"
+    r"|should be a multiple of -?\d[\d.e+-]*"
+    r"|should be at (?:least|most) \d+ chars long"
+    r"|should have at (?:least|most) \d+ (?:items|properties)"
+    rf"|must be of type (?:{_NAMES})(?:,(?:{_NAMES}))*(?:: {_TYPE})?"
+    r"|may not be (?:more|longer) than \d+(?: bytes)?"
+    r"|(?:\d+: )?must have at most \d+ items"
+    r"|field is immutable"
+    r"|some validation rules were not checked because [a-z;. ]+"
+)
 
 
 def without_values(text: str) -> str:
@@ -67,6 +85,27 @@ def without_values(text: str) -> str:
             return "".join(parts)
         at = end
     return "".join((*parts, text[at:]))
+
+
+def place_of(field: str, message: str, *, reason: str) -> str:
+    """
+    Write a field error as its place and kind, with what the schema itself asks for.
+
+    What else a text says may be a ``messageExpression``'s, made of the object's values.
+
+    Args:
+        field: The path; may be empty.
+        message: The server's text, which begins with the kind.
+        reason: Stands for a kind that is not known.
+    """
+    text = on_one_line(without_values(message))
+    found = _KIND.match(text)
+    kind = found[0] if found else reason
+    rest = text[found.end() :].removeprefix(_COLON) if found else ""
+    of_schema = rest.removeprefix(f"{field} in body ")
+    is_of_schema = kind == ErrorType.NOT_SUPPORTED.value or _OF_SCHEMA.fullmatch(of_schema)
+    told = f"{kind}: {rest}" if rest and is_of_schema else kind
+    return f"{printable(field)}: {told}" if field else told
 
 
 def on_one_line(text: str) -> str:

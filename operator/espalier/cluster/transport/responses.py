@@ -1,8 +1,9 @@
 """
 Turn responses of the API server into our errors. Pure.
 
-The server's messages are kept, without values of objects: those must not appear in conditions,
-Events and logs.
+The server's messages are kept, without values of objects and without what rules, policies and
+webhooks make of them: those must not appear in conditions, Events and logs. ``text_of`` returns a
+message as it came, for whoever asks for it on the command line.
 """
 
 import re
@@ -16,7 +17,12 @@ from typing import TypedDict
 import msgspec
 
 from espalier.cluster.transport.conversion_refusals import refusal_in
-from espalier.cluster.transport.redaction import on_one_line, shortened, without_values
+from espalier.cluster.transport.redaction import (
+    on_one_line,
+    place_of,
+    shortened,
+    without_values,
+)
 from espalier.errors import (
     ClusterError,
     ConflictError,
@@ -132,6 +138,15 @@ def read_status(body: bytes) -> Status:
         return Status()
 
 
+def text_of(body: bytes) -> str:
+    """
+    Return the server's own text of a response, on one line; empty if there is none.
+    """
+    reply = read_status(body)
+    texts = [reply.message, *(f"{cause.field}: {cause.message}" for cause in reply.causes)]
+    return _cut(on_one_line("; ".join(filter(None, dict.fromkeys(texts)))))
+
+
 def error_of(
     attempt: RequestedAction, status: int, body: bytes, *, retry_after_seconds: float | None = None
 ) -> ClusterError:
@@ -161,7 +176,8 @@ def error_of(
     # Admission may deny with any status, but 429 means that a retry may succeed.
     is_denied = code != HTTPStatus.TOO_MANY_REQUESTS and _DENIAL.match(reply.message) is not None
     special = None if is_denied else _special(code, reply, facts, retry_after_seconds)
-    return special or RejectedError(**facts, status=code, causes=tuple(_texts(reply.causes)))
+    causes = () if is_denied else tuple(_texts(reply.causes))
+    return special or RejectedError(**facts, status=code, causes=causes)
 
 
 def _special(
@@ -276,7 +292,11 @@ def _namespace_gone(code: int, reply: Status) -> str:
 
 
 def _detail(reply: Status) -> str:
-    if reply.reason != "Invalid" or _DENIAL.match(reply.message):
+    denied = _DENIAL.match(reply.message)
+    if denied is not None:
+        # The rest is what a policy or a webhook made of the object.
+        return _cut(on_one_line(denied[0]))
+    if reply.reason != "Invalid":
         return _clean(reply.message)
     subject = reply.message.partition(" is invalid")[0] if " is invalid" in reply.message else ""
     texts = list(_texts(reply.causes))
@@ -290,8 +310,7 @@ def _texts(causes: Iterable[_Cause]) -> Iterable[str]:
         if index == _MAX_CAUSES:
             yield "..."
             return
-        text = _clean(cause.message) or cause.reason
-        yield _cut(f"{on_one_line(cause.field)}: {text}" if cause.field else text)
+        yield _cut(place_of(cause.field, cause.message, reason=cause.reason))
 
 
 def _clean(text: str) -> str:

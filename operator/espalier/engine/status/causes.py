@@ -1,5 +1,5 @@
 """
-Why a call failed, in the server's words.
+Why a call failed: the status, who denied it, and the places of field errors.
 
 The words come without the values of objects: whoever speaks to the server has taken them out. They
 are bounded here, and grouped by kind, so that however many objects fail for however many single
@@ -24,10 +24,12 @@ _KINDS = "|".join(re.escape(kind.value.strip()) for kind in ErrorType)
 _FIELD_ERROR = re.compile(rf"(?P<path>[^\s:\"]{{1,200}}): (?P<kind>{_KINDS})\b")
 # Positions in lists and keys of maps differ from object to object.
 _KEY = re.compile(r"\[[^\]]*\]")
+# At the start: what an object holds may look the same.
 _DENIED = re.compile(
+    r"(?:[^\s\"]{1,512}(?: \"[^\"\s]{1,253}\")? is forbidden: )?"
     r"(?P<by>admission webhook \"[^\"\s]{1,253}\""
     r"|ValidatingAdmissionPolicy '[^'\s]{1,253}'(?: with binding '[^'\s]{1,253}')?)"
-    r" denied (?:the )?request(?P<words>.*)"
+    r" denied (?:the )?request"
 )
 _UNREACHED = re.compile(r"failed calling webhook (?P<name>\"[^\"\s]{1,253}\")(?P<words>.*)")
 
@@ -37,9 +39,9 @@ def cause_of(error: ClusterError) -> str:
     Tell an error's cause: its status, who is behind it if it is admission, and what was said.
     """
     status = _status(error)
-    denied = _DENIED.search(error.detail)
+    denied = _DENIED.match(error.detail)
     if denied is not None:
-        return _bounded(f"{status}, denied by {denied['by']}{_shortened(denied['words'])}")
+        return _bounded(f"{status}, denied by {denied['by']}")
     webhook = unreached_webhook(error)
     if webhook is not None:
         return _bounded(f"{status}, {_shortened(webhook[0])}")
@@ -62,7 +64,7 @@ def kind_of(error: ClusterError) -> str:
     Tell what causes are grouped by: an error's cause without the words that differ.
     """
     status = _status(error)
-    denied = _DENIED.search(error.detail)
+    denied = _DENIED.match(error.detail)
     if denied is not None:
         return f"{status}, denied by {denied['by']}"
     webhook = unreached_webhook(error)
