@@ -1,5 +1,6 @@
 import asyncio
 from collections.abc import AsyncIterator
+from dataclasses import replace
 
 import pytest
 
@@ -122,7 +123,8 @@ async def test_the_time_of_the_last_transition_moves_with_the_status_only(
 
 async def test_what_stands_there_already_is_not_written_again() -> None:
     world = WriterUnderTest()
-    standing = (current("Proved", "all of 5", "True", at="2025-01-01T00:00:00Z"), NOT_CHECKED)
+    proved = current("Proved", "all of 5", "True", at="2025-01-01T00:00:00Z")
+    standing = (replace(proved, observed_generation=1), NOT_CHECKED)
 
     await world.reporter.report(
         definition_of(conditions=standing), (current("Proved", "all of 5", "True"),)
@@ -266,3 +268,56 @@ async def test_closing_writes_what_is_still_unwritten(world: WriterUnderTest) ->
     await world.reporter.close(patience_seconds=1)
 
     assert world.messages == ["0 of 5", "4 of 5"]
+
+
+def generations(world: WriterUnderTest) -> list[dict[str, int]]:
+    return [
+        {c.type: c.observed_generation for c in found} for _, found in world.definitions.applied
+    ]
+
+
+async def test_a_condition_carries_the_generation_that_it_is_about(world: WriterUnderTest) -> None:
+    current_type, valid_type = "espalier.dev/StoredObjectsCurrent", NOT_CHECKED.type
+    valid = Condition(type=valid_type, status="True", reason="Valid", message="none of 5")
+    verified = current("Verified", "all of 5", "True")
+    first, second = definition_of(generation=1), definition_of(generation=2)
+    await world.reporter.report(first, (verified, valid))
+    await settled()
+    # The same text of another generation is something else to say.
+    await world.reporter.report(second, (verified,))
+    await settled()
+    await world.clock.sleep(11)
+    await settled()
+
+    assert generations(world) == [
+        {current_type: 1, valid_type: 1},
+        # Validity was not looked at again.
+        {current_type: 2, valid_type: 1},
+    ]
+
+
+async def test_a_generation_that_changes_nothing_is_affirmed(world: WriterUnderTest) -> None:
+    first, second = definition_of(generation=1), definition_of(generation=2)
+    await world.reporter.report(first, (current("Verified", "all of 5", "True"),))
+    await settled()
+    await world.reporter.affirm(second)
+    await world.clock.sleep(11)
+    await settled()
+    # Work that goes on under the definition that it began with does not take it back.
+    await world.reporter.report(first, (current("Verified", "all of 6", "True"),))
+    await world.clock.sleep(11)
+    await settled()
+
+    current_type = "espalier.dev/StoredObjectsCurrent"
+    assert [found[current_type] for found in generations(world)] == [1, 2, 2]
+
+
+async def test_a_generation_that_was_missed_is_not_affirmed(world: WriterUnderTest) -> None:
+    first, third = definition_of(generation=1), definition_of(generation=3)
+    await world.reporter.report(first, (current("Verified", "all of 5", "True"),))
+    await settled()
+    await world.reporter.affirm(third)
+    await world.clock.sleep(11)
+    await settled()
+
+    assert [max(found.values()) for found in generations(world)] == [1]

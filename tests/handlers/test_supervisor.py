@@ -4,6 +4,7 @@ import pytest
 
 from espalier.crd import Condition
 from espalier.engine.runs.outcome import RunOutcome
+from espalier.names import STORED_OBJECTS_CURRENT
 from tests.fakes.clock import settled
 from tests.handlers.supervised import (
     NAME,
@@ -53,6 +54,34 @@ async def test_a_storage_version_that_moved_and_moved_back_unseen_starts_over(
     await supervised.tell(PROVED)
 
     await supervised.see(replace(WIDGETS, resource_version="4", stored_versions=("v1", "v2")))
+
+    assert supervised.work.log == ["run 1", "run 4"]
+
+
+async def test_the_next_generation_with_the_same_key_is_affirmed(
+    supervised: SupervisorUnderTest,
+) -> None:
+    condition = Condition(
+        type=STORED_OBJECTS_CURRENT, status="True", reason="Verified", message="all of 5"
+    )
+    shown = replace(WIDGETS, conditions=(replace(condition, observed_generation=1),))
+    await supervised.see(shown)
+    await supervised.tell(PROVED)
+
+    await supervised.see(replace(shown, generation=2))
+    await supervised.clock.sleep(11)
+    await settled()
+
+    assert supervised.work.log == ["run 1"]
+    ((_, conditions),) = supervised.definitions.applied
+    assert [one.observed_generation for one in conditions] == [2]
+
+
+async def test_a_generation_that_was_missed_starts_over(supervised: SupervisorUnderTest) -> None:
+    await supervised.see(WIDGETS)
+    await supervised.tell(PROVED)
+
+    await supervised.see(replace(WIDGETS, generation=3, resource_version="4"))
 
     assert supervised.work.log == ["run 1", "run 4"]
 

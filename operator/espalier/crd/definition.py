@@ -28,6 +28,8 @@ class Condition:
         reason: A CamelCase word for programs.
         message: A text for people.
         last_transition_time: RFC 3339; empty if it is not known yet.
+        observed_generation: The definition's generation that the condition is about; 0 if that is
+            not written.
     """
 
     type: str
@@ -35,6 +37,7 @@ class Condition:
     reason: str
     message: str
     last_transition_time: str = ""
+    observed_generation: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -240,9 +243,15 @@ def _conditions(status: dict[str, JSON]) -> tuple[Condition, ...]:
                 reason=_text(entry, "reason", path, default=""),
                 message=_text(entry, "message", path, default=""),
                 last_transition_time=_text(entry, "lastTransitionTime", path, default=""),
+                observed_generation=_observed_generation(entry),
             )
         )
     return tuple(read)
+
+
+def _observed_generation(entry: dict[str, JSON]) -> int:
+    found = entry.get("observedGeneration")
+    return found if isinstance(found, int) and not isinstance(found, bool) else 0
 
 
 def _mapping(value: JSON, path: Path) -> dict[str, JSON]:

@@ -62,6 +62,7 @@ class _Slot:
     wanted: tuple[Condition, ...]
     written: tuple[Condition, ...]
     written_at_seconds: float = float("-inf")
+    affirmed_generation: int = 0
     gone: bool = False
     news: asyncio.Event = field(default_factory=asyncio.Event)
     withdrawn: asyncio.Event = field(default_factory=asyncio.Event)
@@ -99,17 +100,44 @@ class StatusReporter:
         Take note of the conditions; they are written in the background.
 
         Both of Espalier's conditions are always applied: of one that is not given, what was
-        said last is said again, or that it was not looked at.
+        said last is said again, of the generation that it was about, or that it was not looked at.
         """
         del progress  # A status is for people; the first condition says it all.
+        slot = self._slot_of(definition)
+        generation = max(definition.generation, slot.affirmed_generation)
+        wanted = tuple(replace(one, observed_generation=generation) for one in conditions)
+        if not any(condition.type == STORED_OBJECTS_VALID for condition in wanted):
+            wanted = (*wanted, _reported_before(slot.wanted))
+        self._want(slot, definition, wanted)
+
+    async def affirm(self, definition: Definition) -> None:
+        """
+        Report of the next generation what was reported of the one before.
+
+        Args:
+            definition: Another generation, which differs in nothing that the conditions are about.
+        """
+        slot = self._slot_of(definition)
+        slot.affirmed_generation = definition.generation
+        before = definition.generation - 1
+        wanted = tuple(
+            replace(one, observed_generation=definition.generation)
+            if one.observed_generation == before
+            else one
+            for one in slot.wanted
+        )
+        if wanted:
+            self._want(slot, definition, wanted)
+
+    def _slot_of(self, definition: Definition) -> _Slot:
         slot = self._slots.get(definition.uid)
         if slot is None:
             found = tuple(c for c in definition.conditions if c.type in OWN_CONDITIONS)
             slot = _Slot(definition=definition, wanted=found, written=found)
             self._slots[definition.uid] = slot
-        wanted = tuple(conditions)
-        if not any(condition.type == STORED_OBJECTS_VALID for condition in wanted):
-            wanted = (*wanted, _reported_before(slot.wanted))
+        return slot
+
+    def _want(self, slot: _Slot, definition: Definition, wanted: tuple[Condition, ...]) -> None:
         if slot.gone or slot.withdrawn.is_set():
             return
         slot.definition, slot.wanted = definition, wanted
@@ -276,6 +304,9 @@ def _state(conditions: Sequence[Condition]) -> frozenset[tuple[str, str, str]]:
 
 
 def _says_the_same(left: Sequence[Condition], right: Sequence[Condition]) -> bool:
-    return {(c.type, c.status, c.reason, c.message) for c in left} == {
-        (c.type, c.status, c.reason, c.message) for c in right
-    }
+    return _contents(left) == _contents(right)
+
+
+def _contents(conditions: Sequence[Condition]) -> set[tuple[str, str, str, str, int]]:
+    # Clients believe a condition only of the generation that it is about.
+    return {(c.type, c.status, c.reason, c.message, c.observed_generation) for c in conditions}

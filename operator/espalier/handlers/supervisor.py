@@ -76,17 +76,25 @@ class _Charge:
     uid: str
     key: Hashable
     mode: str
+    generation: int
     task: asyncio.Task[None] | None = None
     proved: bool = False
     rests: bool = False
 
     def is_undone_by(self, definition: Definition) -> bool:
         """
-        Whether the storage version moved and moved back, unseen, since the objects were proved.
+        Whether the definition may have been another, unseen, since the objects were proved.
         """
         finished = self.rests or (self.task is not None and self.task.done())
         stored = {version.name for version in definition.versions if version.storage}
-        return finished and self.proved and set(definition.stored_versions) != stored
+        has_moved = set(definition.stored_versions) != stored
+        return finished and self.proved and (has_moved or self.has_missed(definition))
+
+    def has_missed(self, definition: Definition) -> bool:
+        """
+        Whether there was a generation in between that was not seen.
+        """
+        return definition.generation > self.generation + 1
 
 
 class Supervisor:
@@ -137,10 +145,16 @@ class Supervisor:
         key = self._key_of(definition)
         if charge is not None:
             if charge.key == key and not charge.is_undone_by(definition):
+                await self._follow(charge, definition)
                 return
             logger.info("The work starts over: its purpose changed.", extra={"crd": name})
             await self._end(name)
-        charge = _Charge(uid=definition.uid, key=key, mode=definition.labels[MODE])
+        charge = _Charge(
+            uid=definition.uid,
+            key=key,
+            mode=definition.labels[MODE],
+            generation=definition.generation,
+        )
         charge.task = self._guard.start(self._drive(definition, charge), name=f"work on {name}")
         self._charges[name] = charge
 
@@ -178,6 +192,14 @@ class Supervisor:
         if tasks:
             await asyncio.wait(tasks)
 
+    async def _follow(self, charge: _Charge, definition: Definition) -> None:
+        """
+        Note a generation that changes nothing that the work is about.
+        """
+        if charge.proved and definition.generation == charge.generation + 1:
+            await self._reporter.affirm(definition)
+        charge.generation = max(charge.generation, definition.generation)
+
     async def _end(self, name: str) -> None:
         charge = self._charges.pop(name, None)
         if charge is not None and charge.task is not None:
@@ -204,6 +226,8 @@ class Supervisor:
             try:
                 outcome = await self._run(definition)
                 charge.proved, reason = outcome.is_proved, outcome.reason
+                if outcome.definition is not None:
+                    charge.generation = max(charge.generation, outcome.definition.generation)
                 again_seconds = None if outcome.watches_on else outcome.again_seconds
                 if not outcome.retries:
                     attempt = 1

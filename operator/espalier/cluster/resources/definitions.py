@@ -299,6 +299,8 @@ def _render(condition: Condition) -> dict[str, JSON]:
     }
     if condition.last_transition_time:
         rendered["lastTransitionTime"] = condition.last_transition_time
+    if condition.observed_generation:
+        rendered["observedGeneration"] = condition.observed_generation
     return rendered
 
 
