@@ -69,6 +69,8 @@ class Definition:
         stored_versions: ``status.storedVersions``, in the server's order.
         conversion: The name of the strategy: ``None`` or ``Webhook``.
         preserve_unknown_fields: True for legacy definitions, which the server does not prune.
+        spec_written_at: The latest time, RFC 3339, at which ``managedFields`` say that the spec was
+            written; it did not change later. Empty if they say nothing.
     """
 
     name: str
@@ -88,6 +90,7 @@ class Definition:
     labels: Mapping[str, str] = field(default_factory=lambda: _NOTHING, hash=False)
     annotations: Mapping[str, str] = field(default_factory=lambda: _NOTHING, hash=False)
     conditions: tuple[Condition, ...] = ()
+    spec_written_at: str = ""
 
     @property
     def storage(self) -> Version:
@@ -166,7 +169,26 @@ def read_definition(manifest: JSON) -> Definition:
         labels=_text_map(metadata, "labels"),
         annotations=_text_map(metadata, "annotations"),
         conditions=conditions,
+        spec_written_at=_spec_written_at(metadata),
     )
+
+
+def _spec_written_at(metadata: dict[str, JSON]) -> str:
+    # The server sets an entry's time whenever a write of its manager changes a field that the entry
+    # names; versions are a list that is owned as a whole. Writes of the status change no spec.
+    entries = metadata.get("managedFields")
+    times = []
+    for entry in entries if isinstance(entries, list) else []:
+        match entry:
+            case {"time": str(time), "fieldsV1": {"f:spec": _}}:
+                times.append(time)
+            case {"fieldsV1": {"f:spec": _}}:
+                # Written at a time that nobody knows.
+                return ""
+            case _:
+                continue
+    # All of one form, by which the later one is the greater text.
+    return max(times, default="")
 
 
 def _is_beta(root: dict[str, JSON]) -> bool:

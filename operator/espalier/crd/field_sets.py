@@ -149,6 +149,44 @@ def is_atomic(structural: Structural | None, path_text: str) -> bool:
     return place.node.map_type == "atomic"
 
 
+def hides_fields(structural: Structural | None, path_text: str) -> bool:
+    """
+    Report whether what lies at a path may hold fields that no history names and pruning takes.
+
+    It may where a list or a map is owned as a whole, and something in it is pruned.
+
+    Raises:
+        ValueError: The text is no path.
+    """
+    place = _place_of(structural, _segments(path_text))
+    if place is None or place.node is None:
+        return place is not None and not place.keeps
+    node = place.node
+    if node.type != "array" and node.map_type != "atomic":
+        return False
+    waiting = [node.items] if node.type == "array" else [node]
+    while waiting:
+        below = waiting.pop()
+        if below is None or below.preserve_unknown_fields:
+            continue
+        if below.properties:
+            return True
+        additional = below.additional_properties
+        waiting += [below.items, additional if isinstance(additional, Structural) else None]
+    return False
+
+
+def is_path(text: str) -> bool:
+    """
+    Report whether a text is a path as ``specified_paths`` writes it.
+    """
+    try:
+        _segments(text)
+    except ValueError:
+        return False
+    return True
+
+
 def unspecified(structural: Structural | None, named: Iterable[str]) -> tuple[str, ...]:
     """
     Return the paths that the API server's pruning may remove.

@@ -37,6 +37,7 @@ class Metadata(msgspec.Struct, rename="camel"):
     namespace: str = ""
     uid: str = ""
     resource_version: str = ""
+    creation_timestamp: str | None = None
     # JSON of any shape; msgspec does not support the recursive type JSON.
     managed_fields: list[Any] | None = None
 
@@ -149,5 +150,6 @@ def stored_metadata(metadata: Metadata) -> StoredMetadata:
         key=ObjectKey(metadata.namespace, metadata.name),
         uid=metadata.uid,
         resource_version=metadata.resource_version,
+        created_at=metadata.creation_timestamp or "",
         managed_fields=tuple(metadata.managed_fields or ()),
     )

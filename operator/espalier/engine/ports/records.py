@@ -72,12 +72,14 @@ class StoredMetadata:
     What a metadata-only page says of one stored object.
 
     Attributes:
+        created_at: ``metadata.creationTimestamp``, RFC 3339; empty if it is not there.
         managed_fields: The decoded entries of ``metadata.managedFields``; may be empty.
     """
 
     key: ObjectKey
     uid: str
     resource_version: str
+    created_at: str = ""
     managed_fields: tuple[JSON, ...] = field(default=(), hash=False)
 
 
@@ -92,6 +94,7 @@ def metadata_of(obj: Mapping[str, JSON]) -> StoredMetadata:
         key=key_of(obj),
         uid=text_of(held.get("uid")),
         resource_version=text_of(held.get("resourceVersion")),
+        created_at=text_of(held.get("creationTimestamp")),
         managed_fields=tuple(managed) if isinstance(managed, list) else (),
     )
 

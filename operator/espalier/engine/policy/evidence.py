@@ -1,0 +1,291 @@
+"""
+Would the rewrite of one object lose something? The evidence, for each version by itself.
+
+An object may be stored at any version S that ``status.storedVersions`` names. A rewrite decodes its
+bytes, which prunes them by S's own schema, converts them to the storage version T and prunes by T's
+schema. So it loses
+
+- what S's schema once specified and no longer does: hidden, the API does not show it any more;
+- with conversion ``None``, what S specifies and T does not: shown at S, if S is served.
+
+The record tells of the first, ``managedFields`` tell which objects are concerned, and a comparison
+of both versions tells of the second. What they cannot tell counts as lost. A write after the
+definition's last change clears an object of all of it, since any write stores pruned bytes.
+"""
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from espalier.crd.definition import Definition
+from espalier.crd.field_sets import (
+    hides_fields,
+    is_atomic,
+    may_lie_in,
+    named_paths,
+    specified_paths,
+    unspecified,
+)
+from espalier.crd.structural import structural_of
+from espalier.engine.policy.record import ANYTHING, SchemaRecord
+from espalier.engine.policy.timestamps import seconds_of
+from espalier.engine.ports import StoredMetadata
+from espalier.errors import SchemaParseError
+from espalier.paths import JSON
+from espalier.schema import Structural
+
+CLEAR_MARGIN_SECONDS = 60.0
+"""A write counts as later than a definition's change if it is later by the settle time and this."""
+
+NO_MANAGED_FIELDS = "?no-managed-fields"
+GONE_VERSION = "?managed-fields-of-a-dropped-version"
+UNREADABLE_SCHEMA = "?schema-cannot-be-read"
+PRESERVED = "?unknown-fields-were-preserved"
+_OWNED_AS_A_WHOLE = "?owned-as-a-whole"
+
+MAX_ITEMS = 100
+"""How many things are named that one object would lose."""
+
+MORE_ITEMS = "?more"
+"""Stands for those beyond ``MAX_ITEMS``; nobody can consent to it."""
+
+
+@dataclass(frozen=True, slots=True)
+class VersionEvidence:
+    """
+    What is known of objects that are stored at one version.
+
+    Attributes:
+        structural: The version's schema now.
+        hidden: Paths that its schema has specified, by the record, and no longer does.
+        not_kept: With conversion ``None``, the paths that it specifies and the storage version
+            does not.
+        is_served: Whether objects can be read at it.
+        is_readable: Whether its schema can be read.
+    """
+
+    name: str
+    structural: Structural | None
+    hidden: tuple[str, ...] = ()
+    not_kept: tuple[str, ...] = ()
+    is_served: bool = True
+    is_readable: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """
+    What the rewrite of one object would lose.
+
+    Attributes:
+        items: What would or might be lost: ``v1.spec.color``, the version and the path; or, with
+            ``?`` before it, why nothing can be proved. Empty if nothing would.
+        compare_at: Served versions at which the object must be read, and compared with what the
+            storage version shows, before more can be said.
+    """
+
+    items: frozenset[str] = frozenset()
+    compare_at: tuple[str, ...] = ()
+
+    @property
+    def is_clear(self) -> bool:
+        """
+        Whether the object may be written.
+        """
+        return not self.items and not self.compare_at
+
+
+_CLEAR = Verdict()
+
+
+class Evidence:
+    """
+    Judges the objects of a definition, one at a time, by their metadata alone.
+
+    Args:
+        record: What is known; None if nothing is.
+        settle_seconds: For so long an API server may go on with an older definition.
+        now_seconds: Since the epoch, by this process' clock. Times of writes that are later than
+            that clear nothing.
+    """
+
+    def __init__(
+        self,
+        definition: Definition,
+        record: SchemaRecord | None,
+        *,
+        settle_seconds: float,
+        now_seconds: float,
+    ) -> None:
+        self._definition = definition
+        self._is_complete = record is not None and record.is_complete
+        self._by_webhook = definition.conversion != "None"
+        self._api_versions = frozenset(
+            f"{definition.group}/{version.name}" for version in definition.versions
+        )
+        self._versions = tuple(_evidence_of(definition, record))
+        changed = seconds_of(definition.spec_written_at)
+        self._clear_after_seconds = (
+            float("inf") if changed is None else changed + settle_seconds + CLEAR_MARGIN_SECONDS
+        )
+        self._clear_before_seconds = now_seconds + CLEAR_MARGIN_SECONDS
+        preserved = record is not None and any(
+            ANYTHING in version.hidden for version in self._versions
+        )
+        self._is_harmless = definition.generation == 1 or (
+            self._is_complete
+            and not preserved
+            and all(
+                version.is_readable and not version.hidden and not version.not_kept
+                for version in self._versions
+            )
+        )
+
+    @property
+    def is_harmless(self) -> bool:
+        """
+        Whether no object at all can lose anything.
+        """
+        return self._is_harmless
+
+    def judge(self, metadata: StoredMetadata) -> Verdict:
+        """
+        Judge one object.
+        """
+        if self._is_harmless or self._was_written_since(metadata):
+            return _CLEAR
+        items = set(self._suspicions(metadata))
+        compare_at: list[str] = []
+        for version in self._versions:
+            if not version.is_readable:
+                items.add(f"{UNREADABLE_SCHEMA} {version.name}")
+            elif version.not_kept and version.is_served:
+                compare_at.append(version.name)
+            else:
+                items.update(version.name + path for path in version.not_kept)
+        if len(items) > MAX_ITEMS:
+            items = {*sorted(items)[:MAX_ITEMS], MORE_ITEMS}
+        return Verdict(items=frozenset(items), compare_at=tuple(compare_at))
+
+    def _was_written_since(self, metadata: StoredMetadata) -> bool:
+        times = [metadata.created_at]
+        times += [
+            text
+            for entry in metadata.managed_fields
+            if isinstance(entry, dict) and isinstance(text := entry.get("time"), str)
+        ]
+        return any(
+            self._clear_after_seconds < seconds < self._clear_before_seconds
+            for seconds in map(seconds_of, times)
+            if seconds is not None
+        )
+
+    def _suspicions(self, metadata: StoredMetadata) -> Iterator[str]:
+        unprovable = self._unprovable(metadata.managed_fields)
+        for version in self._versions:
+            if not version.is_readable or (self._is_complete and not version.hidden):
+                continue
+            if unprovable:
+                yield from (version.name + path for path in version.hidden)
+            else:
+                yield from self._suspicions_at(version, metadata.managed_fields)
+        if unprovable and not self._is_complete:
+            yield unprovable
+
+    def _unprovable(self, entries: Collection[JSON]) -> str:
+        """
+        Name why managedFields may lack something; nothing if they seem to be whole.
+        """
+        if not entries:
+            return NO_MANAGED_FIELDS
+        prefix = f"{self._definition.group}/"
+        for entry in entries:
+            api_version = entry.get("apiVersion") if isinstance(entry, dict) else None
+            if not isinstance(api_version, str):
+                return NO_MANAGED_FIELDS
+            if api_version.startswith(prefix) and api_version not in self._api_versions:
+                # The server tracks nothing more once it cannot convert an entry.
+                return GONE_VERSION
+        return ""
+
+    def _suspicions_at(self, version: VersionEvidence, entries: tuple[JSON, ...]) -> Iterator[str]:
+        own, others = self._entries_of(version, entries)
+        named = named_paths(version.structural, own)
+        if others:
+            # A webhook may have renamed what these name.
+            yield from (version.name + path for path in version.hidden)
+        for path in version.hidden:
+            if path == ANYTHING:
+                yield f"{PRESERVED} {version.name}"
+            elif _is_named(path, named.unspecified) or any(
+                _may_hold(version.structural, whole, path) for whole in named.wholes
+            ):
+                yield version.name + path
+        if self._is_complete:
+            return
+        yield from (version.name + path for path in named.unspecified)
+        for whole in named.wholes:
+            if hides_fields(version.structural, whole):
+                yield f"{_OWNED_AS_A_WHOLE} {version.name}{whole}"
+
+    def _entries_of(
+        self, version: VersionEvidence, entries: tuple[JSON, ...]
+    ) -> tuple[tuple[JSON, ...], tuple[JSON, ...]]:
+        """
+        Part the entries that name paths of a version from those that name paths of others.
+        """
+        if not self._by_webhook:
+            return entries, ()
+        api_version = f"{self._definition.group}/{version.name}"
+        own = tuple(
+            entry
+            for entry in entries
+            if isinstance(entry, dict) and entry.get("apiVersion") == api_version
+        )
+        others = tuple(entry for entry in entries if entry not in own)
+        return own, others if version.hidden else ()
+
+
+def _evidence_of(definition: Definition, record: SchemaRecord | None) -> Iterator[VersionEvidence]:
+    storage = definition.storage
+    kept = _structural_of(definition, storage.name)
+    names = dict.fromkeys((*definition.stored_versions, storage.name))
+    by_name = {version.name: version for version in definition.versions}
+    recorded: Mapping[str, frozenset[str]] = (
+        record.specified if record is not None else MappingProxyType({})
+    )
+    for name in names:
+        version = by_name.get(name)
+        structural = _structural_of(definition, name)
+        if version is None or structural is None:
+            yield VersionEvidence(name, None, is_readable=False)
+            continue
+        not_kept: tuple[str, ...] = ()
+        if name != storage.name and definition.conversion == "None":
+            not_kept = unspecified(kept, specified_paths(structural))
+        yield VersionEvidence(
+            name,
+            structural,
+            hidden=unspecified(structural, recorded.get(name, frozenset())),
+            not_kept=not_kept,
+            is_served=version.served,
+        )
+
+
+def _structural_of(definition: Definition, name: str) -> Structural | None:
+    for version in definition.versions:
+        if version.name == name:
+            try:
+                return structural_of(version)
+            except SchemaParseError:
+                return None
+    return None
+
+
+def _is_named(path: str, named: Collection[str]) -> bool:
+    # What is named is the topmost path that goes; what the record has lies at it or below.
+    return any(may_lie_in(path, name) for name in named)
+
+
+def _may_hold(structural: Structural | None, whole: str, path: str) -> bool:
+    return is_atomic(structural, whole) and may_lie_in(path, whole)

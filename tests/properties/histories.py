@@ -1,0 +1,263 @@
+"""
+Histories of a definition and its objects, played on a model of etcd that knows every stored byte.
+
+The model prunes and converts as API servers do: bytes are pruned by the schema of the version that
+they are stored at, converted by strategy ``None``, and pruned by the schema that is asked for.
+``metadata.managedFields`` are kept as servers keep them, gaps included.
+"""
+
+import random
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+
+from espalier.crd.definition import Definition, Version
+from espalier.engine.ports import ObjectKey, StoredMetadata
+from espalier.paths import JSON
+
+GROUP = "example.com"
+NAMES = ("v1alpha1", "v1beta1", "v1")
+SCALARS = ("a", "b", "c", "d")
+PARTS = ("x", "y")
+SETTLE_SECONDS = 30.0
+
+
+@dataclass(frozen=True)
+class Shape:
+    """
+    What a schema specifies: scalars of the spec, and the fields of an atomic list's items.
+    """
+
+    scalars: frozenset[str]
+    parts: frozenset[str]
+
+    def schema(self) -> dict[str, JSON]:
+        text: JSON = {"type": "string"}
+        properties: dict[str, JSON] = dict.fromkeys(sorted(self.scalars), text)
+        if self.parts:
+            item: JSON = {"type": "object", "properties": dict.fromkeys(sorted(self.parts), text)}
+            properties["list"] = {"type": "array", "items": item}
+        spec: JSON = {"type": "object", "properties": properties}
+        return {"type": "object", "properties": {"spec": spec}}
+
+    def keeps(self, leaf: str) -> bool:
+        return leaf[5:] in self.parts if leaf.startswith("list.") else leaf in self.scalars
+
+
+@dataclass
+class Stored:
+    """
+    One object in etcd: the version of its bytes, their leaves, and its managedFields.
+    """
+
+    version: str
+    leaves: frozenset[str]
+    created_at: float
+    entries: dict[tuple[str, str], tuple[frozenset[str], float]] = field(default_factory=dict)
+
+
+def utc(seconds: float) -> str:
+    return datetime.fromtimestamp(int(seconds), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+class Etcd:
+    """
+    A definition and its objects, and the hands that change both.
+    """
+
+    def __init__(self, dice: random.Random) -> None:
+        self.dice = dice
+        self.now = 1_800_000_000.0
+        self.generation = 1
+        self.shapes = {"v1alpha1": self._any_shape()}
+        self.served = {"v1alpha1"}
+        self.storage = "v1alpha1"
+        self.stored_versions = ["v1alpha1"]
+        self.conversion = "None"
+        self.changed_at = self.now
+        self.before = (dict(self.shapes), self.storage)
+        self.objects: dict[str, Stored] = {}
+
+    def _any_shape(self) -> Shape:
+        return Shape(
+            frozenset(name for name in SCALARS if self.dice.random() < 0.7),
+            frozenset(name for name in PARTS if self.dice.random() < 0.6),
+        )
+
+    def definition(self) -> Definition:
+        versions = tuple(
+            Version(
+                name=name,
+                served=name in self.served,
+                storage=name == self.storage,
+                schema=shape.schema(),
+            )
+            for name, shape in self.shapes.items()
+        )
+        return Definition(
+            name=f"widgets.{GROUP}",
+            uid="u",
+            resource_version="1",
+            generation=self.generation,
+            group=GROUP,
+            kind="Widget",
+            plural="widgets",
+            namespaced=True,
+            versions=versions,
+            stored_versions=tuple(self.stored_versions),
+            preserve_unknown_fields=False,
+            conversion=self.conversion,
+            established=True,
+            deleting=False,
+            spec_written_at=utc(self.changed_at),
+        )
+
+    def metadata(self, name: str) -> StoredMetadata:
+        stored = self.objects[name]
+        entries: list[JSON] = []
+        for (manager, version), (leaves, written_at) in stored.entries.items():
+            spec: dict[str, JSON] = {f"f:{leaf.split('.', 1)[0]}": {} for leaf in sorted(leaves)}
+            entries.append(
+                {
+                    "manager": manager,
+                    "operation": "Update",
+                    "apiVersion": f"{GROUP}/{version}",
+                    "time": utc(written_at),
+                    "fieldsV1": {"f:spec": {".": {}, **spec}},
+                }
+            )
+        return StoredMetadata(
+            key=ObjectKey("default", name),
+            uid=name,
+            resource_version="1",
+            created_at=utc(stored.created_at),
+            managed_fields=tuple(entries),
+        )
+
+    def shown(self, name: str, version: str) -> frozenset[str]:
+        """
+        What a read at a version shows.
+        """
+        stored = self.objects[name]
+        bytes_kept = _pruned(stored.leaves, self.shapes[stored.version])
+        return _pruned(bytes_kept, self.shapes[version])
+
+    def rewritten(self, name: str) -> frozenset[str]:
+        """
+        What is left of an object's bytes after a rewrite.
+        """
+        if self.conversion == "None":
+            return self.shown(name, self.storage)
+        # What a webhook loses is another matter; it is asked for all fields here.
+        stored = self.objects[name]
+        return _pruned(stored.leaves, self.shapes[stored.version])
+
+    def rewrite(self, name: str) -> None:
+        stored = self.objects[name]
+        self.objects[name] = replace(
+            stored, version=self.storage, leaves=self.shown(name, self.storage)
+        )
+
+    def step(self) -> None:
+        """
+        Do something at random, as users, clients, and tools do.
+        """
+        self.now += self.dice.choice((1, 5, 40, 120, 3000))
+        acts = (self._write, self._write, self._write, self._change_schema, self._change_versions,
+                self._clear_managed_fields)  # fmt: skip
+        self.dice.choice(acts)()
+
+    def _write(self) -> None:
+        name = self.dice.choice("pqr")
+        shapes, storage = dict(self.shapes), self.storage
+        if self.now - self.changed_at < SETTLE_SECONDS and self.dice.random() < 0.5:
+            # A server that has not seen the change yet.
+            shapes, storage = self.before
+        version = self.dice.choice([each for each in shapes if each in self.served] or [storage])
+        if storage not in self.stored_versions or version not in self.shapes:
+            return
+        wanted = _pruned(
+            frozenset(self.dice.sample([*SCALARS, "list.x", "list.y"], 3)), shapes[version]
+        )
+        manager = self.dice.choice(("kubectl", "helm"))
+        old = self.objects.get(name)
+        if old is None:
+            entries = {(manager, version): (wanted, self.now)}
+            leaves = _pruned(wanted, shapes[storage])
+            self.objects[name] = Stored(storage, leaves, self.now, entries)
+            return
+        if old.version not in shapes:
+            return
+        live = _pruned(_pruned(old.leaves, shapes[old.version]), shapes[version])
+        dropped = frozenset(leaf for leaf in live if self.dice.random() < 0.2)
+        new = (live - dropped) | wanted
+        leaves = _pruned(new, shapes[storage])
+        self.objects[name] = Stored(
+            storage, leaves, old.created_at, self._tracked(old, manager, version, live, new)
+        )
+
+    def _tracked(
+        self, old: Stored, manager: str, version: str, live: frozenset[str], new: frozenset[str]
+    ) -> dict[tuple[str, str], tuple[frozenset[str], float]]:
+        if not old.entries or any(each not in self.shapes for _, each in old.entries):
+            # Servers track nothing then.
+            return old.entries
+        entries = dict(old.entries)
+        for key, (leaves, written_at) in old.entries.items():
+            entries[key] = (leaves - (live - new), written_at)
+        took = new - live
+        if took:
+            had, _ = entries.get((manager, version), (frozenset(), 0.0))
+            entries[manager, version] = (had | took, self.now)
+        return entries
+
+    def _clear_managed_fields(self) -> None:
+        if self.objects and self.dice.random() < 0.3:
+            name = self.dice.choice([*self.objects])
+            old = self.objects[name]
+            if old.version in self.shapes:
+                leaves = self.shown(name, self.storage)
+                self.objects[name] = Stored(self.storage, leaves, old.created_at, {})
+
+    def _changed(self) -> None:
+        self.generation += 1
+        self.changed_at = self.now
+        if self.storage not in self.stored_versions:
+            self.stored_versions.append(self.storage)
+
+    def _change_schema(self) -> None:
+        name = self.dice.choice([*self.shapes])
+        self.before = (dict(self.shapes), self.storage)
+        shape = self.shapes[name]
+        scalar, part = self.dice.choice(SCALARS), self.dice.choice(PARTS)
+        self.shapes[name] = self.dice.choice(
+            (
+                Shape(shape.scalars ^ {scalar}, shape.parts),
+                Shape(shape.scalars, shape.parts ^ {part}),
+            )
+        )
+        self._changed()
+
+    def _change_versions(self) -> None:
+        self.before = (dict(self.shapes), self.storage)
+        missing = [name for name in NAMES if name not in self.shapes]
+        act = self.dice.randrange(5)
+        if act == 0 and missing:
+            self.shapes[missing[0]] = self._any_shape()
+            self.served.add(missing[0])
+        elif act == 1:
+            self.storage = self.dice.choice([*self.shapes])
+            self.served.add(self.storage)
+        elif act == 2:
+            self.served ^= {self.dice.choice([*self.shapes])} - {self.storage}
+        elif act == 3:
+            unused = [name for name in self.shapes if name not in self.stored_versions]
+            for name in unused[:1]:
+                del self.shapes[name]
+                self.served.discard(name)
+        else:
+            self.conversion = "Webhook" if self.conversion == "None" else "None"
+        self._changed()
+
+
+def _pruned(leaves: frozenset[str], shape: Shape) -> frozenset[str]:
+    return frozenset(leaf for leaf in leaves if shape.keeps(leaf))
