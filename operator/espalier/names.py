@@ -50,6 +50,8 @@ OUTPUT_API_VERSION = "cli.espalier.dev/v1alpha1"
 # Conditions that Espalier writes.
 STORED_OBJECTS_CURRENT = f"{PREFIX}StoredObjectsCurrent"
 STORED_OBJECTS_VALID = f"{PREFIX}StoredObjectsValid"
+RECORD = f"{PREFIX}Record"
+"""Names where the record of what the schemas have specified is kept, and its digest."""
 
 # Conditions that a cluster has of its own.
 NON_STRUCTURAL_SCHEMA = "NonStructuralSchema"
@@ -62,6 +64,9 @@ STORAGE_MIGRATING = "StorageMigrating"
 
 FIELD_MANAGER = "espalier"
 """Owns what Espalier writes; an apply that names fewer conditions takes the others away."""
+
+RECORD_FIELD_MANAGER = "espalier-record"
+"""Owns the condition ``Record``, which outlives the others."""
 
 STRUCTURAL_FIELD_MANAGER = "espalier-structural"
 """Owns the condition ``NonStructuralSchema`` where Espalier writes it."""

@@ -15,7 +15,8 @@ from espalier.crd import Condition, Definition
 from espalier.engine import Ports, RunSettings, Stop, plan, read_policy
 from espalier.engine.coordination.run_context import context_of
 from espalier.engine.legacy.archive_pages import remove_pages
-from espalier.engine.ports import Endpoint, ObjectKey, WatchEvent
+from espalier.engine.ports import Endpoint, ObjectKey, WatchEvent, WritePermit
+from espalier.engine.ports.objects import Objects
 from espalier.engine.ports.records import metadata_of
 from espalier.engine.runs.permissions import check_rights
 from espalier.errors import (
@@ -30,10 +31,12 @@ from espalier.errors import (
     RunStoppedError,
     UndecodableError,
 )
+from espalier.paths import JSON
 from tests.cluster.scripted import entry
 from tests.e2e.controlplane.running import ControlPlane
 from tests.e2e.crds import Crd, schema, version
 from tests.fakes.cluster import FakeCluster
+from tests.fakes.permits import permit_for
 from tests.patience import PACE
 
 pytestmark = pytest.mark.e2e
@@ -70,6 +73,12 @@ def at(definition: Definition, name: str = "v1") -> Endpoint:
     )
 
 
+async def put(
+    objects: Objects, resource: Endpoint, obj: dict[str, JSON], *, subresource: str | None
+) -> dict[str, JSON]:
+    return await objects.replace(resource, obj, permit_for(obj), subresource=subresource)
+
+
 async def test_objects_are_listed_rewritten_and_replaced(cluster: Cluster, gears: Crd) -> None:
     objects = cluster.objects
     resource = at(await cluster.definitions.get_definition(gears.name))
@@ -88,18 +97,16 @@ async def test_objects_are_listed_rewritten_and_replaced(cluster: Cluster, gears
     assert tried["spec"] == {"size": 1}
     assert gears.stored_at() == {"v1alpha1": 5}
     written = await objects.rewrite(
-        resource, first.key, uid=first.uid, resource_version=first.resource_version
+        resource, WritePermit(first.key, first.uid, first.resource_version)
     )
-    again = await objects.rewrite(resource, first.key, uid=first.uid, resource_version=None)
+    again = await objects.rewrite(resource, WritePermit(first.key, first.uid, None))
     assert written == again != first.resource_version
     assert gears.stored_at() == {"v1": 1, "v1alpha1": 4}
 
     obj = await objects.get_object(resource, second.key)
-    replaced = await objects.replace(resource, obj | {"spec": {"size": 2}}, subresource=None)
+    replaced = await put(objects, resource, obj | {"spec": {"size": 2}}, subresource=None)
     assert replaced["spec"] == {"size": 2}
-    stored = await objects.replace(
-        resource, replaced | {"status": {"size": 3}}, subresource="status"
-    )
+    stored = await put(objects, resource, replaced | {"status": {"size": 3}}, subresource="status")
     assert stored["spec"] == {"size": 2}
 
 
@@ -111,16 +118,16 @@ async def test_refusals_are_distinguished(cluster: Cluster, gears: Crd) -> None:
     uid = gears.stored()["a"]["metadata"]["uid"]
 
     with pytest.raises(ConflictError):
-        await objects.rewrite(resource, key, uid=uid, resource_version="1")
+        await objects.rewrite(resource, WritePermit(key, uid, "1"))
     with pytest.raises(NotFoundError):
-        await objects.rewrite(resource, ObjectKey("default", "z"), uid=uid, resource_version=None)
+        await objects.rewrite(resource, WritePermit(ObjectKey("default", "z"), uid, None))
     with pytest.raises(NotFoundError):
         await objects.list_metadata(GONE, page_size=1, continue_token=None)
     with pytest.raises(ClusterError) as refused:
-        await objects.rewrite(resource, key, uid=str(uuid4()), resource_version=None)
+        await objects.rewrite(resource, WritePermit(key, str(uuid4()), None))
     assert type(refused.value) in {ConflictError, RejectedError}
     with pytest.raises(RejectedError) as raised:
-        await objects.replace(resource, obj | {"spec": {"size": 4711}}, subresource=None)
+        await put(objects, resource, obj | {"spec": {"size": 4711}}, subresource=None)
     assert raised.value.status == 422
     assert "spec.size" in raised.value.detail
     assert "4711" not in f"{raised.value} {raised.value.causes}"
@@ -138,7 +145,7 @@ async def test_a_failed_test_of_a_patch_is_distinguished_from_an_invalid_object_
 
     async def clean(resource_version: str) -> None:
         await objects.replace_managed_fields(
-            resource, key, uid=seen.uid, resource_version=resource_version, managed_fields=()
+            resource, WritePermit(key, seen.uid, resource_version), managed_fields=()
         )
 
     with pytest.raises(RejectedError) as failed:
@@ -146,7 +153,7 @@ async def test_a_failed_test_of_a_patch_is_distinguished_from_an_invalid_object_
     assert (failed.value.status, failed.value.causes) == (422, ())
     obj = await objects.get_object(resource, key)
     with pytest.raises(RejectedError) as invalid:
-        await objects.replace(resource, obj | {"spec": {"size": 4711}}, subresource=None)
+        await put(objects, resource, obj | {"spec": {"size": 4711}}, subresource=None)
     assert invalid.value.causes
     await clean(seen.resource_version)
     assert metadata_of(await objects.get_object(resource, key)).managed_fields == ()

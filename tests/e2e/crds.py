@@ -3,6 +3,7 @@ Create CustomResourceDefinitions and objects for tests, and read them from etcd.
 """
 
 import json
+import re
 import uuid
 from collections.abc import Mapping
 from typing import Any, TypeAlias
@@ -113,6 +114,14 @@ class Crd:
         """
         patch = {f"espalier.dev/{key.replace('_', '-')}": value for key, value in labels.items()}
         self.plane.api.merge(self.path, {"metadata": {"labels": patch}})
+
+    def consent(self, condition: Mapping[str, str]) -> None:
+        """
+        Consent to the loss that a condition shows, by its digest.
+        """
+        found = re.search(r"espalier\.dev/loss=([0-9a-f]{16})", condition["message"])
+        assert found is not None, condition["message"]
+        self.label(loss=found[1])
 
     def set_versions(self, versions: list[Document], *, storage: str) -> None:
         """

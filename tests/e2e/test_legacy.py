@@ -208,6 +208,6 @@ def test_what_was_preserved_is_not_lost_when_the_server_begins_to_prune(
     assert "unknown fields were preserved before" in lost["message"]
     assert ruins.raw() == before
 
-    ruins.label(loss="accept")
+    ruins.consent(lost)
     ruins.wait_until_current()
     assert b"relic" not in b"".join(ruins.raw().values())

@@ -66,8 +66,8 @@ def test_a_dropped_field_is_kept_until_its_loss_is_accepted(crd: MakeCrd) -> Non
     noted = f"{vases.objects_path('v1')}/noted"
     assert vases.plane.api.get(noted)["spec"]["note"] == "precious"
 
-    vases.label(loss="accept")
     show(vases, WITH_DEFAULT)
+    vases.consent(vases.wait_for(CURRENT, "False", "WouldLoseData"))
 
     def gone() -> None:
         assert vases.stored()["noted"]["spec"] == {"size": 1, "colour": "green"}
@@ -114,7 +114,7 @@ def test_what_only_the_unserved_version_specifies_stops_the_run(crd: MakeCrd) ->
     assert "colour" in lost["message"]
     assert bowls.raw() == before
 
-    bowls.label(loss="accept")
+    bowls.consent(lost)
     bowls.wait_until_current()
     assert {str(obj["spec"]) for obj in bowls.stored().values()} == {
         str({"size": n}) for n in range(5)

@@ -4,7 +4,9 @@ A cluster in memory behind the engine's ports.
 """
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import replace
 
+from espalier import names
 from espalier.crd import Condition, Definition
 from espalier.engine import Ports
 from espalier.engine.ports import (
@@ -40,6 +42,7 @@ class FakeCluster(FakeObjects):
         self.progress: list[PassProgress] = []
         self.holder: str = ""
         self.duration_seconds = 15.0
+        self.namespace = "espalier-system"
 
     @property
     def ports(self) -> Ports:
@@ -51,7 +54,7 @@ class FakeCluster(FakeObjects):
             archive=self,
             leases=self,
             clock=self.clock,
-            namespace="espalier-system",
+            namespace=self.namespace,
         )
 
     @property
@@ -99,7 +102,19 @@ class FakeCluster(FakeObjects):
     async def apply_conditions(
         self, definition: Definition, conditions: Sequence[Condition], *, field_manager: str
     ) -> None:
-        raise AssertionError("the reporter's business, not the engine's")
+        # All others are the reporter's business, not the engine's.
+        assert field_manager == names.RECORD_FIELD_MANAGER
+        assert self.definition is not None
+        await self._enter("apply_conditions", definition.name)
+        others = [one for one in self.definition.conditions if one.type != names.RECORD]
+        version = str(self._next_version())
+        self.definition = replace(
+            self.definition, conditions=(*others, *conditions), resource_version=version
+        )
+        await self._leave("apply_conditions", definition.name)
+
+    def home_of(self, definition: Definition) -> tuple[str, str]:
+        return self.namespace, f"checkpoint-{definition.name}"
 
     async def missing_verbs(
         self, resource: Endpoint, verbs: Sequence[str], *, namespace: str = ""

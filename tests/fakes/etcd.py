@@ -37,6 +37,7 @@ class Stored:
     version: int
     raw: dict[str, JSON]
     managed_fields: list[JSON] = field(default_factory=list)
+    created_at: str = "2026-01-01T00:00:00Z"
     annotations: dict[str, JSON] = field(default_factory=dict)
     is_terminating: bool = False
     is_broken: bool = False
@@ -185,6 +186,7 @@ class FakeEtcd:
             "name": key.name,
             "uid": stored.uid,
             "resourceVersion": str(stored.version),
+            "creationTimestamp": stored.created_at,
         }
         if stored.managed_fields:
             metadata["managedFields"] = [*stored.managed_fields]

@@ -15,6 +15,7 @@ from espalier.engine.ports import (
     ObjectPage,
     StoredMetadata,
     WatchEvent,
+    WritePermit,
 )
 from espalier.errors import (
     ConflictError,
@@ -51,6 +52,7 @@ class FakeObjects(ScriptedCalls, FakeEtcd):
                     key=key,
                     uid=self.etcd[key].uid,
                     resource_version=str(self.etcd[key].version),
+                    created_at=self.etcd[key].created_at,
                     managed_fields=tuple(self.etcd[key].managed_fields),
                 )
                 for key in keys
@@ -96,11 +98,10 @@ class FakeObjects(ScriptedCalls, FakeEtcd):
         await self._leave("get_object", key.name)
         return obj
 
-    async def rewrite(
-        self, resource: Endpoint, key: ObjectKey, *, uid: str, resource_version: str | None
-    ) -> str:
+    async def rewrite(self, resource: Endpoint, permit: WritePermit) -> str:
+        key = permit.key
         await self._enter("rewrite", key.name)
-        stored = self._check(key, uid, resource_version)
+        stored = self._check(*permit)
         self._store(key, self._admitted(self._normal(stored.raw)))
         after = str(stored.version)
         await self._leave("rewrite", key.name)
@@ -116,16 +117,11 @@ class FakeObjects(ScriptedCalls, FakeEtcd):
         return {**tried, "metadata": read["metadata"]}
 
     async def annotate(
-        self,
-        resource: Endpoint,
-        key: ObjectKey,
-        *,
-        uid: str,
-        resource_version: str,
-        annotations: Mapping[str, str | None],
+        self, resource: Endpoint, permit: WritePermit, *, annotations: Mapping[str, str | None]
     ) -> str:
+        key = permit.key
         await self._enter("annotate", key.name)
-        stored = self._check(key, uid, resource_version)
+        stored = self._check(*permit)
         merged = {**stored.annotations, **annotations}
         stored.annotations = {name: text for name, text in merged.items() if text is not None}
         stored.version = self._next_version()
@@ -134,17 +130,12 @@ class FakeObjects(ScriptedCalls, FakeEtcd):
         return str(stored.version)
 
     async def replace_managed_fields(
-        self,
-        resource: Endpoint,
-        key: ObjectKey,
-        *,
-        uid: str,
-        resource_version: str,
-        managed_fields: Sequence[JSON],
+        self, resource: Endpoint, permit: WritePermit, *, managed_fields: Sequence[JSON]
     ) -> None:
+        key = permit.key
         await self._enter("replace_managed_fields", key.name)
         try:
-            stored = self._check(key, uid, resource_version)
+            stored = self._check(*permit)
         except (ConflictError, RejectedError):
             raise failed_test() from None
         stored.managed_fields = [*managed_fields]
@@ -153,14 +144,20 @@ class FakeObjects(ScriptedCalls, FakeEtcd):
         await self._leave("replace_managed_fields", key.name)
 
     async def replace(
-        self, resource: Endpoint, obj: dict[str, JSON], *, subresource: str | None
+        self,
+        resource: Endpoint,
+        obj: dict[str, JSON],
+        permit: WritePermit,
+        *,
+        subresource: str | None,
     ) -> dict[str, JSON]:
         metadata = obj["metadata"]
         assert isinstance(metadata, dict)
         key = ObjectKey(str(metadata["namespace"]), str(metadata["name"]))
         call = "replace" if subresource is None else f"replace/{subresource}"
         await self._enter(call, key.name)
-        stored = self._check(key, str(metadata["uid"]), str(metadata["resourceVersion"]))
+        assert tuple(permit) == (key, metadata["uid"], metadata["resourceVersion"])
+        stored = self._check(*permit)
         sent = {name: value for name, value in obj.items() if name != "metadata"}
         assert self.definition is not None
         if self.definition.storage.has_status:

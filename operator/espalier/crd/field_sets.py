@@ -158,7 +158,7 @@ def hides_fields(structural: Structural | None, path_text: str) -> bool:
     Raises:
         ValueError: The text is no path.
     """
-    place = _place_of(structural, _segments(path_text))
+    place = _place_of(structural, segments_of(path_text))
     if place is None or place.node is None:
         return place is not None and not place.keeps
     node = place.node
@@ -181,7 +181,7 @@ def is_path(text: str) -> bool:
     Report whether a text is a path as ``specified_paths`` writes it.
     """
     try:
-        _segments(text)
+        segments_of(text)
     except ValueError:
         return False
     return True

@@ -8,7 +8,6 @@ afterwards, and ``restore`` brings back what pruning removed.
 
 from espalier.engine.controller.loop import keep_pruned
 from espalier.engine.conversion.comparison import ConversionLoss
-from espalier.engine.coordination.checkpoint import read_progress
 from espalier.engine.coordination.definition_guard import run_identity
 from espalier.engine.flowcontrol.backoff import FORBIDDEN_PAUSE_SECONDS, run_pause_seconds
 from espalier.engine.flowcontrol.budget import Budget
@@ -21,13 +20,15 @@ from espalier.engine.legacy.archive_pages import (
 )
 from espalier.engine.legacy.inverse_patches import additions
 from espalier.engine.legacy.restoration import Refusal, RestoreReport, restore, restore_alone
+from espalier.engine.policy.consent import ShownLoss, is_digest
 from espalier.engine.policy.labels import Mode, Policy, read_policy
-from espalier.engine.policy.loss import Loss
+from espalier.engine.policy.loss_message import describe_loss, is_unprovable
 from espalier.engine.policy.plan import Legacy, ServerPruned, Stop, plan, run_key
+from espalier.engine.runs.gate_opening import gate_alone
 from espalier.engine.runs.outcome import RunOutcome
 from espalier.engine.runs.run import run
-from espalier.engine.runs.uninstall import Trace, find_traces, remove_trace
-from espalier.engine.settings import Ports, RunSettings
+from espalier.engine.runs.uninstall import Trace, TraceRemover, find_traces
+from espalier.engine.settings import Ports, RecordPorts, RunSettings
 from espalier.engine.status.conditions import NOT_CHECKED, Reason
 from espalier.engine.status.path_counts import Counts, PathCount
 from espalier.engine.status.tally import Totals
@@ -44,35 +45,39 @@ __all__ = [
     "Copied",
     "Counts",
     "Legacy",
-    "Loss",
     "Mode",
     "Normalising",
     "PathCount",
     "Policy",
     "Ports",
     "Reason",
+    "RecordPorts",
     "Refusal",
     "RestoreReport",
     "RunOutcome",
     "RunSettings",
     "Scope",
     "ServerPruned",
+    "ShownLoss",
     "Stop",
     "Survey",
     "Surveyor",
     "Totals",
     "Trace",
+    "TraceRemover",
     "additions",
+    "describe_loss",
     "enumerated",
     "export_archive",
     "find_traces",
+    "gate_alone",
+    "is_digest",
+    "is_unprovable",
     "keep_pruned",
     "old_pages",
     "plan",
     "read_policy",
-    "read_progress",
     "remove_pages",
-    "remove_trace",
     "restore",
     "restore_alone",
     "run",

@@ -14,6 +14,17 @@ from espalier.engine.ports.state import Checkpoints, Leases
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RecordPorts:
+    """
+    Where what is known of a definition is kept, and what points to it.
+    """
+
+    checkpoints: Checkpoints
+    definitions: Definitions
+    clock: Clock
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Ports:
     """
     The world as a run sees it.
@@ -33,6 +44,15 @@ class Ports:
     clock: Clock
     namespace: str
     budget: Budget | None = None
+
+    @property
+    def record(self) -> RecordPorts:
+        """
+        Those that have to do with the record.
+        """
+        return RecordPorts(
+            checkpoints=self.checkpoints, definitions=self.definitions, clock=self.clock
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

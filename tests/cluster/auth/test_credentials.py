@@ -7,7 +7,7 @@ import pytest
 from espalier.cluster import Cluster, connect_to
 from espalier.cluster.auth.connection import Connection
 from espalier.cluster.auth.credentials import Credential, FileSource, FixedSource, PluginSource
-from espalier.engine.ports import ObjectKey
+from espalier.engine.ports import ObjectKey, WritePermit
 from espalier.errors import ConfigurationError, ForbiddenError, TransientError
 from tests.cluster.scripted import WIDGETS, ManualClock, Reply, Script, connected, serving
 
@@ -47,7 +47,7 @@ async def test_a_refused_token_is_read_anew_and_the_request_sent_again(tmp_path:
 
     async with connected(script, clock=clock, credentials=FileSource(token, clock)) as cluster:
         token.write_text("two")
-        await cluster.objects.rewrite(WIDGETS, A, uid="u", resource_version="3")
+        await cluster.objects.rewrite(WIDGETS, WritePermit(A, "u", "3"))
 
     assert sent(script) == ["Bearer one", "Bearer two"]
     assert (
@@ -145,7 +145,7 @@ async def test_a_plugin_that_fails_later_is_transient() -> None:
     source = PluginSource(run, lambda _: None, ManualClock())
     async with connected(script, credentials=source) as cluster:
         with pytest.raises(TransientError, match="the plugin is broken"):
-            await cluster.objects.rewrite(WIDGETS, A, uid="u", resource_version=None)
+            await cluster.objects.rewrite(WIDGETS, WritePermit(A, "u", None))
 
 
 async def test_a_server_below_a_path_is_reached() -> None:

@@ -1,10 +1,11 @@
 import base64
 import json
+from typing import Any
 
 import pytest
 
 from espalier.cluster.transport.paths import name_of
-from espalier.engine.ports import ObjectKey, StoredMetadata
+from espalier.engine.ports import ObjectKey, StoredMetadata, WritePermit
 from espalier.errors import (
     ExpiredTokenError,
     RejectedError,
@@ -17,6 +18,7 @@ from tests.cluster.scripted import (
     connected,
     status_of,
 )
+from tests.fakes.permits import permit_for
 
 A = ObjectKey("default", "a")
 
@@ -143,7 +145,7 @@ async def test_a_rewrite_changes_nothing_and_is_guarded() -> None:
     script = Script(Reply(body={"metadata": {"resourceVersion": "4"}}))
 
     async with connected(script) as cluster:
-        version = await cluster.objects.rewrite(WIDGETS, A, uid="u", resource_version="3")
+        version = await cluster.objects.rewrite(WIDGETS, WritePermit(A, "u", "3"))
 
     (seen,) = script.seen
     assert version == "4"
@@ -161,7 +163,7 @@ async def test_a_rewrite_may_leave_the_resource_version_out_and_never_the_uid() 
     script = Script(Reply(body={"metadata": {"resourceVersion": "4"}}))
 
     async with connected(script) as cluster:
-        await cluster.objects.rewrite(WIDGETS, A, uid="u", resource_version=None)
+        await cluster.objects.rewrite(WIDGETS, WritePermit(A, "u", None))
 
     assert script.seen[0].body == {"metadata": {"uid": "u"}}
 
@@ -184,7 +186,7 @@ async def test_a_replacement_is_a_guarded_put(subresource: str | None, end: str)
     script = Script(Reply(body=obj))
 
     async with connected(script) as cluster:
-        await cluster.objects.replace(WIDGETS, obj, subresource=subresource)
+        await cluster.objects.replace(WIDGETS, obj, permit_for(obj), subresource=subresource)
 
     (seen,) = script.seen
     assert (seen.method, seen.body) == ("PUT", obj)
@@ -209,8 +211,10 @@ async def test_an_unguarded_replacement_is_never_sent(metadata: object) -> None:
     script = Script()
 
     async with connected(script) as cluster:
-        with pytest.raises(ValueError, match=r"must not be replaced|is not a name"):
-            await cluster.objects.replace(WIDGETS, {"metadata": metadata}, subresource=None)  # type: ignore[dict-item]
+        unguarded: dict[str, Any] = {"metadata": metadata}
+        permit = WritePermit(ObjectKey("", "a"), "u", "3")
+        with pytest.raises(ValueError, match=r"must not be replaced|is not a name|permit"):
+            await cluster.objects.replace(WIDGETS, unguarded, permit, subresource=None)
 
     assert script.seen == []
 
@@ -275,11 +279,7 @@ async def test_managed_fields_are_replaced_by_a_patch_that_tests_what_was_seen()
         entries: list[list[JSON]] = [[{"manager": "a"}], []]
         for left in entries:
             await cluster.objects.replace_managed_fields(
-                WIDGETS,
-                ObjectKey("ns", "a"),
-                uid="u",
-                resource_version="3",
-                managed_fields=left,
+                WIDGETS, WritePermit(ObjectKey("ns", "a"), "u", "3"), managed_fields=left
             )
     first, second = script.seen
     assert first.headers["Content-Type"] == "application/json-patch+json"
@@ -297,9 +297,7 @@ async def test_annotations_are_merged_with_what_was_seen() -> None:
     async with connected(script) as cluster:
         after = await cluster.objects.annotate(
             WIDGETS,
-            ObjectKey("ns", "a"),
-            uid="u",
-            resource_version="3",
+            WritePermit(ObjectKey("ns", "a"), "u", "3"),
             annotations={"x/y": None, "x/z": "text"},
         )
     (seen,) = script.seen

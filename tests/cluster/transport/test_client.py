@@ -12,7 +12,7 @@ from espalier.cluster import Cluster
 from espalier.cluster.resources.objects import HttpObjects
 from espalier.cluster.transport.client import Client, TooLargeError
 from espalier.cluster.transport.session import open_session
-from espalier.engine.ports import Endpoint, ObjectKey
+from espalier.engine.ports import Endpoint, ObjectKey, WritePermit
 from espalier.errors import (
     ClusterError,
     ConflictError,
@@ -29,6 +29,7 @@ from tests.cluster.scripted import (
     connected,
     status_of,
 )
+from tests.fakes.permits import permit_for
 
 
 async def test_reads_are_tried_again_and_wait_as_long_as_they_are_asked_to() -> None:
@@ -77,9 +78,9 @@ async def test_writes_are_sent_once() -> None:
 
     async with connected(script, clock=clock) as cluster:
         with pytest.raises(TransientError) as raised:
-            await cluster.objects.rewrite(WIDGETS, A, uid="u", resource_version="3")
+            await cluster.objects.rewrite(WIDGETS, WritePermit(A, "u", "3"))
         with pytest.raises(ConflictError):
-            await cluster.objects.rewrite(WIDGETS, A, uid="u", resource_version="3")
+            await cluster.objects.rewrite(WIDGETS, WritePermit(A, "u", "3"))
 
     assert raised.value.retry_after_seconds == 1
     assert (len(script.seen), clock.slept_seconds) == (2, [])
@@ -94,7 +95,7 @@ async def test_a_date_to_come_again_is_one_of_the_servers_clock() -> None:
 
     async with connected(script) as cluster:
         with pytest.raises(TransientError) as raised:
-            await cluster.objects.rewrite(WIDGETS, A, uid="u", resource_version=None)
+            await cluster.objects.rewrite(WIDGETS, WritePermit(A, "u", None))
 
     assert raised.value.retry_after_seconds == 3
 
@@ -104,7 +105,7 @@ async def test_a_redirect_is_not_followed() -> None:
 
     async with connected(script) as cluster:
         with pytest.raises(RejectedError) as raised:
-            await cluster.objects.rewrite(WIDGETS, A, uid="u", resource_version=None)
+            await cluster.objects.rewrite(WIDGETS, WritePermit(A, "u", None))
 
     assert raised.value.status == 307
 
@@ -152,7 +153,7 @@ async def test_whatever_a_server_sends_is_a_cluster_error(body: bytes) -> None:
         with pytest.raises(ClusterError):
             await read_whole_page(cluster)
         with pytest.raises(ClusterError):
-            await cluster.objects.rewrite(WIDGETS, A, uid="u", resource_version=None)
+            await cluster.objects.rewrite(WIDGETS, WritePermit(A, "u", None))
 
 
 async def test_a_page_that_is_too_large_is_read_in_smaller_pieces() -> None:
@@ -252,13 +253,19 @@ async def test_what_is_nested_deeply_is_sent_as_it_came_and_what_is_too_deep_is_
         for _ in range(500):
             deep = {"a": deep}
         await cluster.objects.replace(
-            WIDGETS, {"metadata": metadata, "spec": deep}, subresource=None
+            WIDGETS,
+            {"metadata": metadata, "spec": deep},
+            permit_for({"metadata": metadata}),
+            subresource=None,
         )
         for _ in range(30_000):
             deep = [deep]
         with pytest.raises(RejectedError, match="nested too deeply"):
             await cluster.objects.replace(
-                WIDGETS, {"metadata": metadata, "spec": deep}, subresource=None
+                WIDGETS,
+                {"metadata": metadata, "spec": deep},
+                permit_for({"metadata": metadata}),
+                subresource=None,
             )
 
     (seen,) = script.seen

@@ -3,7 +3,7 @@ import asyncio
 from aiohttp import web
 
 from espalier.cluster.transport.session import MAX_CONNECTIONS
-from espalier.engine.ports import ObjectKey
+from espalier.engine.ports import ObjectKey, WritePermit
 from tests.cluster.scripted import WIDGETS, Shelf, connected, crd, definition
 
 WRITES = 200
@@ -40,9 +40,7 @@ async def test_leases_and_definitions_do_not_wait_behind_slow_writes() -> None:
     async with connected(server) as cluster:
         keys = [ObjectKey("default", f"w{number}") for number in range(WRITES)]
         writes = [
-            asyncio.create_task(
-                cluster.objects.rewrite(WIDGETS, key, uid="u", resource_version=None)
-            )
+            asyncio.create_task(cluster.objects.rewrite(WIDGETS, WritePermit(key, "u", None)))
             for key in keys
         ]
         await server.are_many.wait()

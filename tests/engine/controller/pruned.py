@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from espalier.crd import Condition
 from espalier.engine import Ports, RunSettings, keep_pruned
-from espalier.engine.ports import Endpoint
+from espalier.engine.ports import Endpoint, WritePermit
 from espalier.engine.ports.reporter import Reporter
 from espalier.paths import JSON
 from tests.fakes.cluster import FakeCluster
@@ -41,10 +41,15 @@ class SlowCluster(FakeCluster):
     seconds = 0.0
 
     async def replace(
-        self, resource: Endpoint, obj: dict[str, JSON], *, subresource: str | None
+        self,
+        resource: Endpoint,
+        obj: dict[str, JSON],
+        permit: WritePermit,
+        *,
+        subresource: str | None,
     ) -> dict[str, JSON]:
         await self.clock.sleep(self.seconds)
-        return await super().replace(resource, obj, subresource=subresource)
+        return await super().replace(resource, obj, permit, subresource=subresource)
 
 
 class PrunedCluster:

@@ -20,6 +20,7 @@ from tests.engine.controller.pruned import (
     identity_of_writer,
 )
 from tests.fakes.faults import busy
+from tests.fakes.permits import gate_of
 from tests.fakes.widgets import legacy_widgets
 
 
@@ -131,7 +132,9 @@ async def put_back(world: PrunedCluster) -> None:
     await taken(world, "restore")
     definition = cluster.definition
     assert definition is not None
-    report = await restore(definition, cluster.entries(definition), cluster, world.clock)
+    report = await restore(
+        definition, cluster.entries(definition), cluster, world.clock, gate_of(cluster)
+    )
     assert report.restored == {ObjectKey("default", "w0"): ["/stray"]}
     await world.ports("restore").leases.release(definition)
 

@@ -17,6 +17,7 @@ from tests.engine.legacy.test_restoration import KEY, prune, pruned, refusals, r
 from tests.fakes.cluster import FakeCluster
 from tests.fakes.faults import busy, conflict, rejected
 from tests.fakes.leases import FakeLease, FakeLeases
+from tests.fakes.permits import gate_of
 from tests.fakes.widgets import legacy_widgets, widgets
 
 IN_STATUS = {"/status/old"}
@@ -189,7 +190,9 @@ class Relics:
 
         async def restoring(fresh: Definition) -> RestoreReport:
             entries = cluster.entries(fresh, pass_over=self.report.unreadable.append)
-            return await restore(fresh, entries, cluster, cluster.clock, report=self.report)
+            return await restore(
+                fresh, entries, cluster, cluster.clock, gate_of(cluster), report=self.report
+            )
 
         cluster = self.cluster
         leases = FakeLeases(self.lease, "restore", cluster.clock)

@@ -5,7 +5,7 @@ Stories of legacy definitions: archive first, then prune.
 import pytest
 
 from espalier.crd import Version
-from espalier.engine import Reason
+from espalier.engine import Reason, ShownLoss
 from espalier.engine.ports import ObjectKey
 from espalier.errors import ArchiveFullError
 from espalier.paths import JSON
@@ -83,20 +83,22 @@ async def test_objects_that_cannot_be_archived_fail_while_all_others_are_pruned(
         ({"spec": {"size": 1}, "status": {"junk": 1}}, "status"),
     ],
 )
-async def test_an_object_that_would_become_empty_stops_the_run_before_any_write(
+async def test_an_object_that_would_become_empty_is_left_alone_and_the_rest_is_pruned(
     before: dict[str, JSON], emptied: str
 ) -> None:
     cluster = a_cluster()
     cluster.put("w4", before, version="v1")
     outcome = await run_on(cluster)
     assert outcome.reason == Reason.WOULD_LOSE_DATA
-    assert f"default/w4 would lose all of its {emptied}" in outcome.conditions[0].message
-    assert cluster.count("replace", "replace/status", "rewrite", "archive") == 0
-    assert [content(cluster, f"w{n}") for n in range(4)] == [GARBAGE] * 4
+    assert f".{emptied} at v1 (1 object)" in outcome.conditions[0].message
+    assert "default/w4" in outcome.conditions[0].message
+    assert content(cluster, "w4") == before
+    assert [content(cluster, f"w{n}") for n in range(4)] == [CLEAN] * 4
 
 
 async def test_a_loss_that_is_accepted_is_archived_all_the_same() -> None:
-    accepting = legacy_widgets(labels={**widgets().labels, "espalier.dev/loss": "accept"})
+    digest = ShownLoss(frozenset({"v1.spec"})).digest
+    accepting = legacy_widgets(labels={**widgets().labels, "espalier.dev/loss": digest})
     cluster = FakeCluster(accepting)
     cluster.put("a", {"spec": {"junk": 1}}, version="v1")
     assert (await run_on(cluster)).is_proved

@@ -21,6 +21,7 @@ from espalier.schema.values import copy_json, equal_json
 from tests.engine.legacy.garbage import CLEAN, GARBAGE, content
 from tests.fakes.cluster import FakeCluster
 from tests.fakes.faults import busy, conflict
+from tests.fakes.permits import gate_of
 from tests.fakes.widgets import legacy_widgets, widgets
 
 SETTINGS = RunSettings(settle_seconds=0)
@@ -44,7 +45,7 @@ async def prune(cluster: FakeCluster) -> None:
 async def restored(cluster: FakeCluster) -> RestoreReport:
     assert cluster.definition is not None
     entries: AsyncIterator[ArchiveEntry] = cluster.entries(cluster.definition)
-    return await restore(cluster.definition, entries, cluster, cluster.clock)
+    return await restore(cluster.definition, entries, cluster, cluster.clock, gate_of(cluster))
 
 
 def refusals(report: RestoreReport) -> dict[str, str]:

@@ -158,11 +158,20 @@ WITH_PORTS = definition(version("v1", "size", ports=PORTS))
             id="the same since a proof",
         ),
         pytest.param(ONE, COMPLETE, metadata(entry("color")), ["v1.spec.color"], id="recorded"),
-        pytest.param(ONE, COMPLETE, metadata(entry("size")), [], id="recorded, not named"),
+        pytest.param(
+            ONE, COMPLETE, metadata(entry("size")), ["v1.spec.color"], id="recorded, not named"
+        ),
+        pytest.param(
+            ONE,
+            record_of_proof(ONE),
+            metadata(entry("color")),
+            [],
+            id="named, and gone since the proof",
+        ),
         pytest.param(ONE, COMPLETE, metadata(), ["v1.spec.color"], id="recorded, no managedFields"),
         pytest.param(
             ONE,
-            COMPLETE,
+            record_of_proof(ONE),
             metadata(entry("forged")),
             [],
             id="a complete record is not shaken by a forged entry",

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from espalier.engine import Reason, RunOutcome, RunSettings, run
-from espalier.engine.coordination.checkpoint import read_progress
+from espalier.engine.coordination.checkpoint import read_checkpoint
 from espalier.engine.flowcontrol import backoff as retrying
 from espalier.engine.flowcontrol.pacer import (
     SLOW_SECONDS,
@@ -65,8 +65,9 @@ def stop_failing(cluster: FakeCluster) -> None:
 
 
 def failed_keys(cluster: FakeCluster) -> tuple[ObjectKey, ...]:
-    progress = read_progress(cluster.documents["crd-1"])
-    assert progress is not None
+    checkpoint = read_checkpoint(cluster.documents["crd-1"], widgets())
+    assert checkpoint is not None
+    progress = checkpoint.whole
     return progress.failed
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from espalier.engine import Reason, RunOutcome, RunSettings, run
-from espalier.engine.coordination.checkpoint import Progress, read_progress
+from espalier.engine.coordination.checkpoint import Progress, read_checkpoint
 from espalier.engine.ports import ObjectKey
 from espalier.engine.status.tally import MAX_FAILED
 from espalier.paths import JSON
@@ -40,9 +40,9 @@ def stop_failing(cluster: FakeCluster) -> None:
 
 
 def progress_of(cluster: FakeCluster) -> Progress:
-    progress = read_progress(cluster.documents["crd-1"])
-    assert progress is not None
-    return progress
+    checkpoint = read_checkpoint(cluster.documents["crd-1"], widgets())
+    assert checkpoint is not None
+    return checkpoint.whole
 
 
 def rewritten(cluster: FakeCluster) -> set[str]:
@@ -242,9 +242,9 @@ async def test_a_schema_under_which_a_restricted_run_wrote_is_remembered_by_whol
     }
     cluster.change(versions=(v1alpha1, replace(v1, schema=wider)))
     await run_on(cluster)
-    record = progress_of(cluster).record
-    assert record is not None
-    assert any("extra" in path for path in record.specified)
+    checkpoint = read_checkpoint(cluster.documents["crd-1"], widgets())
+    assert checkpoint is not None
+    assert any("extra" in path for path in checkpoint.record.specified["v1"])
 
 
 @pytest.mark.parametrize("damage", [None, 1, {}, {"key": 1}, {"restricted": {}}])

@@ -6,7 +6,7 @@ import json
 
 from espalier.crd import Version
 from espalier.engine.ports import ObjectKey
-from espalier.engine.ports.records import Identity
+from espalier.engine.ports.records import metadata_of
 from espalier.engine.surveys.annotations import (
     MAX_ANNOTATION_BYTES,
     Note,
@@ -46,7 +46,7 @@ def test_an_annotation_stays_where_something_could_not_be_checked() -> None:
     }
     key = ObjectKey("", "a")
     whole = Looked(key, (), is_complete=True)
-    assert note_for(seen, whole) == Note(key, Identity("u", "1"), None)
+    assert note_for(seen, whole) == Note(metadata_of(seen), None)
     assert note_for(seen, whole._replace(is_complete=False)) is None
     found = (FieldError(type=ErrorType.REQUIRED, path=("spec",)),)
     noted = note_for(seen, Looked(key, found, is_complete=False))

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from espalier.crd import Version
-from espalier.engine import Reason, RunOutcome, RunSettings, run
+from espalier.engine import Reason, RunOutcome, RunSettings, ShownLoss, run
 from espalier.engine.ports import ObjectKey
 from espalier.errors import ClusterError, ConversionError, RejectedError
 from espalier.names import SCHEMA_VIOLATIONS
@@ -90,6 +90,7 @@ def pruned_by_the_server(**labels: str) -> FakeCluster:
         widgets(
             versions=(version,),
             stored_versions=("v1",),
+            generation=2,
             labels={"espalier.dev/mode": "enforce", **named},
         )
     )
@@ -108,7 +109,7 @@ async def test_no_annotation_is_written_where_a_write_might_lose_something(
 
 
 async def test_an_annotation_is_written_once_the_loss_is_accepted() -> None:
-    cluster = pruned_by_the_server(loss="accept")
+    cluster = pruned_by_the_server(loss=ShownLoss(frozenset({"v1.spec.gone"})).digest)
     outcome = await run_on(cluster)
     assert outcome.is_proved
     assert annotation(cluster) is not None

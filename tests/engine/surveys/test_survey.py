@@ -9,7 +9,8 @@ import pytest
 
 from espalier.crd import Definition, Version
 from espalier.engine import Scope, Survey, Surveyor, survey
-from espalier.engine.ports import ObjectKey
+from espalier.engine.policy.evidence import Evidence
+from espalier.engine.ports import ObjectKey, StoredMetadata
 from espalier.engine.status.path_counts import MAX_PATHS, Counter, general
 from espalier.engine.status.text import MAX_PATH_CHARACTERS
 from espalier.errors import NothingServedError
@@ -64,7 +65,7 @@ async def test_unknown_fields_of_a_legacy_definition_are_counted_by_path() -> No
 
     assert found.is_legacy
     assert found.objects == 8
-    assert found.history is None
+    assert found.would_lose is None
     removed = found.normalising.removed
     assert removed.objects == 8
     assert [(path.path, path.objects) for path in removed.paths] == [
@@ -228,17 +229,22 @@ async def test_a_candidate_reports_what_its_schema_would_do() -> None:
     assert (found.version, found.candidate_version) == ("v1", "v2")
     assert [p.path for p in found.normalising.removed.paths] == ["spec.color"]
     assert [p.path for p in found.violations.paths] == ["spec.size: Invalid value"]
-    # Objects are stored at v1, of which the candidate says nothing.
-    assert found.history is not None
-    assert len(found.history.unprovable) == 1
+    assert found.would_lose is None
 
 
 async def test_what_only_the_history_names_is_reported() -> None:
-    cluster = FakeCluster(widgets(stored_versions=("v1",)))
+    definition = widgets(stored_versions=("v1",), generation=2)
+    cluster = FakeCluster(definition)
     cluster.put("w0", {"spec": {"size": 1}}, version="v1", managed=("size", "gone"))
-    history = (await surveyed(cluster)).history
-    assert history is not None
-    assert history.paths == {".spec.gone": "named by managedFields of 1 object"}
+    evidence = Evidence(definition, None, settle_seconds=0, now_seconds=0)
+
+    async def would_lose(metadata: StoredMetadata) -> frozenset[str]:
+        return evidence.judge(metadata).items
+
+    found = (await surveyed(cluster, Scope(would_lose=would_lose))).would_lose
+
+    assert found is not None
+    assert [(one.path, one.objects) for one in found.paths] == [("v1.spec.gone", 1)]
 
 
 async def test_only_the_namespaces_asked_for_are_surveyed() -> None:

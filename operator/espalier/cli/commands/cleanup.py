@@ -13,7 +13,7 @@ from espalier.cli.output.exit_codes import Exit
 from espalier.cli.output.formats import TABULAR
 from espalier.cli.output.terminal import Advance, Terminal
 from espalier.cli.result import Column, Problem, Result, Table
-from espalier.engine import Trace, find_traces, remove_trace
+from espalier.engine import Trace, TraceRemover, find_traces
 from espalier.errors import EspalierError, NotFoundError
 from espalier.plurals import counted
 
@@ -90,9 +90,15 @@ async def _remove(
 ) -> frozenset[int]:
     done: set[int] = set()
     async with cluster.connect(target.kubeconfig, context=target.context) as connected:
+        remover = TraceRemover(
+            connected.definitions,
+            connected.objects,
+            connected.checkpoints(target.operator_namespace),
+            connected.clock,
+        )
         for number, trace in enumerate(traces):
             try:
-                await remove_trace(trace, connected.definitions, connected.objects)
+                await remover.remove(trace)
             except NotFoundError:
                 # A deleted object has no annotation any more.
                 done.add(number)

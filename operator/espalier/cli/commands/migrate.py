@@ -23,7 +23,19 @@ from espalier.cli.output.terminal import Advance, Terminal
 from espalier.cli.result import Finding, Level, Problem, Result, Subject
 from espalier.cluster import Cluster, FolderArchive
 from espalier.crd import Definition
-from espalier.engine import Budget, Ports, Reason, RunOutcome, RunSettings, Stop, read_policy
+from espalier.engine import (
+    Budget,
+    Counts,
+    Ports,
+    Reason,
+    RunOutcome,
+    RunSettings,
+    ShownLoss,
+    Stop,
+    Survey,
+    is_digest,
+    read_policy,
+)
 from espalier.engine.ports import Archive, resource_of
 from espalier.errors import EspalierError
 from espalier.handlers.settings import Settings
@@ -39,7 +51,7 @@ class _MigrateRequest:
 
     names: tuple[str, ...]
     only_failed: bool
-    accept_loss: bool
+    accept_loss: str | None
     namespaces: tuple[str, ...]
     settle_seconds: float
     archive_folder: Path | None
@@ -65,9 +77,16 @@ class _MigrateRequest:
         """
         The labels and annotations that the definitions are treated as if they had.
         """
-        labels = {MODE: ENFORCE} | ({LOSS: "accept"} if self.accept_loss else {})
+        labels = {MODE: ENFORCE} | ({LOSS: self.accept_loss} if self.accept_loss else {})
         restricting = {NAMESPACES: ",".join(self.namespaces)}
         return LabelOverlay(labels=labels, annotations=restricting if self.namespaces else {})
+
+    def accepts(self, would_lose: Counts) -> bool:
+        """
+        Report whether the consent is to just what a survey has found.
+        """
+        items = frozenset(one.path for one in would_lose.paths)
+        return bool(self.accept_loss) and ShownLoss(items).digest == self.accept_loss
 
     def archive_of(self, connected: Cluster, namespace: str) -> Archive:
         """
@@ -97,6 +116,14 @@ class _MigrateRequest:
         return outcome.is_proved or (is_restricted and outcome.reason == Reason.PARTIAL)
 
 
+def _check_digest(_: click.Context, __: click.Parameter, value: str | None) -> str | None:
+    if value is not None and not is_digest(value):
+        raise click.BadParameter(
+            "give the digest that the message WouldLoseData shows, of 16 hexadecimal digits"
+        )
+    return value
+
+
 @click.command()
 @click.argument("names", nargs=-1, required=True, metavar="CRD...")
 @click.option(
@@ -108,7 +135,12 @@ class _MigrateRequest:
     is_flag=True,
     help="Rewrite only objects that failed in the last run; storedVersions stays.",
 )
-@click.option("--accept-loss", is_flag=True, help="Continue even if stored data would be lost.")
+@click.option(
+    "--accept-loss",
+    metavar="DIGEST",
+    callback=_check_digest,
+    help="Consent to the loss that was shown under this digest.",
+)
 @click.option(
     "-n",
     "--namespace",
@@ -303,17 +335,19 @@ async def _rehearse(
                 continue
             surveys.append(found)
             findings += await _warnings(connected, definition, request.namespaces)
+            accepts = found.would_lose is not None and request.accepts(found.would_lose)
             findings += [
-                _as_loss(finding, request)
+                _as_loss(finding, is_accepted=accepts)
                 for finding in findings_of(found, counts_of(found), is_plan=False)
             ]
     counts = [counts_of(found) for found in surveys]
     stops = sum(finding.level is Level.ERROR for finding in findings)
     objects = sum(found.objects for found in surveys)
     scope = f"{counted(len(surveys), 'definition')}, {counted(objects, 'stored object')}"
+    consents = "".join(map(_consent_to, surveys))
     return Result(
         kind="MigrateResult",
-        summary=f"{scope}; nothing was written; {_stops_text(stops)}",
+        summary=f"{scope}; nothing was written; {_stops_text(stops)}{consents}",
         findings=tuple(findings),
         problems=tuple(problems),
         subjects=tuple(Subject(name=found.crd) for found in surveys),
@@ -322,15 +356,23 @@ async def _rehearse(
     )
 
 
+def _consent_to(found: Survey) -> str:
+    items = (
+        frozenset(one.path for one in found.would_lose.paths) if found.would_lose else frozenset()
+    )
+    digest = ShownLoss(items).digest
+    return f"; consent to the loss of {found.crd}: --accept-loss {digest}" if digest else ""
+
+
 def _stops_text(stops: int) -> str:
     return f"{counted(stops, 'reason')} to stop" if stops else "nothing would stop a migration"
 
 
-def _as_loss(finding: Finding, request: _MigrateRequest) -> Finding:
+def _as_loss(finding: Finding, *, is_accepted: bool) -> Finding:
     """
     Make a finding a warning, unless a migration stops because of it.
     """
     stops = {"survey/loss", "survey/unprovable", "survey/emptied"}
-    if finding.level is not Level.ERROR or (finding.rule in stops and not request.accept_loss):
+    if finding.level is not Level.ERROR or (finding.rule in stops and not is_accepted):
         return finding
     return replace(finding, level=Level.WARNING)

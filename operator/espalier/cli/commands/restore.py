@@ -19,7 +19,7 @@ from espalier.cli.output.terminal import Terminal
 from espalier.cli.result import Column, Finding, Level, Result, Subject, Table
 from espalier.cluster import Cluster, FolderArchive
 from espalier.crd import Definition
-from espalier.engine import RestoreReport, additions
+from espalier.engine import RecordPorts, RestoreReport, RunSettings, additions
 from espalier.engine.ports import Archive, ObjectKey, UnreadablePage
 from espalier.errors import EspalierError, LeaseLostError
 from espalier.paths import render_pointer
@@ -166,6 +166,11 @@ async def _restored(
         terminal.print_notice(f"waiting for the lease held by {error.holder or 'another process'}")
 
     archive = request.archive_of(connected)
+    ports = RecordPorts(
+        checkpoints=connected.checkpoints(request.namespace),
+        definitions=connected.definitions,
+        clock=connected.clock,
+    )
     report, interruption = RestoreReport(), ""
 
     async def restoring(fresh: Definition) -> RestoreReport:
@@ -175,6 +180,7 @@ async def _restored(
             entries,
             connected.objects,
             connected.clock,
+            await engine.gate_alone(fresh, connected.objects, ports, RunSettings()),
             is_wanted=request.is_wanted,
             report=report,
         )

@@ -23,7 +23,15 @@ from espalier.cli.output.terminal import Advance, Terminal
 from espalier.cli.result import Level, Problem, Result, Subject
 from espalier.cluster import Cluster
 from espalier.crd import Definition
-from espalier.engine import Counts, PathCount, Scope, Survey, read_progress
+from espalier.engine import (
+    Counts,
+    PathCount,
+    RecordPorts,
+    RunSettings,
+    Scope,
+    Survey,
+    gate_alone,
+)
 from espalier.errors import EspalierError, MalformedDefinitionError, SourceError
 from espalier.plurals import counted
 
@@ -199,9 +207,14 @@ async def survey_one(
         EspalierError: The definition or its objects could not be read.
     """
     definition = await connected.definitions.get_definition(name)
-    document = await connected.checkpoints(target.operator_namespace).load(definition)
-    progress = read_progress(document)
-    scope = Scope(record=progress.record if progress else None, namespaces=namespaces)
+    ports = RecordPorts(
+        checkpoints=connected.checkpoints(target.operator_namespace),
+        definitions=connected.definitions,
+        clock=connected.clock,
+    )
+    gate = await gate_alone(definition, connected.objects, ports, RunSettings())
+    is_asked = not definition.preserve_unknown_fields
+    scope = Scope(would_lose=gate.items if is_asked else None, namespaces=namespaces)
     return await _survey_objects(connected, definition, scope, advance)
 
 

@@ -15,6 +15,7 @@ from espalier.cli.demo.steps import (
     Say,
     Versions,
 )
+from espalier.engine import ShownLoss
 from espalier.names import NON_STRUCTURAL_SCHEMA, PREFIX, STORED_OBJECTS_CURRENT
 from espalier.paths import JSON
 
@@ -144,7 +145,7 @@ _LOSS = Chapter(
     title="A schema without a field that is in use",
     plural="vines",
     kind="Vine",
-    outcome="stopped before data was lost; continued after the loss was accepted",
+    outcome="stopped before data was lost; continued after consent to exactly that loss",
     steps=(
         Say("vines have a field that the new schema does not specify. The API server now hides it"),
         Say("from every reader, and the next write of an object would remove it for good."),
@@ -165,8 +166,8 @@ _LOSS = Chapter(
             mentions="spec.planted",
         ),
         Compare(kept=('"planted"',)),
-        Say("Nothing was written. The owner of the data accepts the loss:"),
-        _label("vines", "loss", "accept"),
+        Say("Nothing was written. The owner of the data consents to exactly this, by its digest:"),
+        _label("vines", "loss", ShownLoss(frozenset({"v1.spec.planted"})).digest),
         Await(type=STORED_OBJECTS_CURRENT, status="True"),
         Compare(gone=('"planted"',), kept=('"silvaner"',)),
     ),

@@ -6,7 +6,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from espalier.cli.result import Column, Finding, Level, Subject, Table
-from espalier.engine import Counts, PathCount, Survey, enumerated
+from espalier.engine import (
+    Counts,
+    PathCount,
+    Survey,
+    describe_loss,
+    enumerated,
+    is_unprovable,
+)
 from espalier.paths import JSON
 from espalier.plurals import counted
 
@@ -62,15 +69,8 @@ def findings_of(found: Survey, counts: Mapping[str, Counts], *, is_plan: bool) -
     """
     kind = "plan" if is_plan else "survey"
     subject = Subject(name=found.crd)
-    if found.history is not None and not is_plan:
-        for sentence in found.history.unprovable:
-            rule = "survey/unprovable"
-            yield Finding(level=Level.ERROR, rule=rule, subject=subject, message=sentence)
-        for path, why in sorted(found.history.paths.items()):
-            text = f"{path}: a rewrite would remove it: {why}"
-            yield Finding(
-                level=Level.ERROR, rule="survey/loss", subject=subject, message=text, path=path
-            )
+    if not is_plan:
+        yield from _losses(found, subject)
     for loss in found.conversions:
         for one in loss.lost.paths:
             text = f"{one.path}: not the same at {loss.version} and {found.version}{_examples(one)}"
@@ -93,6 +93,25 @@ def findings_of(found: Survey, counts: Mapping[str, Counts], *, is_plan: bool) -
                 path=one.path.partition(": ")[0],
                 version=found.candidate_version,
             )
+
+
+def _losses(found: Survey, subject: Subject) -> Iterator[Finding]:
+    for one in found.would_lose.paths if found.would_lose is not None else ():
+        if is_unprovable(one.path):
+            text = f"{describe_loss(one.path)}{_examples(one)}"
+            rule = "survey/unprovable"
+            yield Finding(level=Level.ERROR, rule=rule, subject=subject, message=text)
+            continue
+        version, _, path = one.path.partition(".")
+        text = f"{describe_loss(one.path)}: a rewrite would or might remove it{_examples(one)}"
+        yield Finding(
+            level=Level.ERROR,
+            rule="survey/loss",
+            subject=subject,
+            message=text,
+            path=f".{path}",
+            version=version,
+        )
 
 
 def unread_objects(found: Survey) -> Sequence[str]:
@@ -135,7 +154,7 @@ def survey_item(found: Survey, counts: Mapping[str, Counts]) -> JSON:
     """
     Return the record of one survey for the JSON and YAML output.
     """
-    history = found.history
+    lost = found.would_lose if found.would_lose is not None else Counts()
     return {
         "crd": found.crd,
         "generation": found.generation,
@@ -156,17 +175,26 @@ def survey_item(found: Survey, counts: Mapping[str, Counts]) -> JSON:
         "unreadVersions": list(found.unread_versions),
         "undecodable": list(found.undecodable),
         "history": {
-            "paths": {} if history is None else dict(history.paths),
-            "unprovable": [] if history is None else list(history.unprovable),
-            "complete": history is None or not history.is_cut,
+            "paths": {
+                describe_loss(one.path): counted(one.objects, "object")
+                for one in lost.paths
+                if not is_unprovable(one.path)
+            },
+            "unprovable": [
+                f"{describe_loss(one.path)} ({counted(one.objects, 'object')})"
+                for one in lost.paths
+                if is_unprovable(one.path)
+            ],
+            "complete": not lost.is_cut,
         },
     }
 
 
 def _number(found: Survey, counts: Mapping[str, Counts], name: str, *, is_plan: bool) -> str:
     objects = counts[name].objects
-    if name == "removed" and not is_plan and found.history is not None and found.history.paths:
-        return counted(len(found.history.paths), "path")
+    lost = found.would_lose
+    if name == "removed" and not is_plan and lost is not None and lost.objects:
+        return counted(len(lost.paths), "path")
     return str(objects)
 
 

@@ -59,6 +59,12 @@ class ConfigMapCheckpoints:
         self._namespace = namespace
         self._versions: dict[str, str] = {}
 
+    def home_of(self, definition: Definition) -> tuple[str, str]:
+        """
+        Name the namespace and the ConfigMap in which the document of this definition is kept.
+        """
+        return self._namespace, self._name(definition)
+
     async def load(self, definition: Definition) -> dict[str, JSON] | None:
         """
         Return the document of a definition; None if there is none, or one of another uid.

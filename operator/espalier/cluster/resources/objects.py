@@ -42,7 +42,14 @@ from espalier.cluster.transport.paths import (
     segment,
     token_from,
 )
-from espalier.engine.ports import Endpoint, MetadataPage, ObjectKey, ObjectPage, WatchEvent
+from espalier.engine.ports import (
+    Endpoint,
+    MetadataPage,
+    ObjectKey,
+    ObjectPage,
+    WatchEvent,
+    WritePermit,
+)
 from espalier.names import FIELD_MANAGER
 from espalier.paths import JSON
 
@@ -206,16 +213,12 @@ class HttpObjects:
         call = _object_call(resource, key, verb="get", method="GET", is_read=True)
         return read_object(await self._client.send(call), resource, call.attempt)
 
-    async def rewrite(
-        self, resource: Endpoint, key: ObjectKey, *, uid: str, resource_version: str | None
-    ) -> str:
+    async def rewrite(self, resource: Endpoint, permit: WritePermit) -> str:
         """
         Make the server store an object again, with a merge patch that changes nothing.
         """
-        metadata: dict[str, JSON] = {"uid": uid}
-        if resource_version is not None:
-            metadata["resourceVersion"] = resource_version
-        call = _patch_call(resource, key, metadata, query=_AS_US, accept=PARTIAL_TYPE)
+        metadata = _guard_of(permit)
+        call = _patch_call(resource, permit.key, metadata, query=_AS_US, accept=PARTIAL_TYPE)
         return (await self._client.fetch(call, _written)).metadata.resource_version
 
     async def try_rewrite(
@@ -229,45 +232,29 @@ class HttpObjects:
         return read_object(await self._client.send(call), resource, call.attempt)
 
     async def annotate(
-        self,
-        resource: Endpoint,
-        key: ObjectKey,
-        *,
-        uid: str,
-        resource_version: str,
-        annotations: Mapping[str, str | None],
+        self, resource: Endpoint, permit: WritePermit, *, annotations: Mapping[str, str | None]
     ) -> str:
         """
         Set annotations of an object with a merge patch; None removes an annotation.
         """
-        metadata: dict[str, JSON] = {
-            "uid": uid,
-            "resourceVersion": resource_version,
-            "annotations": {**annotations},
-        }
-        call = _patch_call(resource, key, metadata, query=_AS_US, accept=PARTIAL_TYPE)
+        metadata: dict[str, JSON] = {**_guard_of(permit), "annotations": {**annotations}}
+        call = _patch_call(resource, permit.key, metadata, query=_AS_US, accept=PARTIAL_TYPE)
         return (await self._client.fetch(call, _written)).metadata.resource_version
 
     async def replace_managed_fields(
-        self,
-        resource: Endpoint,
-        key: ObjectKey,
-        *,
-        uid: str,
-        resource_version: str,
-        managed_fields: Sequence[JSON],
+        self, resource: Endpoint, permit: WritePermit, *, managed_fields: Sequence[JSON]
     ) -> None:
         """
         Replace ``metadata.managedFields`` with a JSON Patch that tests uid and resource version.
         """
         # The server ignores an empty list; a list of one empty entry removes all entries.
         tests: list[JSON] = [
-            {"op": "test", "path": "/metadata/uid", "value": uid},
-            {"op": "test", "path": "/metadata/resourceVersion", "value": resource_version},
+            {"op": "test", "path": f"/metadata/{name}", "value": value}
+            for name, value in _guard_of(permit).items()
         ]
-        value: list[JSON] = [*managed_fields] or [{}]
-        change: JSON = {"op": "replace", "path": "/metadata/managedFields", "value": value}
-        call = _object_call(resource, key, verb="patch", method="PATCH")
+        left: list[JSON] = [*managed_fields] or [{}]
+        change: JSON = {"op": "replace", "path": "/metadata/managedFields", "value": left}
+        call = _object_call(resource, permit.key, verb="patch", method="PATCH")
         call = replace(
             call,
             query={"fieldManager": FIELD_MANAGER},
@@ -278,7 +265,12 @@ class HttpObjects:
         await self._client.send(call)
 
     async def replace(
-        self, resource: Endpoint, obj: dict[str, JSON], *, subresource: str | None
+        self,
+        resource: Endpoint,
+        obj: dict[str, JSON],
+        permit: WritePermit,
+        *,
+        subresource: str | None,
     ) -> dict[str, JSON]:
         """
         PUT an object that has uid and resourceVersion.
@@ -286,7 +278,9 @@ class HttpObjects:
         Raises:
             ValueError: The object lacks them, so that the call could overwrite another object.
         """
-        call = _object_call(resource, _guarded_key(obj), verb="update", method="PUT")
+        if tuple(permit) != _identified(obj):
+            raise ValueError("the object is not the one that the permit is for")
+        call = _object_call(resource, permit.key, verb="update", method="PUT")
         place = "" if subresource is None else f"/{segment(subresource)}"
         call = replace(
             call, path=call.path + place, query={"fieldManager": FIELD_MANAGER}, body=obj
@@ -373,12 +367,19 @@ def _patch_call(
     )
 
 
-def _guarded_key(obj: Mapping[str, JSON]) -> ObjectKey:
+def _guard_of(permit: WritePermit) -> dict[str, JSON]:
+    metadata: dict[str, JSON] = {"uid": permit.uid}
+    if permit.resource_version is not None:
+        metadata["resourceVersion"] = permit.resource_version
+    return metadata
+
+
+def _identified(obj: Mapping[str, JSON]) -> tuple[ObjectKey, str, str]:
     match obj.get("metadata"):
         case {"name": str(name), "uid": str(uid), "resourceVersion": str(version), **rest}:
             namespace = rest.get("namespace", "")
             if uid and version and isinstance(namespace, str):
-                return ObjectKey(namespace, name)
+                return ObjectKey(namespace, name), uid, version
         case _:
             pass
     raise ValueError("an object without name, uid and resourceVersion must not be replaced")

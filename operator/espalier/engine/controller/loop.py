@@ -17,9 +17,11 @@ from espalier.engine.controller.object_queue import ObjectQueue
 from espalier.engine.controller.worker import PruneWorker
 from espalier.engine.coordination.definition_guard import IDLE_CHECK_SECONDS
 from espalier.engine.coordination.lease_bursts import BURST_SECONDS, LeaseBursts
+from espalier.engine.coordination.ledger import load_known
 from espalier.engine.coordination.run_context import RunContext, context_of
 from espalier.engine.flowcontrol.calls import run_with_watchers
 from espalier.engine.legacy.removal import Remover
+from espalier.engine.policy.consent import consented
 from espalier.engine.policy.labels import read_policy
 from espalier.engine.policy.plan import Legacy, plan
 from espalier.engine.policy.restrictions import closing, restrictions_of
@@ -59,6 +61,10 @@ async def keep_pruned(
     if not isinstance(planned, Legacy) or not planned.policy.does("prune") or settings.is_read_only:
         return
     context = context_of(planned, ports, settings, reporter)
+    known = (await load_known(ports.record, definition)).checkpoint
+    shown = (known.shown, known.accepted) if known else ()
+    # The server prunes nothing of these objects; what Espalier removes is archived first.
+    context.gate.open(None, consented(planned.policy.accepted_loss, shown))
     tender = _PruneLoop(context, reported or _condition_of(planned))
     idle_watch = context.guard.watch(pause_seconds=IDLE_CHECK_SECONDS)
     companions = [tender.serve(), tender.revalidate(), idle_watch]

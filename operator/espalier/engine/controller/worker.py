@@ -4,15 +4,18 @@ Brings objects of a legacy definition into form that are out of it by now.
 
 from espalier.engine.controller.object_queue import UNREADABLE, ObjectQueue, Trouble
 from espalier.engine.coordination.run_context import RunContext
+from espalier.engine.coordination.write_gate import LeftAlone
 from espalier.engine.flowcontrol.pacer import Pacer, work_through
 from espalier.engine.legacy.removal import Removal, Remover
 from espalier.engine.policy.field_managers import is_owned
+from espalier.engine.policy.loss_message import describe_loss
 from espalier.engine.policy.plan import Legacy
 from espalier.engine.ports import ObjectKey
 from espalier.engine.ports.records import size_of
 from espalier.engine.rewriting.retries import Failed, Rewritten, WriteResult, retry_until_decided
 from espalier.engine.status.causes import cause_of
 from espalier.engine.status.conditions import Reason
+from espalier.engine.status.text import enumerated
 from espalier.errors import (
     ArchiveFullError,
     ClusterError,
@@ -100,6 +103,9 @@ class PruneWorker:
                 self._queue.mark_clean(key)
                 return None
             removal = Removal(self._remover, obj)
+            if emptied := removal.emptied():
+                self._queue.put_off(key, _trouble_of_emptied(emptied))
+                return None
             if removal.entry() is not None:
                 size_bytes = size_of(obj)
                 self._pacer.sampled([] if size_bytes is None else [size_bytes])
@@ -107,8 +113,6 @@ class PruneWorker:
             self._queue.mark_clean(key)
         except NotFoundError:
             self._queue.forget(key)
-        except RunStoppedError as error:
-            self._queue.put_off(key, _trouble_of(error))
         except ClusterError as error:
             self._queue.mark_failed(key, _trouble_of(error))
         return None
@@ -119,8 +123,15 @@ class PruneWorker:
                 self._queue.mark_failed(key, Trouble(Reason.FAILED, cause))
             case Rewritten(is_pruned=True):
                 self._queue.pruned(key)
+            case LeftAlone(items=items):
+                self._queue.put_off(key, _trouble_of_emptied(items))
             case _:
                 self._queue.mark_clean(key)
+
+
+def _trouble_of_emptied(items: frozenset[str]) -> Trouble:
+    places = enumerated(map(describe_loss, sorted(items)))
+    return Trouble(Reason.WOULD_LOSE_DATA, f"it would become empty at {places}")
 
 
 def _trouble_of(error: ArchiveFullError | RunStoppedError | ClusterError) -> Trouble:

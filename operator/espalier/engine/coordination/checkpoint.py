@@ -1,21 +1,36 @@
 """
-What outlives the process: how far a run came, and what the last proof knew.
+What outlives the process: how far a run came, and what is known of a definition.
 
-A document that does not read as expected counts as none: the run starts over, and without a record
-the proof against loss is the stricter one.
+A document that does not read as expected is never taken for none: it may hold the only knowledge of
+what is stored, so that a person must look at it.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import TypeVar
 
-from espalier.engine.policy.loss import Record
+from espalier.crd import Definition
+from espalier.engine.policy.consent import NOTHING_SHOWN, ShownLoss, read_shown, render_shown
+from espalier.engine.policy.record import (
+    SchemaRecord,
+    first_record,
+    read_record,
+    record_of_proof,
+    render_record,
+)
 from espalier.engine.ports import ObjectKey
+from espalier.engine.ports.state import RecordUnreadableError
 from espalier.paths import JSON
 
-FORMAT = 1
+FORMAT = 2
+FORMAT_OF_ONE_VERSION = 1
+"""The format before: its record has the paths of the storage version alone."""
 
 REWRITE, VERIFY = "rewrite", "verify"
 """The phases of a run."""
+
+T = TypeVar("T", str, int)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,8 +48,6 @@ class Progress:
         failed_total: How many failed, though not all are kept by name.
         proved_generation: For which generation the run for this key was proved; 0 if for none.
         proved_objects: How many objects its last pass has seen.
-        record: What was known at the last proof, and since; without one, what is known since the
-            definition was first seen. None where nothing is.
     """
 
     key: str
@@ -46,15 +59,14 @@ class Progress:
     failed_total: int = 0
     proved_generation: int = 0
     proved_objects: int = 0
-    record: Record | None = None
 
     def for_key(self, key: str, *, generation: int) -> "Progress":
         """
-        Go on with the same key, or begin anew with another one; the record stays.
+        Go on with the same key, or begin anew with another one.
         """
         if key == self.key:
             return replace(self, generation=generation)
-        return Progress(key=key, generation=generation, record=self.record)
+        return Progress(key=key, generation=generation)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,26 +75,53 @@ class Checkpoint:
     All that is kept of one definition.
 
     Attributes:
-        whole: Of runs on all objects; it has the record, whatever wrote objects last.
+        whole: Of runs on all objects.
         restricted: Of the last run on the objects of some namespaces; None if there was none.
+        record: What the schemas have specified since the last proof.
+        before: The digest of the record that the definition's pointer named when this was written;
+            empty if there was none.
+        shown: What was last shown that a run would lose.
+        accepted: What was shown and then consented to.
     """
 
     whole: Progress
+    record: SchemaRecord
     restricted: Progress | None = None
+    before: str = ""
+    shown: ShownLoss = field(default=NOTHING_SHOWN)
+    accepted: ShownLoss = field(default=NOTHING_SHOWN)
+
+    @property
+    def digests(self) -> tuple[str, ...]:
+        """
+        The digests that a pointer to this may have.
+        """
+        return tuple(filter(None, (self.record.digest(), self.before)))
 
 
-def read_checkpoint(document: Mapping[str, JSON] | None) -> Checkpoint | None:
+def read_checkpoint(
+    document: Mapping[str, JSON] | None, definition: Definition
+) -> Checkpoint | None:
     """
-    Read a document; None if there is none, or if it is not of our form.
+    Read a document; None if there is none.
+
+    Raises:
+        RecordUnreadableError: It is not of our form, or of a newer one.
     """
-    whole = read_progress(document)
-    if document is None or whole is None:
+    if document is None:
         return None
-    restricted = document.get("restricted")
-    return Checkpoint(
-        whole=whole,
-        restricted=read_progress(restricted) if isinstance(restricted, dict) else None,
-    )
+    reader = _Reader(definition)
+    match document.get("format"):
+        case 1:
+            return reader.read_format_of_one_version(document)
+        case 2:
+            return reader.read(document)
+        case int(number) if number > FORMAT:
+            raise reader.error(
+                f"is of the newer format {number}; this version reads up to {FORMAT}"
+            )
+        case _:
+            raise reader.error("has no format that is known")
 
 
 def render_checkpoint(checkpoint: Checkpoint) -> dict[str, JSON]:
@@ -91,53 +130,20 @@ def render_checkpoint(checkpoint: Checkpoint) -> dict[str, JSON]:
     """
     restricted: JSON = None
     if checkpoint.restricted is not None:
-        restricted = render_progress(checkpoint.restricted)
-    return {**render_progress(checkpoint.whole), "restricted": restricted}
-
-
-def read_progress(document: Mapping[str, JSON] | None) -> Progress | None:
-    """
-    Read the progress of whole runs; None if there is none, or if it is not of our form.
-    """
-    if document is None or document.get("format") != FORMAT:
-        return None
-    texts = [document.get(name) for name in ("key", "phase", "token")]
-    numbers = [
-        document.get(name) for name in ("generation", "seen", "provedGeneration", "provedObjects")
-    ]
-    if not all(isinstance(text, str) for text in texts):
-        return None
-    if not all(type(number) is int for number in numbers):
-        return None
-    key, phase, token = (str(text) for text in texts)
-    generation, seen, proved_generation, proved_objects = (int(str(n)) for n in numbers)
-    failed = _read_keys(document.get("failed"))
-    return Progress(
-        key=key,
-        generation=generation,
-        phase=phase,
-        token=token,
-        seen=seen,
-        failed=failed,
-        failed_total=_read_total(document.get("failedTotal"), failed),
-        proved_generation=proved_generation,
-        proved_objects=proved_objects,
-        record=_read_record(document.get("record")),
-    )
-
-
-def render_progress(progress: Progress) -> dict[str, JSON]:
-    """
-    Make the document's part on the runs of one kind.
-    """
-    record: JSON = None
-    if progress.record is not None:
-        record = {
-            "specified": _sorted(progress.record.specified),
-            "dropped": _sorted(progress.record.dropped),
-        }
+        restricted = _render_progress(checkpoint.restricted)
     return {
         "format": FORMAT,
+        **_render_progress(checkpoint.whole),
+        "restricted": restricted,
+        "record": render_record(checkpoint.record),
+        "before": checkpoint.before,
+        "shown": render_shown(checkpoint.shown),
+        "accepted": render_shown(checkpoint.accepted),
+    }
+
+
+def _render_progress(progress: Progress) -> dict[str, JSON]:
+    return {
         "key": progress.key,
         "generation": progress.generation,
         "phase": progress.phase,
@@ -147,42 +153,113 @@ def render_progress(progress: Progress) -> dict[str, JSON]:
         "failedTotal": progress.failed_total,
         "provedGeneration": progress.proved_generation,
         "provedObjects": progress.proved_objects,
-        "record": record,
     }
 
 
-def _read_keys(value: JSON) -> tuple[ObjectKey, ...]:
-    # Earlier versions kept none.
-    keys = []
-    for item in value if isinstance(value, list) else []:
-        match item:
-            case [str(namespace), str(name)]:
-                keys.append(ObjectKey(namespace, name))
+class _Reader:
+    def __init__(self, definition: Definition) -> None:
+        self._definition = definition
+
+    def error(self, detail: str) -> RecordUnreadableError:
+        """
+        Make the error for a document that cannot be read.
+        """
+        return RecordUnreadableError(self._definition.name, f"the checkpoint {detail}")
+
+    def read(self, document: Mapping[str, JSON]) -> Checkpoint:
+        """
+        Read a document of today's format.
+        """
+        record = read_record(document.get("record"))
+        shown = read_shown(document.get("shown"))
+        accepted = read_shown(document.get("accepted"))
+        if record is None or shown is None or accepted is None:
+            raise self.error("has an odd part: record, shown or accepted")
+        return Checkpoint(
+            whole=self._progress(document),
+            restricted=self._restricted(document),
+            record=record,
+            before=self._one(document, "before", str),
+            shown=shown,
+            accepted=accepted,
+        )
+
+    def read_format_of_one_version(self, document: Mapping[str, JSON]) -> Checkpoint:
+        """
+        Read a document of the format before.
+
+        Its record stays as knowledge of the storage version; of the others nothing is known, unless
+        the run of this very generation was proved.
+        """
+        # The first documents of that format named no objects that failed.
+        document = {"failed": [], "failedTotal": 0, **document}
+        whole = self._progress(document)
+        definition = self._definition
+        record = first_record(definition)
+        match document.get("record"):
+            case None:
+                pass
+            case {"specified": [*texts], "dropped": [*_]}:
+                if whole.proved_generation == definition.generation == whole.generation:
+                    record = record_of_proof(definition)
+                else:
+                    record = self._with_paths(record, texts)
             case _:
-                continue
-    return tuple(keys)
+                raise self.error("has an odd record")
+        restricted = document.get("restricted")
+        if isinstance(restricted, dict):
+            document = {
+                **document,
+                "restricted": {"failed": [], "failedTotal": 0, **restricted},
+            }
+        return Checkpoint(whole=whole, restricted=self._restricted(document), record=record)
 
+    def _with_paths(self, record: SchemaRecord, texts: list[JSON]) -> SchemaRecord:
+        storage = self._definition.storage.name
+        read = read_record({"generation": 0, "isComplete": False, "specified": {storage: texts}})
+        if read is None:
+            raise self.error("has an odd record")
+        specified = {
+            name: paths | read.specified.get(name, frozenset())
+            for name, paths in record.specified.items()
+        }
+        return replace(record, is_complete=False, specified=MappingProxyType(specified))
 
-def _read_total(value: JSON, failed: tuple[ObjectKey, ...]) -> int:
-    # Earlier versions kept none.
-    return max(len(failed), value) if type(value) is int else len(failed)
+    def _restricted(self, document: Mapping[str, JSON]) -> Progress | None:
+        restricted = document.get("restricted")
+        if restricted is None:
+            return None
+        if not isinstance(restricted, dict):
+            raise self.error("has an odd part: restricted")
+        return self._progress(restricted)
 
+    def _progress(self, document: Mapping[str, JSON]) -> Progress:
+        return Progress(
+            key=self._one(document, "key", str),
+            generation=self._one(document, "generation", int),
+            phase=self._one(document, "phase", str),
+            token=self._one(document, "token", str),
+            seen=self._one(document, "seen", int),
+            failed=self._keys(document),
+            failed_total=self._one(document, "failedTotal", int),
+            proved_generation=self._one(document, "provedGeneration", int),
+            proved_objects=self._one(document, "provedObjects", int),
+        )
 
-def _read_record(value: JSON) -> Record | None:
-    if not isinstance(value, dict):
-        return None
-    specified, dropped = (_texts(value.get(name)) for name in ("specified", "dropped"))
-    if specified is None or dropped is None:
-        return None
-    return Record(specified=specified, dropped=dropped)
+    def _one(self, document: Mapping[str, JSON], name: str, kind: type[T]) -> T:
+        value = document.get(name)
+        # True is an int to Python.
+        if not isinstance(value, kind) or isinstance(value, bool):
+            raise self.error(f"has an odd part: {name}")
+        return value
 
-
-def _texts(value: JSON) -> frozenset[str] | None:
-    if not isinstance(value, list):
-        return None
-    texts = frozenset(item for item in value if isinstance(item, str))
-    return texts if len(texts) == len(value) else None
-
-
-def _sorted(texts: frozenset[str]) -> JSON:
-    return [*sorted(texts)]
+    def _keys(self, document: Mapping[str, JSON]) -> tuple[ObjectKey, ...]:
+        keys = []
+        listed = document.get("failed")
+        for item in listed if isinstance(listed, list) else [None]:
+            match item:
+                case [str(namespace), str(name)]:
+                    keys.append(ObjectKey(namespace, name))
+                case _:
+                    raise self.error("has an odd part: failed")
+        return tuple(keys)

@@ -2,7 +2,9 @@
 Watches the definition while a run works on it, and stops the run when its purpose changes.
 """
 
-from collections.abc import Hashable
+import asyncio
+from collections.abc import Awaitable, Hashable
+from typing import TypeVar
 
 from espalier.crd import Definition
 from espalier.engine.flowcontrol.calls import retry_while_unavailable
@@ -12,12 +14,17 @@ from espalier.engine.ports.clock import Clock
 from espalier.engine.ports.definitions import Definitions
 from espalier.errors import DefinitionChangedError, NotFoundError
 
+T = TypeVar("T")
+
 CHECK_SECONDS = 0.5
 """
 How old what is known of the definition may become while objects are written, but for the time of
 one small call: whoever takes the label off is promised that the run stops within a second.
 """
 
+
+MAX_AGE_SECONDS = 5.0
+"""No write is begun on knowledge of the definition that is older."""
 
 IDLE_CHECK_SECONDS = 10.0
 """How often it is looked at while nothing is written: for years, of each legacy definition."""
@@ -34,7 +41,7 @@ def run_identity(definition: Definition) -> Hashable:
         definition.uid,
         run_key(definition, policy),
         policy.mode,
-        policy.is_loss_accepted,
+        policy.accepted_loss,
         policy.mistakes,
         policy.window,
         policy.left_out,
@@ -56,6 +63,27 @@ class DefinitionGuard:
         self._definition = definition
         self._purpose = run_identity(definition)
         self._resource_version = definition.resource_version
+        self._asked_seconds = self._confirmed_seconds = float("-inf")
+        self._confirming = asyncio.Lock()
+
+    async def confirm(self) -> None:
+        """
+        See that the definition is known to be the same, by knowledge that is fresh; read it if not.
+
+        Raises:
+            DefinitionChangedError: As ``check``.
+            ClusterError: It cannot be read; nothing must be written meanwhile.
+        """
+        if self._is_fresh():
+            return
+        async with self._confirming:
+            # Of many that wait, the first one reads.
+            if not self._is_fresh():
+                await self.check()
+
+    def _is_fresh(self) -> bool:
+        age_seconds = self._clock.monotonic_seconds() - self._confirmed_seconds
+        return age_seconds <= MAX_AGE_SECONDS
 
     async def check(self) -> Definition:
         """
@@ -68,7 +96,7 @@ class DefinitionGuard:
         name = self._definition.name
         try:
             fresh = await retry_while_unavailable(
-                lambda: self._definitions.get_definition(name), self._clock
+                lambda: self._asking(self._definitions.get_definition(name)), self._clock
             )
         except NotFoundError as error:
             if not error.is_object:
@@ -77,6 +105,7 @@ class DefinitionGuard:
         if run_identity(fresh) != self._purpose:
             raise DefinitionChangedError(name, "the definition or its labels changed")
         self._resource_version = fresh.resource_version
+        self._confirmed_seconds = self._asked_seconds
         return fresh
 
     async def watch(self, *, pause_seconds: float = CHECK_SECONDS) -> None:
@@ -100,8 +129,16 @@ class DefinitionGuard:
         name = self._definition.name
         try:
             found = await retry_while_unavailable(
-                lambda: self._definitions.get_resource_version(name), self._clock
+                lambda: self._asking(self._definitions.get_resource_version(name)), self._clock
             )
         except NotFoundError:
             return True
-        return found != self._resource_version
+        if found != self._resource_version:
+            return True
+        self._confirmed_seconds = self._asked_seconds
+        return False
+
+    async def _asking(self, call: Awaitable[T]) -> T:
+        # Knowledge is as old as the question: an answer may have been on its way for long.
+        self._asked_seconds = self._clock.monotonic_seconds()
+        return await call

@@ -1,9 +1,13 @@
 """
 Who holds the checkpoint of a run: loads it, adds to it, saves it in time.
+
+The record is in it, and the definition points to that: see ``record_pointer``.
 """
 
 from dataclasses import replace
+from typing import NamedTuple
 
+from espalier import names
 from espalier.crd import Definition
 from espalier.engine.coordination.checkpoint import (
     Checkpoint,
@@ -11,24 +15,49 @@ from espalier.engine.coordination.checkpoint import (
     read_checkpoint,
     render_checkpoint,
 )
+from espalier.engine.coordination.record_pointer import (
+    Home,
+    RecordPointer,
+    check_pointer,
+    read_pointer,
+)
 from espalier.engine.flowcontrol.calls import retry_while_unavailable
-from espalier.engine.policy.loss import Record
+from espalier.engine.policy.consent import NOTHING_SHOWN, ShownLoss, consented
+from espalier.engine.policy.record import SchemaRecord, first_record, record_of_proof
 from espalier.engine.ports.clock import Clock
-from espalier.engine.ports.state import Checkpoints
+from espalier.engine.ports.definitions import Definitions
+from espalier.engine.ports.state import RecordUnreadableError
+from espalier.engine.settings import RecordPorts
 from espalier.engine.status.tally import Tally
 from espalier.errors import ConflictError
 
 SAVE_EVERY_SECONDS = 3.0
 """How much work may have to be done again after a kill."""
 
-
 MAX_REMEMBER_ATTEMPTS = 5
 """How often somebody else may save a checkpoint at the same moment."""
+
+MAX_LOOKS = 3
+LOOK_AGAIN_SECONDS = 0.5
+"""Between two looks at a record and its pointer that somebody may be writing just now."""
+
+
+class KnownState(NamedTuple):
+    """
+    What was found of a definition.
+
+    Attributes:
+        checkpoint: None if nothing is known.
+        pointed: The digest that the definition's pointer names; empty without one.
+    """
+
+    checkpoint: Checkpoint | None
+    pointed: str
 
 
 class Ledger:
     """
-    Holds the progress of one run, and saves it.
+    Holds the progress of one run and what is known of the definition, and saves both.
 
     A run that is restricted to namespaces leaves alone what is known of whole ones.
 
@@ -38,19 +67,18 @@ class Ledger:
 
     def __init__(
         self,
-        checkpoints: Checkpoints,
-        clock: Clock,
+        ports: RecordPorts,
         definition: Definition,
+        checkpoint: Checkpoint,
         *,
-        whole: Progress,
-        restricted: Progress | None,
+        pointed: str,
         is_restricted: bool,
     ) -> None:
-        self._checkpoints = checkpoints
-        self._clock = clock
+        self._ports = ports
+        self._clock = ports.clock
         self._definition = definition
-        self._whole = whole
-        self._restricted = restricted
+        self._checkpoint = checkpoint
+        self._pointed = pointed
         self._is_restricted = is_restricted
         self._saved_at_seconds = float("-inf")
         self.passes: list[Tally] = []
@@ -60,43 +88,87 @@ class Ledger:
         """
         How far the run is.
         """
-        if self._restricted is None or not self._is_restricted:
-            return self._whole
-        return replace(self._restricted, record=self._whole.record)
+        restricted = self._checkpoint.restricted
+        if restricted is None or not self._is_restricted:
+            return self._checkpoint.whole
+        return restricted
+
+    @property
+    def record(self) -> SchemaRecord:
+        """
+        What the schemas have specified since the last proof.
+        """
+        return self._checkpoint.record
+
+    @property
+    def accepted(self) -> ShownLoss:
+        """
+        What was shown and then consented to.
+        """
+        return self._checkpoint.accepted
+
+    async def accept(self, digest: str) -> None:
+        """
+        Take a digest as consent to what was shown under it; any other one consents to nothing.
+        """
+        known = (self._checkpoint.shown, self._checkpoint.accepted)
+        accepted = consented(digest, known)
+        if accepted != self._checkpoint.accepted:
+            await self._save(replace(self._checkpoint, accepted=accepted))
+
+    async def show(self, loss: ShownLoss) -> None:
+        """
+        Keep what a condition is about to show, so that its digest can be consented to.
+        """
+        if loss != self._checkpoint.shown:
+            await self._save(replace(self._checkpoint, shown=loss))
+
+    async def prove(self, progress: Progress) -> None:
+        """
+        Take over the progress of a proof; what was known before is not needed any more.
+        """
+        await self._save(
+            replace(
+                self._with(progress),
+                record=record_of_proof(self._definition),
+                shown=NOTHING_SHOWN,
+                accepted=NOTHING_SHOWN,
+            )
+        )
 
     async def save(self, progress: Progress) -> None:
         """
         Take over new progress; it is durable on return.
         """
-        self._take_over(progress)
-        document = render_checkpoint(Checkpoint(whole=self._whole, restricted=self._restricted))
-        await retry_while_unavailable(
-            lambda: self._checkpoints.save(self._definition, document), self._clock
-        )
-        self._saved_at_seconds = self._clock.monotonic_seconds()
+        await self._save(self._with(progress))
 
     async def note(self, progress: Progress) -> None:
         """
         Take over new progress, and save it if that was not done lately.
         """
-        self._take_over(progress)
+        self._checkpoint = self._with(progress)
         if self._clock.monotonic_seconds() - self._saved_at_seconds >= SAVE_EVERY_SECONDS:
             await self.save(progress)
 
-    def _take_over(self, progress: Progress) -> None:
+    async def _save(self, checkpoint: Checkpoint) -> None:
+        self._checkpoint = checkpoint = replace(checkpoint, before=self._pointed)
+        document = render_checkpoint(checkpoint)
+        await retry_while_unavailable(
+            lambda: self._ports.checkpoints.save(self._definition, document), self._clock
+        )
+        self._pointed = await retry_while_unavailable(
+            lambda: _point(self._ports, self._definition, checkpoint, self._pointed), self._clock
+        )
+        self._saved_at_seconds = self._clock.monotonic_seconds()
+
+    def _with(self, progress: Progress) -> Checkpoint:
         if self._is_restricted:
-            self._restricted = replace(progress, record=None)
-        else:
-            self._whole = progress
+            return replace(self._checkpoint, restricted=progress)
+        return replace(self._checkpoint, whole=progress)
 
 
 async def open_ledger(
-    checkpoints: Checkpoints,
-    clock: Clock,
-    definition: Definition,
-    *,
-    key: str,
-    is_restricted: bool,
+    ports: RecordPorts, definition: Definition, *, key: str, is_restricted: bool
 ) -> Ledger:
     """
     Load what is known of a definition, and begin or go on with the work for a key.
@@ -107,62 +179,50 @@ async def open_ledger(
         is_restricted: The run is on the objects of some namespaces alone.
 
     Raises:
-        NoStorageVersionError: Not exactly one version is marked.
-        SchemaParseError: Its schema cannot be read.
+        RecordUnreadableError: What is known cannot be trusted.
+        OtherOperatorError: It is another's.
+        ClusterError: It cannot be read or saved.
     """
     generation = definition.generation
-    found = await load_checkpoint(checkpoints, clock, definition)
-    # Of no run at all, unless this one is on all objects.
-    whole = found.whole if found else Progress(key="", generation=generation)
-    whole = _remembering(whole, definition)
-    restricted = found.restricted if found else None
+    found, pointed = await load_known(ports, definition)
+    checkpoint = _remembering(found, definition)
+    restricted = checkpoint.restricted
     if is_restricted:
         begun = restricted or Progress(key=key, generation=generation)
-        restricted = begun.for_key(key, generation=generation)
+        checkpoint = replace(checkpoint, restricted=begun.for_key(key, generation=generation))
     else:
-        whole = whole.for_key(key, generation=generation)
-    ledger = Ledger(
-        checkpoints,
-        clock,
-        definition,
-        whole=whole,
-        restricted=restricted,
-        is_restricted=is_restricted,
-    )
-    if found != Checkpoint(whole=whole, restricted=restricted):
+        checkpoint = replace(checkpoint, whole=checkpoint.whole.for_key(key, generation=generation))
+    ledger = Ledger(ports, definition, checkpoint, pointed=pointed, is_restricted=is_restricted)
+    if found != checkpoint or pointed != checkpoint.record.digest():
         # At once: an earlier proof does not hold any more, and objects may be written under this
         # schema from now on, whatever becomes of this run.
         await ledger.save(ledger.progress)
     return ledger
 
 
-async def remember(
-    checkpoints: Checkpoints, definition: Definition, *, key: str, creates: bool
-) -> None:
+async def remember(ports: RecordPorts, definition: Definition, *, creates: bool) -> None:
     """
     Add what a definition specifies to what is known of it, though nothing else is done with it.
 
     No lease is needed: what a run has saved stays, and is never overwritten unseen.
 
     Args:
-        key: For a definition of which nothing is known yet.
-        creates: Whether to begin a record of such a one.
+        creates: Whether to begin a record of one of which nothing is known yet.
 
     Raises:
+        RecordUnreadableError: What is known cannot be trusted.
+        OtherOperatorError: It is another's.
         ClusterError: It cannot be read or saved, or others save it each time.
-        NoStorageVersionError: Not exactly one version is marked.
-        SchemaParseError: Its schema cannot be read.
     """
     for attempt in range(1, MAX_REMEMBER_ATTEMPTS + 1):
-        found = read_checkpoint(await checkpoints.load(definition))
+        found, pointed = await load_known(ports, definition)
         if found is None and not creates:
             return
-        known = found or Checkpoint(whole=Progress(key=key, generation=definition.generation))
-        fresh = replace(known, whole=_remembering(known.whole, definition))
-        if fresh == found:
-            return
+        fresh = replace(_remembering(found, definition), before=pointed)
         try:
-            await checkpoints.save(definition, render_checkpoint(fresh))
+            if found is None or replace(fresh, before=found.before) != found:
+                await ports.checkpoints.save(definition, render_checkpoint(fresh))
+            await _point(ports, definition, fresh, pointed)
         except ConflictError:
             if attempt == MAX_REMEMBER_ATTEMPTS:
                 raise
@@ -170,19 +230,71 @@ async def remember(
             return
 
 
-def _remembering(progress: Progress, definition: Definition) -> Progress:
-    record = (progress.record or Record()).with_definition(
-        definition, is_next=definition.generation - progress.generation in (0, 1)
-    )
-    return replace(progress, generation=definition.generation, record=record)
+async def load_known(ports: RecordPorts, definition: Definition) -> KnownState:
+    """
+    Load what is known of a definition, and see that it is what the definition points to.
+
+    Raises:
+        RecordUnreadableError: It is gone, cannot be read, or is another one.
+        OtherOperatorError: It is kept elsewhere.
+        ClusterError: It cannot be read.
+    """
+    home = Home(*ports.checkpoints.home_of(definition))
+    looks = 0
+    while True:
+        looks += 1
+        pointer = read_pointer(definition)
+        found = await _load(ports, definition)
+        try:
+            check_pointer(definition, pointer, home, found.digests if found else ())
+        except RecordUnreadableError:
+            if looks == MAX_LOOKS:
+                raise
+        else:
+            return KnownState(found, pointer.digest if pointer else "")
+        # Somebody may have written both between our two reads.
+        await ports.clock.sleep(LOOK_AGAIN_SECONDS)
+        definition = await _read_again(ports.definitions, ports.clock, definition)
 
 
-async def load_checkpoint(
-    checkpoints: Checkpoints, clock: Clock, definition: Definition
-) -> Checkpoint | None:
-    """
-    Load what is known of a definition; None if nothing is, or if it is not of our form.
-    """
-    return read_checkpoint(
-        await retry_while_unavailable(lambda: checkpoints.load(definition), clock)
+async def _load(ports: RecordPorts, definition: Definition) -> Checkpoint | None:
+    document = await retry_while_unavailable(
+        lambda: ports.checkpoints.load(definition), ports.clock
     )
+    return read_checkpoint(document, definition)
+
+
+async def _read_again(definitions: Definitions, clock: Clock, definition: Definition) -> Definition:
+    fresh = await retry_while_unavailable(
+        lambda: definitions.get_definition(definition.name), clock
+    )
+    return replace(definition, conditions=fresh.conditions)
+
+
+def _remembering(found: Checkpoint | None, definition: Definition) -> Checkpoint:
+    if found is None:
+        whole = Progress(key="", generation=definition.generation)
+        return Checkpoint(whole=whole, record=first_record(definition))
+    return replace(
+        found,
+        whole=replace(found.whole, generation=definition.generation),
+        record=found.record.with_definition(definition),
+    )
+
+
+async def _point(
+    ports: RecordPorts, definition: Definition, checkpoint: Checkpoint, pointed: str
+) -> str:
+    """
+    Have the definition point to the record that was just saved.
+
+    Returns:
+        The digest that it names now.
+    """
+    digest = checkpoint.record.digest()
+    if digest != pointed:
+        pointer = RecordPointer(Home(*ports.checkpoints.home_of(definition)), digest)
+        await ports.definitions.apply_conditions(
+            definition, [pointer.condition()], field_manager=names.RECORD_FIELD_MANAGER
+        )
+    return digest

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeGuard, TypeVar
 
 from espalier.engine.coordination.definition_guard import DefinitionGuard
+from espalier.engine.coordination.write_gate import WriteGate
 from espalier.engine.policy.plan import Legacy, Plan
 from espalier.engine.ports.reporter import Reporter
 from espalier.engine.settings import Ports, RunSettings
@@ -26,6 +27,7 @@ class RunContext(Generic[PlanT_co]):
         planned: What the run does.
         reporter: Is given every condition.
         guard: Reports whether the definition is still the one that the run was planned for.
+        gate: Permits each write of an object.
     """
 
     planned: PlanT_co
@@ -33,6 +35,7 @@ class RunContext(Generic[PlanT_co]):
     settings: RunSettings
     reporter: Reporter
     guard: DefinitionGuard
+    gate: WriteGate
 
 
 def context_of(
@@ -41,12 +44,14 @@ def context_of(
     """
     Gather what a run has, and guard the definition as it is planned for.
     """
+    guard = DefinitionGuard(ports.definitions, ports.clock, planned.definition)
     return RunContext(
         planned=planned,
         ports=ports,
         settings=settings,
         reporter=reporter,
-        guard=DefinitionGuard(ports.definitions, ports.clock, planned.definition),
+        guard=guard,
+        gate=WriteGate(guard),
     )
 
 

@@ -9,8 +9,8 @@ endpoint ignores ``status`` and the other one everything else, so an object may 
 
 from collections.abc import Hashable, Mapping, Sequence
 
-from espalier import names
 from espalier.engine.coordination.run_context import RunContext
+from espalier.engine.coordination.write_gate import LeftAlone
 from espalier.engine.flowcontrol.calls import retry_while_unavailable
 from espalier.engine.legacy.inverse_patches import invert
 from espalier.engine.legacy.pruner import Pruner, PruneResult
@@ -18,10 +18,9 @@ from espalier.engine.policy.field_managers import is_owned
 from espalier.engine.policy.plan import Legacy
 from espalier.engine.ports import key_of
 from espalier.engine.ports.archive import ArchiveEntry
-from espalier.engine.ports.records import identity_of
+from espalier.engine.ports.records import identity_of, metadata_of
 from espalier.engine.rewriting.retries import UNGUARDED, Failed, Rewritten, Unchanged, WriteResult
-from espalier.engine.status.conditions import Reason
-from espalier.errors import ArchiveFullError, ClusterError, RunStoppedError, TransientError
+from espalier.errors import ArchiveFullError, ClusterError, TransientError
 from espalier.paths import JSON
 
 COMES_BACK = "removed fields come back with the write itself, as by an admission webhook"
@@ -42,26 +41,24 @@ class Remover:
         self.objects = ports.objects
         self.pruner = Pruner(planned.definition)
         self.guard = context.guard
+        self.gate = context.gate
         self._archive = ports.archive
         self._clock = ports.clock
         self._has_begun = False
 
     def examine(self, obj: dict[str, JSON]) -> PruneResult:
         """
-        Prune a value.
-
-        Raises:
-            RunStoppedError: Its ``spec`` or ``status`` would become empty, and nobody accepts it.
+        Prune a value; it is not changed.
         """
-        careful = self.pruner.prune(obj)
-        if careful.emptied and not self.policy.is_loss_accepted:
-            raise RunStoppedError(
-                Reason.WOULD_LOSE_DATA,
-                f"{key_of(obj)} would lose all of its {' and '.join(careful.emptied)}."
-                " Specify in the schema what is to be kept, or accept the loss:"
-                f" label {names.LOSS}=accept",
-            )
-        return careful
+        return self.pruner.prune(obj)
+
+    def emptied(self, careful: PruneResult) -> frozenset[str]:
+        """
+        Name what would become empty without consent: ``v1.spec``, the version and the part.
+        """
+        version = self.resource.version
+        items = frozenset(f"{version}.{part}" for part in careful.emptied)
+        return frozenset() if self.gate.covers(items) else items
 
     def begin(self) -> None:
         """
@@ -76,7 +73,6 @@ class Remover:
         Raises:
             ArchiveFullError: None of it can be kept, so nothing of it may be removed. Where only
                 part of it cannot, the removals of these objects will fail.
-            RunStoppedError: An object would become empty.
             ClusterError: The archive could not be written.
         """
         entries = [entry for removal in removals if (entry := removal.entry()) is not None]
@@ -135,12 +131,17 @@ class Removal:
     def entry(self) -> ArchiveEntry | None:
         """
         Make the archive's entry for the object as it was read; None if nothing is to be removed.
-
-        Raises:
-            RunStoppedError: It would become empty.
         """
         careful = self._remover.examine(self._obj)
-        return self._entry_of(careful) if careful.removed else None
+        if not careful.removed or self._remover.emptied(careful):
+            return None
+        return self._entry_of(careful)
+
+    def emptied(self) -> frozenset[str]:
+        """
+        Name what would become empty without consent, of the object as it was read.
+        """
+        return self._remover.emptied(self._remover.examine(self._obj))
 
     async def attempt(self) -> WriteResult:
         """
@@ -150,23 +151,36 @@ class Removal:
             DefinitionChangedError: The definition is another by now.
         """
         remover = self._remover
-        if self._is_stale:
-            seen = identity_of(self._obj)
-            self._obj = await remover.objects.get_object(remover.resource, self.key)
-            # Had the server begun to prune, it would have hidden what has to be archived.
-            await remover.guard.check()
-            self._is_stale = False
-            self.is_archived = self.is_archived and identity_of(self._obj) == seen
-            if remover.policy.skips_owned and is_owned(self._obj):
-                return Rewritten(is_pruned=True) if self._is_pruned else Unchanged()
+        if self._is_stale and await self._is_left_to_its_owner():
+            return self._done()
         if not identity_of(self._obj).is_whole:
             return Failed(UNGUARDED)
         careful = remover.examine(self._obj)
         self.is_mistyped = bool(careful.mistyped)
-        if not careful.removed:
-            if not remover.policy.does("migrate"):
-                return Rewritten(is_pruned=True) if self._is_pruned else Unchanged()
-            return await self._rewrite()
+        if emptied := remover.emptied(careful):
+            return LeftAlone(emptied)
+        if careful.removed:
+            return await self._remove(careful)
+        return await self._rewrite() if remover.policy.does("migrate") else self._done()
+
+    async def _is_left_to_its_owner(self) -> bool:
+        """
+        Read the object anew, and report whether it is to be left alone.
+        """
+        remover = self._remover
+        seen = identity_of(self._obj)
+        self._obj = await remover.objects.get_object(remover.resource, self.key)
+        # Had the server begun to prune, it would have hidden what has to be archived.
+        await remover.guard.check()
+        self._is_stale = False
+        self.is_archived = self.is_archived and identity_of(self._obj) == seen
+        return remover.policy.skips_owned and is_owned(self._obj)
+
+    def _done(self) -> WriteResult:
+        return Rewritten(is_pruned=True) if self._is_pruned else Unchanged()
+
+    async def _remove(self, careful: PruneResult) -> WriteResult:
+        remover = self._remover
         if not self.is_archived and not self.cause:
             causes = await remover.store([self._entry_of(careful)])
             self.cause = causes.get(self.key, "")
@@ -175,7 +189,10 @@ class Removal:
             return Failed(self.cause)
         # Until both writes are answered nobody knows what is stored.
         self._is_stale = True
-        written, calls = await self._replace(careful)
+        replaced = await self._replace(careful)
+        if isinstance(replaced, LeftAlone):
+            return replaced
+        written, calls = replaced
         self._is_pruned = True
         self._obj, self._is_stale = written, False
         if remover.pruner.prune(written).removed:
@@ -193,16 +210,17 @@ class Removal:
     async def _rewrite(self) -> WriteResult:
         remover = self._remover
         seen = identity_of(self._obj)
-        after = await remover.objects.rewrite(
-            remover.resource, self.key, uid=seen.uid, resource_version=seen.resource_version
-        )
+        permit = await remover.gate.permit(metadata_of(self._obj))
+        if isinstance(permit, LeftAlone):
+            return permit
+        after = await remover.objects.rewrite(remover.resource, permit)
         if self._is_pruned:
             return Rewritten(is_pruned=True)
         if after != seen.resource_version:
             return Rewritten()
         return Rewritten() if self._may_be_written and seen != self._first else Unchanged()
 
-    async def _replace(self, careful: PruneResult) -> tuple[dict[str, JSON], int]:
+    async def _replace(self, careful: PruneResult) -> tuple[dict[str, JSON], int] | LeftAlone:
         """
         Write what is left.
 
@@ -214,8 +232,11 @@ class Removal:
         in_status = [path for path in careful.removed if has_status and path[0] == "status"]
         written, calls = self._obj, 0
         if len(in_status) < len(careful.removed):
+            permit = await remover.gate.permit(metadata_of(self._obj))
+            if isinstance(permit, LeftAlone):
+                return permit
             written = await remover.objects.replace(
-                remover.resource, careful.value, subresource=None
+                remover.resource, careful.value, permit, subresource=None
             )
             self._is_pruned = True
             calls = 1
@@ -225,7 +246,12 @@ class Removal:
         rest = remover.pruner.prune(written)
         if not set(rest.removed) <= set(in_status):
             return written, calls
-        stored = await remover.objects.replace(remover.resource, rest.value, subresource="status")
+        permit = await remover.gate.permit(metadata_of(written))
+        if isinstance(permit, LeftAlone):
+            return permit
+        stored = await remover.objects.replace(
+            remover.resource, rest.value, permit, subresource="status"
+        )
         return stored, calls + 1
 
     def _entry_of(self, careful: PruneResult) -> ArchiveEntry:

@@ -15,24 +15,28 @@ from typing import Any
 
 from espalier.crd import Definition
 from espalier.engine.coordination.lease import LeaseHolder
+from espalier.engine.coordination.write_gate import LeftAlone, WriteGate
 from espalier.engine.flowcontrol.backoff import call_pause_seconds
 from espalier.engine.flowcontrol.calls import retry_while_unavailable, run_with_watchers
 from espalier.engine.flowcontrol.pacer import Pacer
 from espalier.engine.legacy.inverse_patches import Addition, added, find
 from espalier.engine.legacy.restorable import Pointer, RestorableFields, removal_of
-from espalier.engine.ports import ObjectKey
+from espalier.engine.policy.loss_message import describe_loss
+from espalier.engine.ports import ObjectKey, WritePermit
 from espalier.engine.ports.archive import ArchiveEntry, UnreadablePage
 from espalier.engine.ports.clock import Clock
 from espalier.engine.ports.definitions import Definitions
 from espalier.engine.ports.objects import Objects
-from espalier.engine.ports.records import identity_of, resource_of, size_of
+from espalier.engine.ports.records import identity_of, metadata_of, resource_of, size_of
 from espalier.engine.ports.state import Leases
 from espalier.engine.status.causes import cause_of
+from espalier.engine.status.text import enumerated
 from espalier.errors import (
     ClusterError,
     ConflictError,
     LeaseLostError,
     NotFoundError,
+    RejectedError,
     TransientError,
 )
 from espalier.paths import JSON, render_pointer
@@ -79,11 +83,12 @@ class RestoreReport:
         return not (self.restored or self.refused or self.present or self.unreadable)
 
 
-async def restore(
+async def restore(  # noqa: PLR0913 - each is another thing
     definition: Definition,
     entries: AsyncIterator[ArchiveEntry],
     objects: Objects,
     clock: Clock,
+    gate: WriteGate,
     *,
     is_wanted: Callable[[ObjectKey], bool] = lambda _: True,
     report: RestoreReport | None = None,
@@ -94,13 +99,16 @@ async def restore(
     Args:
         definition: As it is now; read it right before.
         entries: Newest first, as ``Archive.entries`` gives them.
+        gate: Permits each write; see ``open_gate``.
         is_wanted: Chooses objects.
         report: Is filled entry by entry, so that it tells what was done before an error, too.
 
     Raises:
         ClusterError: The archive cannot be read, or the objects are not served.
     """
-    restorer = _Restorer(definition, objects, clock, RestoreReport() if report is None else report)
+    restorer = _Restorer(
+        definition, objects, clock, gate, RestoreReport() if report is None else report
+    )
     async for entry in entries:
         if is_wanted(entry.key):
             await restorer.restore(entry)
@@ -142,12 +150,18 @@ async def restore_alone(
 
 class _Restorer:
     def __init__(
-        self, definition: Definition, objects: Objects, clock: Clock, report: RestoreReport
+        self,
+        definition: Definition,
+        objects: Objects,
+        clock: Clock,
+        gate: WriteGate,
+        report: RestoreReport,
     ) -> None:
         self._has_status = definition.storage.has_status
         self._resource = resource_of(definition, definition.storage)
         self._objects = objects
         self._clock = clock
+        self._gate = gate
         self._removed_again = removal_of(definition)
         # By uid. A newer entry's fields must not make an older one's lists look changed.
         self._restored: dict[str, set[Pointer]] = {}
@@ -210,15 +224,28 @@ class _Restorer:
             some = [a for a in group if isinstance(find(obj, a.pointer[:-1]), dict)]
             if some:
                 pointers = [addition.pointer for addition in some]
+                permit = await self._permit(obj)
                 try:
                     obj = await self._objects.replace(
-                        self._resource, added(obj, some), subresource=subresource
+                        self._resource, added(obj, some), permit, subresource=subresource
                     )
                 except TransientError:
                     # Nobody knows whether it was.
                     written.update(pointers)
                     raise
                 written.update(pointers)
+
+    async def _permit(self, obj: dict[str, JSON]) -> WritePermit:
+        permit = await self._gate.permit(metadata_of(obj))
+        if isinstance(permit, LeftAlone):
+            named = enumerated(map(describe_loss, sorted(permit.items)))
+            raise RejectedError(
+                verb="update",
+                resource=str(self._resource),
+                reason="WouldLoseData",
+                detail=f"not written, since the write would or might remove more: {named}",
+            )
+        return permit
 
     async def _conclude(
         self, entry: ArchiveEntry, written: set[Pointer], error: ClusterError

@@ -13,21 +13,18 @@ of both versions tells of the second. What they cannot tell counts as lost. A wr
 definition's last change clears an object of all of it, since any write stores pruned bytes.
 """
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from types import MappingProxyType
 
 from espalier.crd.definition import Definition
 from espalier.crd.field_sets import (
     hides_fields,
-    is_atomic,
-    may_lie_in,
     named_paths,
     specified_paths,
     unspecified,
 )
 from espalier.crd.structural import structural_of
-from espalier.engine.policy.record import ANYTHING, SchemaRecord
+from espalier.engine.policy.record import ANYTHING, SchemaRecord, first_record
 from espalier.engine.policy.timestamps import seconds_of
 from espalier.engine.ports import StoredMetadata
 from espalier.errors import SchemaParseError
@@ -41,7 +38,8 @@ NO_MANAGED_FIELDS = "?no-managed-fields"
 GONE_VERSION = "?managed-fields-of-a-dropped-version"
 UNREADABLE_SCHEMA = "?schema-cannot-be-read"
 PRESERVED = "?unknown-fields-were-preserved"
-_OWNED_AS_A_WHOLE = "?owned-as-a-whole"
+UNCOMPARED = "?cannot-be-read-at-two-versions"
+OWNED_AS_A_WHOLE = "?owned-as-a-whole"
 
 MAX_ITEMS = 100
 """How many things are named that one object would lose."""
@@ -103,7 +101,7 @@ class Evidence:
     Judges the objects of a definition, one at a time, by their metadata alone.
 
     Args:
-        record: What is known; None if nothing is.
+        record: What is known; None if nothing is but the definition itself.
         settle_seconds: For so long an API server may go on with an older definition.
         now_seconds: Since the epoch, by this process' clock. Times of writes that are later than
             that clear nothing.
@@ -117,8 +115,9 @@ class Evidence:
         settle_seconds: float,
         now_seconds: float,
     ) -> None:
+        record = first_record(definition) if record is None else record
         self._definition = definition
-        self._is_complete = record is not None and record.is_complete
+        self._is_complete = record.is_complete
         self._by_webhook = definition.conversion != "None"
         self._api_versions = frozenset(
             f"{definition.group}/{version.name}" for version in definition.versions
@@ -129,16 +128,9 @@ class Evidence:
             float("inf") if changed is None else changed + settle_seconds + CLEAR_MARGIN_SECONDS
         )
         self._clear_before_seconds = now_seconds + CLEAR_MARGIN_SECONDS
-        preserved = record is not None and any(
-            ANYTHING in version.hidden for version in self._versions
-        )
-        self._is_harmless = definition.generation == 1 or (
-            self._is_complete
-            and not preserved
-            and all(
-                version.is_readable and not version.hidden and not version.not_kept
-                for version in self._versions
-            )
+        self._is_harmless = self._is_complete and all(
+            version.is_readable and not version.hidden and not version.not_kept
+            for version in self._versions
         )
 
     @property
@@ -181,16 +173,20 @@ class Evidence:
         )
 
     def _suspicions(self, metadata: StoredMetadata) -> Iterator[str]:
-        unprovable = self._unprovable(metadata.managed_fields)
         for version in self._versions:
-            if not version.is_readable or (self._is_complete and not version.hidden):
-                continue
-            if unprovable:
-                yield from (version.name + path for path in version.hidden)
-            else:
-                yield from self._suspicions_at(version, metadata.managed_fields)
-        if unprovable and not self._is_complete:
+            # managedFields do not clear an object of these: they name neither what a default filled
+            # in, nor what admission or a conversion webhook has set.
+            for path in version.hidden:
+                is_open = path == ANYTHING
+                yield f"{PRESERVED} {version.name}" if is_open else version.name + path
+        if self._is_complete:
+            return
+        if unprovable := self._unprovable(metadata.managed_fields):
             yield unprovable
+            return
+        for version in self._versions:
+            if version.is_readable:
+                yield from self._named_at(version, metadata.managed_fields)
 
     def _unprovable(self, entries: Collection[JSON]) -> str:
         """
@@ -208,52 +204,33 @@ class Evidence:
                 return GONE_VERSION
         return ""
 
-    def _suspicions_at(self, version: VersionEvidence, entries: tuple[JSON, ...]) -> Iterator[str]:
-        own, others = self._entries_of(version, entries)
-        named = named_paths(version.structural, own)
-        if others:
-            # A webhook may have renamed what these name.
-            yield from (version.name + path for path in version.hidden)
-        for path in version.hidden:
-            if path == ANYTHING:
-                yield f"{PRESERVED} {version.name}"
-            elif _is_named(path, named.unspecified) or any(
-                _may_hold(version.structural, whole, path) for whole in named.wholes
-            ):
-                yield version.name + path
-        if self._is_complete:
-            return
+    def _named_at(self, version: VersionEvidence, entries: tuple[JSON, ...]) -> Iterator[str]:
+        """
+        Find what managedFields name that a version's schema does not keep, or may not.
+        """
+        named = named_paths(version.structural, self._entries_of(version, entries))
         yield from (version.name + path for path in named.unspecified)
         for whole in named.wholes:
             if hides_fields(version.structural, whole):
-                yield f"{_OWNED_AS_A_WHOLE} {version.name}{whole}"
+                yield f"{OWNED_AS_A_WHOLE} {version.name}{whole}"
 
-    def _entries_of(
-        self, version: VersionEvidence, entries: tuple[JSON, ...]
-    ) -> tuple[tuple[JSON, ...], tuple[JSON, ...]]:
-        """
-        Part the entries that name paths of a version from those that name paths of others.
-        """
+    def _entries_of(self, version: VersionEvidence, entries: tuple[JSON, ...]) -> tuple[JSON, ...]:
+        # A webhook may rename what the entries of other versions name.
         if not self._by_webhook:
-            return entries, ()
+            return entries
         api_version = f"{self._definition.group}/{version.name}"
-        own = tuple(
+        return tuple(
             entry
             for entry in entries
             if isinstance(entry, dict) and entry.get("apiVersion") == api_version
         )
-        others = tuple(entry for entry in entries if entry not in own)
-        return own, others if version.hidden else ()
 
 
-def _evidence_of(definition: Definition, record: SchemaRecord | None) -> Iterator[VersionEvidence]:
+def _evidence_of(definition: Definition, record: SchemaRecord) -> Iterator[VersionEvidence]:
     storage = definition.storage
     kept = _structural_of(definition, storage.name)
     names = dict.fromkeys((*definition.stored_versions, storage.name))
     by_name = {version.name: version for version in definition.versions}
-    recorded: Mapping[str, frozenset[str]] = (
-        record.specified if record is not None else MappingProxyType({})
-    )
     for name in names:
         version = by_name.get(name)
         structural = _structural_of(definition, name)
@@ -266,7 +243,7 @@ def _evidence_of(definition: Definition, record: SchemaRecord | None) -> Iterato
         yield VersionEvidence(
             name,
             structural,
-            hidden=unspecified(structural, recorded.get(name, frozenset())),
+            hidden=unspecified(structural, record.specified.get(name, frozenset())),
             not_kept=not_kept,
             is_served=version.served,
         )
@@ -280,12 +257,3 @@ def _structural_of(definition: Definition, name: str) -> Structural | None:
             except SchemaParseError:
                 return None
     return None
-
-
-def _is_named(path: str, named: Collection[str]) -> bool:
-    # What is named is the topmost path that goes; what the record has lies at it or below.
-    return any(may_lie_in(path, name) for name in named)
-
-
-def _may_hold(structural: Structural | None, whole: str, path: str) -> bool:
-    return is_atomic(structural, whole) and may_lie_in(path, whole)

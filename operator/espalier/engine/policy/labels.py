@@ -11,13 +11,13 @@ from types import MappingProxyType
 
 from espalier import names
 from espalier.crd import Definition
+from espalier.engine.policy.consent import DIGEST_LENGTH, is_digest
 from espalier.engine.policy.windows import Window, read_window
 from espalier.engine.status.text import MAX_NAMED, enumerated
 
 _ALLOWED: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         names.MODE: ("observe", "enforce"),
-        names.LOSS: ("accept",),
         names.MANAGED_FIELDS: ("keep", "clean"),
         names.SKIP_OWNED: ("true", "false"),
     }
@@ -25,9 +25,13 @@ _ALLOWED: Mapping[str, tuple[str, ...]] = MappingProxyType(
 )
 
 PLACES: Mapping[str, str] = MappingProxyType(
-    dict.fromkeys(_ALLOWED, "label") | dict.fromkeys((names.WINDOW, names.NAMESPACES), "annotation")
+    dict.fromkeys((*_ALLOWED, names.LOSS), "label")
+    | dict.fromkeys((names.WINDOW, names.NAMESPACES), "annotation")
 )
 """All keys that mean something on a definition, and where each must stand."""
+
+PLAIN_ACCEPT = "accept"
+"""What earlier versions took as consent to any loss; it consents to nothing."""
 
 # A DNS label, as the API server wants a namespace to be called.
 _NAMESPACE = re.compile(r"[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?", re.ASCII)
@@ -49,7 +53,8 @@ class Policy:
     What is asked for.
 
     Attributes:
-        is_loss_accepted: Go on although stored data would be lost.
+        accepted_loss: The digest of what was shown that a run would lose, as consent to it;
+            ``accept``, which earlier versions took, consents to nothing.
         left_out: The steps that are not to be done, of ``names.STEPS``.
         skips_owned: Leave objects alone that a GitOps controller manages.
         keeps_managed_fields: Do not clean entries of versions that are gone.
@@ -59,7 +64,7 @@ class Policy:
     """
 
     mode: Mode
-    is_loss_accepted: bool = False
+    accepted_loss: str = ""
     left_out: frozenset[str] = frozenset()
     skips_owned: bool = False
     keeps_managed_fields: bool = False
@@ -87,12 +92,18 @@ def read_policy(definition: Definition) -> Policy:
         for key, value in labels.items()
         if value not in _ALLOWED[key]
     ]
+    loss = definition.labels.get(names.LOSS, "")
+    if loss and loss != PLAIN_ACCEPT and not is_digest(loss):
+        mistakes.append(
+            f"the label {names.LOSS} takes the digest that the condition prints"
+            f" ({DIGEST_LENGTH} hexadecimal digits)"
+        )
     mistakes += _strangers("label", definition.labels)
     mistakes += _strangers("annotation", definition.annotations)
     mode = labels.get(names.MODE)
     return Policy(
         mode={None: Mode.OFF, "enforce": Mode.ENFORCE}.get(mode, Mode.OBSERVE),
-        is_loss_accepted=labels.get(names.LOSS) == "accept",
+        accepted_loss=loss,
         left_out=frozenset(
             step for step in names.STEPS if labels.get(names.step_label(step)) == "false"
         ),

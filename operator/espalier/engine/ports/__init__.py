@@ -24,6 +24,7 @@ from espalier.engine.ports.records import (
     ObjectPage,
     StoredMetadata,
     WatchEvent,
+    WritePermit,
     key_of,
     resource_of,
 )
@@ -51,6 +52,7 @@ __all__ = [
     "StoredMetadata",
     "UnreadablePage",
     "WatchEvent",
+    "WritePermit",
     "key_of",
     "resource_of",
 ]

@@ -53,7 +53,7 @@ class Definitions(Protocol):
         """
 
 
-class MarkedDefinitions(Protocol):
+class MarkedDefinitions(Definitions, Protocol):
     """
     What Espalier has left on definitions.
     """
@@ -64,13 +64,6 @@ class MarkedDefinitions(Protocol):
 
         Raises:
             MalformedDefinitionError: It cannot be read as a definition.
-        """
-
-    async def apply_conditions(
-        self, definition: Definition, conditions: Sequence[Condition], *, field_manager: str
-    ) -> None:
-        """
-        As of ``Definitions``.
         """
 
     async def remove_metadata(

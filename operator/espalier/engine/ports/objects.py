@@ -5,7 +5,14 @@ The port to the stored objects of one resource.
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Protocol
 
-from espalier.engine.ports.records import Endpoint, MetadataPage, ObjectKey, ObjectPage, WatchEvent
+from espalier.engine.ports.records import (
+    Endpoint,
+    MetadataPage,
+    ObjectKey,
+    ObjectPage,
+    WatchEvent,
+    WritePermit,
+)
 from espalier.paths import JSON
 
 
@@ -13,7 +20,7 @@ class Objects(Protocol):
     """
     The stored objects of one resource.
 
-    Lists leave ``resourceVersion`` unset, so that they are quorum reads.
+    Lists leave ``resourceVersion`` unset, so that they are quorum reads. Each write takes a permit.
 
     Raises:
         TransientError: Busy or away, after the adapter's own bounded retries of reads.
@@ -73,15 +80,9 @@ class Objects(Protocol):
         Read one object.
         """
 
-    async def rewrite(
-        self, resource: Endpoint, key: ObjectKey, *, uid: str, resource_version: str | None
-    ) -> str:
+    async def rewrite(self, resource: Endpoint, permit: WritePermit) -> str:
         """
         Have the server store an object anew by a merge patch that changes nothing.
-
-        Args:
-            uid: Guards against an object of the same name that is another one.
-            resource_version: The one seen, or None to leave it out (after repeated conflicts).
 
         Returns:
             The resource version afterwards; the one given, if the bytes were right already.
@@ -98,13 +99,7 @@ class Objects(Protocol):
         """
 
     async def annotate(
-        self,
-        resource: Endpoint,
-        key: ObjectKey,
-        *,
-        uid: str,
-        resource_version: str,
-        annotations: Mapping[str, str | None],
+        self, resource: Endpoint, permit: WritePermit, *, annotations: Mapping[str, str | None]
     ) -> str:
         """
         Put annotations on an object by a merge patch, or take them off where a text is None.
@@ -114,20 +109,19 @@ class Objects(Protocol):
         """
 
     async def replace_managed_fields(
-        self,
-        resource: Endpoint,
-        key: ObjectKey,
-        *,
-        uid: str,
-        resource_version: str,
-        managed_fields: Sequence[JSON],
+        self, resource: Endpoint, permit: WritePermit, *, managed_fields: Sequence[JSON]
     ) -> None:
         """
         Replace ``metadata.managedFields`` by a JSON Patch that tests uid and resource version.
         """
 
     async def replace(
-        self, resource: Endpoint, obj: dict[str, JSON], *, subresource: str | None
+        self,
+        resource: Endpoint,
+        obj: dict[str, JSON],
+        permit: WritePermit,
+        *,
+        subresource: str | None,
     ) -> dict[str, JSON]:
         """
         PUT an object that carries uid and resourceVersion; ``subresource`` is None or ``status``.

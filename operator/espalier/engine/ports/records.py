@@ -177,6 +177,21 @@ def identity_of(obj: dict[str, JSON]) -> Identity:
     return Identity(text_of(held.get("uid")), text_of(held.get("resourceVersion")))
 
 
+class WritePermit(NamedTuple):
+    """
+    The permission to write one object in the state that was looked at.
+
+    Only ``espalier.engine.coordination.write_gate`` makes them.
+
+    Attributes:
+        resource_version: Of the state; None permits the write of whatever the object is by then.
+    """
+
+    key: ObjectKey
+    uid: str
+    resource_version: str | None
+
+
 def size_of(obj: dict[str, JSON]) -> int | None:
     """
     Measure an object as it is sent, in bytes; None if it is nested too deeply.

@@ -2,14 +2,20 @@
 The patch that changes nothing, by which the server stores an object anew.
 """
 
-from espalier.engine.ports import Endpoint, ObjectKey
+from dataclasses import replace
+
+from espalier.engine.coordination.write_gate import LeftAlone, WriteGate
+from espalier.engine.ports import Endpoint, ObjectKey, StoredMetadata
 from espalier.engine.ports.objects import Objects
-from espalier.engine.ports.records import Identity, identity_of
+from espalier.engine.ports.records import metadata_of
 from espalier.engine.rewriting.retries import UNGUARDED, Failed, Rewritten, Unchanged, WriteResult
 from espalier.errors import ClusterError, TransientError
 
 MAX_GUARDED_ATTEMPTS = 5
-"""After so many conflicts the resource version is left out; the uid stays."""
+"""
+After so many conflicts the resource version is left out, if no object can lose anything; the uid
+stays.
+"""
 
 
 class Rewrite:
@@ -17,40 +23,48 @@ class Rewrite:
     One object on its way: the patch that changes nothing.
 
     Args:
-        seen: The state of it that was listed; None if it has to be read first.
+        seen: The state of it that was listed.
     """
 
     def __init__(
-        self, objects: Objects, resource: Endpoint, key: ObjectKey, seen: Identity | None
+        self, objects: Objects, resource: Endpoint, gate: WriteGate, seen: StoredMetadata
     ) -> None:
         self._objects = objects
         self._resource = resource
-        self.key = key
-        self._first = self._seen = seen or Identity("", "")
+        self._gate = gate
+        self._first = self._seen = seen
         self._conflicts = 0
-        self._is_stale = seen is None
+        self._is_stale = False
         self._may_be_written = False
+
+    @property
+    def key(self) -> ObjectKey:
+        """
+        Which object.
+        """
+        return self._first.key
 
     async def attempt(self) -> WriteResult:
         """
         Patch once, after reading anew if what was seen is old.
         """
         if self._is_stale:
-            self._seen = identity_of(await self._objects.get_object(self._resource, self.key))
+            obj = await self._objects.get_object(self._resource, self.key)
+            self._seen = replace(metadata_of(obj), key=self.key)
             self._is_stale = False
-        if not self._seen.is_whole:
+        if not (self._seen.uid and self._seen.resource_version):
             return Failed(UNGUARDED)
-        is_guarded = self._conflicts < MAX_GUARDED_ATTEMPTS
-        after = await self._objects.rewrite(
-            self._resource,
-            self.key,
-            uid=self._seen.uid,
-            resource_version=self._seen.resource_version if is_guarded else None,
-        )
+        permit = await self._gate.permit(self._seen)
+        if isinstance(permit, LeftAlone):
+            return permit
+        if self._conflicts >= MAX_GUARDED_ATTEMPTS and self._gate.loses_nothing:
+            permit = permit._replace(resource_version=None)
+        after = await self._objects.rewrite(self._resource, permit)
         if after != self._seen.resource_version:
             return Rewritten()
         # An earlier patch that nobody answered may be the one that put it right.
-        return Rewritten() if self._may_be_written and self._seen != self._first else Unchanged()
+        is_another = self._seen.resource_version != self._first.resource_version
+        return Rewritten() if self._may_be_written and is_another else Unchanged()
 
     def note(self, error: ClusterError, *, reads_again: bool) -> None:
         """

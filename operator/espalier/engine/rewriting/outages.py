@@ -6,6 +6,7 @@ lets each of them fail only after minutes of trying: then it is better to end th
 again later.
 """
 
+from espalier.engine.coordination.write_gate import LeftAlone
 from espalier.engine.ports import ObjectKey
 from espalier.engine.rewriting.retries import (
     Failed,
@@ -39,6 +40,8 @@ def count(tally: Tally, key: ObjectKey, fate: WriteResult) -> None:
             tally.unchanged += 1
         case Gone():
             tally.gone += 1
+        case LeftAlone(items=items):
+            tally.leave_alone(key, items)
         case Failed():
             _count_failure(tally, key, fate)
             return

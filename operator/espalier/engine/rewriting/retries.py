@@ -8,6 +8,7 @@ gone. A changed one says that the stored bytes were not right, and are now; the 
 import enum
 from typing import NamedTuple, Protocol, TypeAlias
 
+from espalier.engine.coordination.write_gate import LeftAlone
 from espalier.engine.flowcontrol.backoff import call_pause_seconds, jittered_seconds
 from espalier.engine.flowcontrol.pacer import Pacer
 from espalier.engine.ports import ObjectKey
@@ -98,7 +99,7 @@ class Failed(NamedTuple):
         return self.why is FailureKind.FORBIDDEN
 
 
-WriteResult: TypeAlias = Rewritten | Unchanged | Gone | Failed
+WriteResult: TypeAlias = Rewritten | Unchanged | Gone | LeftAlone | Failed
 
 
 class Wait(NamedTuple):
@@ -198,9 +199,15 @@ async def retry_until_decided(what: Attempt, clock: Clock, pacer: Pacer) -> Writ
                     await _give_way(what.key, conflicts, clock)
                     conflicts += 1
         else:
-            calls = fate.calls if isinstance(fate, Rewritten) else 1
-            pacer.succeeded(written=isinstance(fate, Rewritten), calls=calls)
+            _count_success(fate, pacer)
             return fate
+
+
+def _count_success(fate: WriteResult, pacer: Pacer) -> None:
+    # Nothing was asked of the server for an object that was left alone.
+    if not isinstance(fate, LeftAlone):
+        calls = fate.calls if isinstance(fate, Rewritten) else 1
+        pacer.succeeded(written=isinstance(fate, Rewritten), calls=calls)
 
 
 async def _give_way(key: ObjectKey, conflicts_before: int, clock: Clock) -> None:

@@ -14,7 +14,7 @@ from espalier.engine.listing.undecodable import UndecodableSkipper
 from espalier.engine.policy.field_managers import names_owner
 from espalier.engine.policy.plan import Plan
 from espalier.engine.ports import ObjectKey, StoredMetadata
-from espalier.engine.ports.records import Identity, metadata_of
+from espalier.engine.ports.records import metadata_of
 from espalier.engine.rewriting.noop_patch import Rewrite
 from espalier.engine.rewriting.outages import count
 from espalier.engine.rewriting.preflight import Preflight
@@ -126,13 +126,9 @@ class Rewriting(Workload[StoredMetadata]):
     The work where Espalier itself removes nothing.
 
     Pages are metadata only, and each object gets a patch that changes nothing.
-
-    Attributes:
-        vet: Looks at objects before they are written; raises if they must not be.
     """
 
     lists_ahead = True
-    vet: Callable[[Sequence[StoredMetadata]], None] | None = None
 
     def __init__(self, context: RunContext[Plan], pacer: Pacer) -> None:
         super().__init__(
@@ -158,12 +154,9 @@ class Rewriting(Workload[StoredMetadata]):
         """
         Rewrite objects.
         """
-        if self.vet is not None:
-            self.vet(items)
 
         async def rewrite(metadata: StoredMetadata) -> None:
-            seen = Identity(metadata.uid, metadata.resource_version)
-            what = Rewrite(self._objects, self.resource, metadata.key, seen)
+            what = Rewrite(self._objects, self.resource, self._context.gate, metadata)
             fate = await retry_until_decided(what, self.clock, self._pacer)
             count(tally, metadata.key, fate)
 

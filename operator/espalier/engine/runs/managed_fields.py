@@ -9,6 +9,7 @@ from contextlib import aclosing
 
 from espalier.crd import Definition
 from espalier.engine.coordination.run_context import RunContext
+from espalier.engine.coordination.write_gate import LeftAlone, WriteGate
 from espalier.engine.flowcontrol.pacer import work_through
 from espalier.engine.listing.pages import Listing, pages
 from espalier.engine.listing.undecodable import UndecodableSkipper
@@ -57,7 +58,7 @@ async def clean_histories(context: RunContext[Plan]) -> str:
     )
 
     async def clean(metadata: StoredMetadata) -> None:
-        what = _Cleaning(planned, ports.objects, metadata)
+        what = _Cleaning(planned, ports.objects, context.gate, metadata)
         count(tally, metadata.key, await retry_until_decided(what, ports.clock, pacer))
 
     skipper = UndecodableSkipper(ports.objects, planned.definition)
@@ -83,6 +84,11 @@ def _summary(tally: Tally, hindrance: str) -> str:
     clauses = []
     if tally.rewritten:
         clauses.append(f"Cleaned the {of} of {counted(tally.rewritten, 'object')} {old}")
+    if tally.left_alone.count:
+        clauses.append(
+            f"left {counted(tally.left_alone.count, 'object')} alone of which a write would or"
+            f" might remove something ({tally.left_alone})"
+        )
     if tally.failed:
         clauses.append(f"could not clean {describe_failures(tally.failures)}")
     if hindrance:
@@ -96,8 +102,11 @@ class _Cleaning:
     One object on its way.
     """
 
-    def __init__(self, planned: Plan, objects: Objects, metadata: StoredMetadata) -> None:
+    def __init__(
+        self, planned: Plan, objects: Objects, gate: WriteGate, metadata: StoredMetadata
+    ) -> None:
         self.key = metadata.key
+        self._gate = gate
         self._planned = planned
         self._objects = objects
         self._metadata: StoredMetadata | None = metadata
@@ -115,13 +124,12 @@ class _Cleaning:
         left = left_of(self._planned, self._metadata)
         if left is None:
             return Unchanged()
+        permit = await self._gate.permit(self._metadata)
+        if isinstance(permit, LeftAlone):
+            return permit
         try:
             await self._objects.replace_managed_fields(
-                self._planned.resource,
-                self.key,
-                uid=self._metadata.uid,
-                resource_version=self._metadata.resource_version,
-                managed_fields=left,
+                self._planned.resource, permit, managed_fields=left
             )
         except RejectedError as error:
             # All that a server says of a patch one of whose tests failed.

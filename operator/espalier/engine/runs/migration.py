@@ -12,9 +12,11 @@ from espalier.crd import Definition
 from espalier.engine.coordination.checkpoint import REWRITE, VERIFY
 from espalier.engine.coordination.ledger import Ledger
 from espalier.engine.coordination.run_context import RunContext
-from espalier.engine.policy.loss import record_of_proof
+from espalier.engine.policy.consent import ShownLoss
+from espalier.engine.policy.loss_message import would_lose_message
 from espalier.engine.policy.plan import Plan
 from espalier.engine.policy.restrictions import restrictions_of
+from espalier.engine.runs.gate_opening import open_gate
 from espalier.engine.runs.only_failed import failed_of, unnamed_message, with_failures
 from espalier.engine.runs.pass_messages import (
     failure_message,
@@ -71,7 +73,7 @@ class Migration:
             ArchiveFullError: What would be removed cannot be archived.
             ClusterError: The API server cannot be reached, or refuses.
         """
-        passes, history, notes = await prepare(self._context, self._ledger, self._keeper)
+        passes, notes = await prepare(self._context, self._ledger, self._keeper)
         note = ". ".join(notes)
         if self._context.settings.only_failed:
             tally = await self._try_failed(passes)
@@ -83,14 +85,13 @@ class Migration:
             return Migrated(before, tally, is_proved=False, note=note)
         ports = self._context.ports
         trimmed = await trim(before, ports.definitions, self._context.guard, ports.clock)
-        await self._ledger.save(
+        await self._ledger.prove(
             replace(
                 self._ledger.progress,
                 phase="",
                 token="",
                 proved_generation=trimmed.generation,
                 proved_objects=tally.seen,
-                record=record_of_proof(self._planned.definition, history),
             )
         )
         return Migrated(trimmed, tally, is_proved=True, note=note)
@@ -110,6 +111,7 @@ class Migration:
         self._keeper.begin_pass("trying again what failed")
         tally = await passes.try_again(failed)
         await self._ledger.save(with_failures(progress, tally, before=left))
+        await self._stop_at_loss(tally)
         if tally.failed:
             raise RunStoppedError(Reason.FAILED, failure_message(tally))
         unnamed = progress.failed_total - len(progress.failed)
@@ -127,8 +129,39 @@ class Migration:
         await keeper.report(progress.seen, total=None)
         # What fails here is met again by the verify pass, which has the last word.
         tally = await passes.go_through(start_token=progress.token or None)
+        if await self._is_consented(tally):
+            tally = await passes.go_through(start_token=None)
         done = with_failures(self._ledger.progress, tally, before=keeper.before)
-        await self._ledger.save(replace(done, phase=VERIFY, token="", seen=0))
+        if not tally.left_alone.count:
+            done = replace(done, phase=VERIFY)
+        await self._ledger.save(replace(done, token="", seen=0))
+        await self._stop_at_loss(tally)
+
+    async def _is_consented(self, tally: Tally) -> bool:
+        """
+        Report whether the consent is to just what this pass has found; it is taken then.
+
+        So a digest that a survey or a dry run has shown holds, though neither keeps anything.
+        """
+        shown = ShownLoss(frozenset(tally.would_lose))
+        digest = self._planned.policy.accepted_loss
+        if not digest or tally.is_loss_cut or shown.digest != digest:
+            return False
+        await self._ledger.show(shown)
+        await open_gate(self._context, self._ledger)
+        return True
+
+    async def _stop_at_loss(self, tally: Tally) -> None:
+        """
+        End the run if objects were left alone, since something of them would or might be lost.
+        """
+        if not tally.left_alone.count:
+            return
+        shown = ShownLoss(frozenset(tally.would_lose))
+        # Before anybody can read its digest.
+        await self._ledger.show(shown)
+        message = would_lose_message(self._planned.definition, tally, shown)
+        raise RunStoppedError(Reason.WOULD_LOSE_DATA, message)
 
     async def _verify(self, passes: AnyPasses) -> tuple[Tally, Definition]:
         """
@@ -147,6 +180,7 @@ class Migration:
             if tally.failed or self._ledger.progress.failed_total:
                 done = with_failures(self._ledger.progress, tally, before=keeper.before)
                 await self._ledger.save(done)
+            await self._stop_at_loss(tally)
             if tally.undecodable:
                 raise RunStoppedError(Reason.UNDECODABLE, undecodable_message(tally))
             if tally.failed:

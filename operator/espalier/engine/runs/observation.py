@@ -7,21 +7,21 @@ without which a later run could not prove that nothing is lost.
 """
 
 from espalier.crd import Condition, Definition
-from espalier.engine.coordination.checkpoint import read_progress
 from espalier.engine.coordination.definition_guard import DefinitionGuard
-from espalier.engine.flowcontrol.calls import retry_while_unavailable, run_with_watchers
+from espalier.engine.flowcontrol.calls import run_with_watchers
 from espalier.engine.policy.labels import Policy
 from espalier.engine.policy.plan import Stop
 from espalier.engine.policy.restrictions import within_text
 from espalier.engine.ports.records import resource_of
 from espalier.engine.ports.reporter import Reporter
+from espalier.engine.runs.gate_opening import gate_alone
 from espalier.engine.runs.permissions import check_reading
 from espalier.engine.settings import Ports, RunSettings
 from espalier.engine.status import conditions
 from espalier.engine.status.conditions import Reason
 from espalier.engine.surveys.report import Survey
 from espalier.engine.surveys.summary import describe
-from espalier.engine.surveys.survey import Scope, survey
+from espalier.engine.surveys.survey import Scope, WouldLose, survey
 from espalier.engine.surveys.valid_condition import LEFT_OUT, validity_of
 
 OBSERVING = "nothing is written in mode observe"
@@ -70,12 +70,8 @@ async def observe(  # noqa: PLR0913 - what a run has, and why it only looks
     """
     resource = resource_of(definition, definition.storage)
     await check_reading(resource, policy.namespaces, ports)
-    document = await retry_while_unavailable(
-        lambda: ports.checkpoints.load(definition), ports.clock
-    )
-    progress = read_progress(document)
     scope = Scope(
-        record=progress.record if progress is not None else None,
+        would_lose=await _losses_of(definition, ports, settings),
         namespaces=policy.namespaces,
         page_size=settings.page_size,
     )
@@ -89,6 +85,14 @@ async def observe(  # noqa: PLR0913 - what a run has, and why it only looks
     guard = DefinitionGuard(ports.definitions, ports.clock, definition)
     found = await run_with_watchers(surveying, guard.watch())
     return _conditions_of(definition, policy, found, why=why, hindrance=hindrance)
+
+
+async def _losses_of(
+    definition: Definition, ports: Ports, settings: RunSettings
+) -> WouldLose | None:
+    if definition.preserve_unknown_fields:
+        return None
+    return (await gate_alone(definition, ports.objects, ports.record, settings)).items
 
 
 def _conditions_of(

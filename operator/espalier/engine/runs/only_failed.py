@@ -8,13 +8,12 @@ from dataclasses import replace
 from functools import partial
 
 from espalier.engine.coordination.checkpoint import REWRITE, Progress
-from espalier.engine.coordination.ledger import Ledger, load_checkpoint, open_ledger
+from espalier.engine.coordination.ledger import Ledger, load_known, open_ledger
 from espalier.engine.policy.labels import Policy
 from espalier.engine.policy.plan import Plan, run_key
 from espalier.engine.policy.restrictions import within_text
 from espalier.engine.ports import ObjectKey
-from espalier.engine.ports.clock import Clock
-from espalier.engine.ports.state import Checkpoints
+from espalier.engine.settings import RecordPorts
 from espalier.engine.status.conditions import Reason
 from espalier.engine.status.tally import MAX_FAILED, Tally
 from espalier.errors import RunStoppedError
@@ -23,7 +22,7 @@ from espalier.plurals import counted
 _WHOLE_RUN = "a whole run looks at all objects"
 
 
-async def open_last_ledger(planned: Plan, checkpoints: Checkpoints, clock: Clock) -> Ledger:
+async def open_last_ledger(planned: Plan, ports: RecordPorts) -> Ledger:
     """
     Open the ledger of the last run that a plan can go on from.
 
@@ -33,8 +32,8 @@ async def open_last_ledger(planned: Plan, checkpoints: Checkpoints, clock: Clock
         RunStoppedError: There was none; what others have noted stays as it is.
     """
     definition, policy = planned.definition, planned.policy
-    found = await load_checkpoint(checkpoints, clock, definition)
-    open_at = partial(open_ledger, checkpoints, clock, definition)
+    found = (await load_known(ports, definition)).checkpoint
+    open_at = partial(open_ledger, ports, definition)
     whole_key = run_key(definition, replace(policy, namespaces=()))
     if found is not None:
         restricted = found.restricted

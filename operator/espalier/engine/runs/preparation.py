@@ -1,5 +1,5 @@
 """
-What comes before the first write of a run: it is proved by reading that nothing is lost.
+What comes before the first write of a run.
 """
 
 from dataclasses import replace
@@ -11,12 +11,10 @@ from espalier.engine.coordination.ledger import Ledger
 from espalier.engine.coordination.run_context import RunContext, is_legacy
 from espalier.engine.flowcontrol.calls import retry_while_unavailable
 from espalier.engine.legacy.prune_pass import Removing
-from espalier.engine.policy.loss import History
-from espalier.engine.policy.plan import Plan, ServerPruned
+from espalier.engine.policy.plan import Plan
 from espalier.engine.ports import StoredMetadata
 from espalier.engine.rewriting.passes import Listener, Passes
 from espalier.engine.rewriting.workload import Rewriting
-from espalier.engine.runs.loss_proof import examine_all, prove_harmless
 from espalier.engine.settings import pacer_of
 from espalier.engine.status import conditions
 from espalier.engine.status.conditions import Reason
@@ -33,21 +31,19 @@ class Prepared(NamedTuple):
 
     Attributes:
         passes: By which objects are brought into form.
-        history: What the objects' managedFields name.
         notes: Sentences for people.
     """
 
     passes: AnyPasses
-    history: History
     notes: tuple[str, ...]
 
 
 async def prepare(context: RunContext[Plan], ledger: Ledger, listener: Listener) -> Prepared:
     """
-    See that the server does not migrate the objects itself, and that a rewrite loses nothing.
+    See that the server does not migrate the objects itself, and compare versions for the report.
 
     Raises:
-        RunStoppedError: It does, or something would be lost.
+        RunStoppedError: It does.
         ClusterError: The objects cannot be read.
     """
     notes = [await _note_on_other_migrations(context)]
@@ -57,9 +53,7 @@ async def prepare(context: RunContext[Plan], ledger: Ledger, listener: Listener)
     await ledger.save(replace(progress, phase=phase, proved_generation=0))
     await context.reporter.report(
         planned.definition,
-        conditions.not_current(
-            Reason.PENDING, "reading what is stored, to see that a rewrite loses nothing"
-        ),
+        conditions.not_current(Reason.PENDING, "the lease is held; the run begins"),
     )
     pacer = pacer_of(context.settings, ports)
     rewriting = Rewriting(context, pacer)
@@ -69,14 +63,9 @@ async def prepare(context: RunContext[Plan], ledger: Ledger, listener: Listener)
             await compare_versions(planned, ports.objects, ports.clock, page_size=page_size)
         )
     passes: AnyPasses = Passes(rewriting, listener)
-    history = History()
-    if isinstance(planned, ServerPruned):
-        history = await prove_harmless(planned, rewriting, listener, progress.record)
-    elif is_legacy(context) and planned.policy.does("prune"):
-        removing = Removing(context, pacer)
-        await examine_all(removing, listener)
-        passes = Passes(removing, listener)
-    return Prepared(passes, history, tuple(filter(None, notes)))
+    if is_legacy(context) and planned.policy.does("prune"):
+        passes = Passes(Removing(context, pacer), listener)
+    return Prepared(passes, tuple(filter(None, notes)))
 
 
 async def _note_on_other_migrations(context: RunContext[Plan]) -> str:

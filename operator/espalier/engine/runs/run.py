@@ -5,16 +5,19 @@ A whole run: plan, hold the lease, migrate, and say how it ended.
 import logging
 from dataclasses import replace
 
+from espalier import names
 from espalier.crd import Condition, Definition
 from espalier.engine.coordination.lease import LeaseHolder
 from espalier.engine.coordination.ledger import Ledger, open_ledger, remember
 from espalier.engine.coordination.run_context import RunContext, context_of
 from espalier.engine.flowcontrol.calls import retry_while_unavailable, run_with_watchers
-from espalier.engine.policy.labels import Mode, Policy, read_policy
-from espalier.engine.policy.plan import Legacy, Plan, ServerPruned, Stop, plan, run_key
+from espalier.engine.policy.labels import Mode, read_policy
+from espalier.engine.policy.plan import Legacy, Plan, ServerPruned, Stop, plan
 from espalier.engine.policy.restrictions import closing, condition_of, outside_message
 from espalier.engine.policy.windows import time_of_day_seconds
 from espalier.engine.ports.reporter import Reporter
+from espalier.engine.ports.state import OtherOperatorError
+from espalier.engine.runs.gate_opening import open_gate
 from espalier.engine.runs.managed_fields import clean_histories
 from espalier.engine.runs.migration import Migration
 from espalier.engine.runs.observation import OBSERVING, READ_ONLY, observe
@@ -107,7 +110,7 @@ async def _run_on(
     planned = plan(definition, replace(policy, mode=Mode.ENFORCE))
     looks_only = policy.mode is Mode.OBSERVE or settings.is_read_only
     if isinstance(planned, Stop) or looks_only:
-        await _remember(definition, policy, ports)
+        await _remember(definition, ports)
     try:
         if isinstance(planned, Stop) and not (looks_only and planned.reason in _OBSERVABLE):
             reported = conditions.not_current(planned.reason, planned.message)
@@ -131,6 +134,12 @@ async def _run_on(
                 extra={"crd": definition.name, "holder": error.holder, "error": str(error)},
             )
         reported = conditions.not_current(*why_stopped(definition, error))
+        if isinstance(error, OtherOperatorError) and definition.condition(
+            names.STORED_OBJECTS_CURRENT
+        ):
+            # The other one reports there; two that overwrite each other help nobody.
+            logger.warning("Another operator's.", extra={"crd": definition.name})
+            return RunOutcome(definition=definition, conditions=reported, retries=True)
         return await end(definition, reporter, reported, retries=True)
 
 
@@ -145,7 +154,7 @@ async def _run_in_window(context: RunContext[Plan]) -> RunOutcome:
         except RunStoppedError as error:
             if error.reason != Reason.OUTSIDE_WINDOW:
                 raise
-    await _remember(planned.definition, planned.policy, ports, creates=True)
+    await _remember(planned.definition, ports, creates=True)
     opens_in_seconds = window.opens_in_seconds(time_of_day_seconds(ports.clock))
     reported = conditions.not_current(Reason.OUTSIDE_WINDOW, outside_message(window))
     # The wall clock may be set meanwhile.
@@ -159,7 +168,7 @@ async def _run_with_lease(context: RunContext[Plan]) -> RunOutcome:
     try:
         await check_rights(context)
     except RunStoppedError:
-        await _remember(definition, planned.policy, ports, creates=True)
+        await _remember(definition, ports, creates=True)
         raise
     holder = LeaseHolder(ports.leases, ports.clock, definition)
     await retry_while_unavailable(lambda: _take(holder, context), ports.clock)
@@ -183,9 +192,7 @@ async def _take(holder: LeaseHolder, context: RunContext[Plan]) -> None:
         await holder.take()
 
 
-async def _remember(
-    definition: Definition, policy: Policy, ports: Ports, *, creates: bool = False
-) -> None:
+async def _remember(definition: Definition, ports: Ports, *, creates: bool = False) -> None:
     """
     Add the schema to what is known of a definition, though nothing else is done with it.
 
@@ -196,10 +203,7 @@ async def _remember(
     """
     try:
         await remember(
-            ports.checkpoints,
-            definition,
-            key=run_key(definition, policy),
-            creates=creates or definition.preserve_unknown_fields,
+            ports.record, definition, creates=creates or definition.preserve_unknown_fields
         )
     except EspalierError as error:
         logger.info(
@@ -221,6 +225,7 @@ async def _release(definition: Definition, ports: Ports) -> None:
 async def _run_alone(context: RunContext[Plan]) -> RunOutcome:
     planned, settings, reporter = context.planned, context.settings, context.reporter
     ledger = await _open_ledger(context)
+    await open_gate(context, ledger)
     try:
         definition, reported, is_proved = await _bring_into_form(context, ledger)
     except RunStoppedError as error:
@@ -282,13 +287,12 @@ async def _open_ledger(context: RunContext[Plan]) -> Ledger:
     planned, ports = context.planned, context.ports
     if not context.settings.only_failed:
         return await open_ledger(
-            ports.checkpoints,
-            ports.clock,
+            ports.record,
             planned.definition,
             key=planned.key,
             is_restricted=bool(planned.policy.namespaces),
         )
-    ledger = await open_last_ledger(planned, ports.checkpoints, ports.clock)
+    ledger = await open_last_ledger(planned, ports.record)
     if not _is_done(planned, ledger):
         # Before anything is read or written for a run that has nothing to do.
         failed_of(ledger.progress, planned.policy)

@@ -8,12 +8,19 @@ from types import MappingProxyType
 
 from espalier import names
 from espalier.crd import Definition
+from espalier.engine.coordination.write_gate import LeftAlone, WriteGate
 from espalier.engine.listing.pages import Listing, pages
-from espalier.engine.ports import Endpoint, ObjectKey, key_of
+from espalier.engine.policy.loss_message import describe_loss
+from espalier.engine.ports import Endpoint, StoredMetadata, WritePermit
 from espalier.engine.ports.clock import Clock
 from espalier.engine.ports.definitions import MarkedDefinitions
 from espalier.engine.ports.objects import Objects
-from espalier.engine.ports.records import Identity, identity_of, resource_of
+from espalier.engine.ports.records import metadata_of, resource_of
+from espalier.engine.ports.state import Checkpoints
+from espalier.engine.runs.gate_opening import gate_alone
+from espalier.engine.settings import RecordPorts, RunSettings
+from espalier.engine.status.text import enumerated
+from espalier.errors import RejectedError
 
 _CONDITIONS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
@@ -56,9 +63,9 @@ class ObjectTrace:
     The annotation on an object.
     """
 
+    definition: Definition
     resource: Endpoint
-    key: ObjectKey
-    seen: Identity
+    seen: StoredMetadata
     names: tuple[str, ...] = (names.SCHEMA_VIOLATIONS,)
 
     kind = "object"
@@ -69,7 +76,7 @@ class ObjectTrace:
         """
         The resource and the object's key.
         """
-        return f"{self.resource} {self.key}"
+        return f"{self.resource} {self.seen.key}"
 
 
 Trace = DefinitionTrace | ObjectTrace
@@ -95,23 +102,66 @@ async def find_traces(
         yield on_object
 
 
-async def remove_trace(trace: Trace, definitions: MarkedDefinitions, objects: Objects) -> None:
+class TraceRemover:
     """
-    Take off what was found.
+    Takes off what was found: of a definition first, then of its objects.
 
-    Raises:
-        NotFoundError: What carried it is gone.
-        ClusterError: It could not be taken off.
+    Args:
+        checkpoints: Where what is known of the definitions is kept.
     """
-    match trace:
-        case ObjectTrace():
-            await objects.annotate(
-                trace.resource,
-                trace.key,
-                uid=trace.seen.uid,
-                resource_version=trace.seen.resource_version,
-                annotations=dict.fromkeys(trace.names),
+
+    def __init__(
+        self,
+        definitions: MarkedDefinitions,
+        objects: Objects,
+        checkpoints: Checkpoints,
+        clock: Clock,
+    ) -> None:
+        self._definitions = definitions
+        self._objects = objects
+        self._ports = RecordPorts(checkpoints=checkpoints, definitions=definitions, clock=clock)
+        self._gates: dict[str, WriteGate] = {}
+
+    async def remove(self, trace: Trace) -> None:
+        """
+        Take off one.
+
+        Raises:
+            NotFoundError: What carried it is gone.
+            RejectedError: The write would or might remove something from the object.
+            RecordUnreadableError: What is known of the definition cannot be trusted.
+            OtherOperatorError: It is another's.
+            ClusterError: It could not be taken off.
+        """
+        match trace:
+            case ObjectTrace():
+                permit = await self._permit(trace)
+                await self._objects.annotate(
+                    trace.resource, permit, annotations=dict.fromkeys(trace.names)
+                )
+            case DefinitionTrace():
+                await _remove_from_definition(trace, self._definitions)
+
+    async def _permit(self, trace: ObjectTrace) -> WritePermit:
+        name = trace.definition.name
+        if name not in self._gates:
+            # As it is without the labels that were on it.
+            fresh = await self._definitions.get_definition(name)
+            self._gates[name] = await gate_alone(fresh, self._objects, self._ports, RunSettings())
+        permit = await self._gates[name].permit(trace.seen)
+        if isinstance(permit, LeftAlone):
+            named = enumerated(map(describe_loss, sorted(permit.items)))
+            raise RejectedError(
+                verb="patch",
+                resource=trace.name,
+                reason="WouldLoseData",
+                detail=f"left alone, since the write would or might remove: {named}",
             )
+        return permit
+
+
+async def _remove_from_definition(trace: DefinitionTrace, definitions: MarkedDefinitions) -> None:
+    match trace:
         case DefinitionTrace(what="conditions"):
             for manager in sorted(trace.managers):
                 # What the server itself writes as well stays.
@@ -152,4 +202,4 @@ async def _on_objects(
             metadata = obj.get("metadata")
             annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
             if isinstance(annotations, dict) and names.SCHEMA_VIOLATIONS in annotations:
-                yield ObjectTrace(resource=resource, key=key_of(obj), seen=identity_of(obj))
+                yield ObjectTrace(definition=definition, resource=resource, seen=metadata_of(obj))

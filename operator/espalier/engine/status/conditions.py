@@ -36,6 +36,8 @@ class Reason(enum.StrEnum):
     STORAGE_VERSION_NOT_SERVED = "StorageVersionNotServed"
     UNDECODABLE = "Undecodable"
     ARCHIVE_FULL = "ArchiveFull"
+    RECORD_UNREADABLE = "RecordUnreadable"
+    OTHER_OPERATOR = "OtherOperator"
 
 
 NOT_CHECKED = Condition(

@@ -2,11 +2,13 @@
 Why a run ended: an error as a reason and a message for people.
 """
 
+from collections.abc import Mapping
 from http import HTTPStatus
 
 from espalier.crd import Definition
 from espalier.engine.ports import Endpoint
 from espalier.engine.ports.records import resource_of
+from espalier.engine.ports.state import OtherOperatorError, RecordUnreadableError
 from espalier.engine.status.causes import message_of
 from espalier.engine.status.conditions import Reason, forbidden_message
 from espalier.errors import (
@@ -28,6 +30,12 @@ _ARCHIVE_ADVICE = (
     " them (espalier archive expire), give the archive more room (--archive-max-bytes), or specify"
     " in the schema what is to be kept"
 )
+# Errors whose own text says what to do.
+_SELF_EXPLAINED: Mapping[type[EspalierError], Reason] = {
+    NothingServedError: Reason.STORAGE_VERSION_NOT_SERVED,
+    RecordUnreadableError: Reason.RECORD_UNREADABLE,
+    OtherOperatorError: Reason.OTHER_OPERATOR,
+}
 _AGAIN = "the run is tried again"
 
 
@@ -42,8 +50,8 @@ def why_stopped(definition: Definition, error: EspalierError) -> tuple[Reason, s
             return Reason.ARCHIVE_FULL, f"{detail}; {_ARCHIVE_ADVICE}"
         case LeaseLostError(detail=detail):
             return Reason.PENDING, f"{error}; {_AGAIN if detail else 'this run waits for it'}"
-        case NothingServedError():
-            return Reason.STORAGE_VERSION_NOT_SERVED, str(error)
+        case NothingServedError() | RecordUnreadableError() | OtherOperatorError():
+            return _SELF_EXPLAINED[type(error)], str(error)
         case SchemaParseError():
             return Reason.NON_STRUCTURAL, f"{error}; nothing is done"
         case ClusterError():

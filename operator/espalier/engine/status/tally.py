@@ -4,7 +4,7 @@ What a pass counts, and which objects it names.
 Bounded: however many objects fail, a few causes with a few names each are kept.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from espalier.engine.ports import ObjectKey
@@ -14,6 +14,9 @@ from espalier.plurals import counted
 MAX_CAUSES = 20
 MAX_FAILED = 1000
 """How many of the objects that failed are kept by name, so that they can be tried by themselves."""
+
+MAX_LOSSES = 1000
+"""How many distinct things that would be lost are kept."""
 
 OTHER_CAUSES = "other causes"
 
@@ -70,6 +73,9 @@ class Tally:
         mistyped: Objects with values of the wrong type, which own pruning leaves alone.
         undecodable: Objects that the server itself cannot read, or where they are.
         skipped: Objects that were left alone since a GitOps controller manages them.
+        left_alone: Objects of which something would or might be lost.
+        would_lose: What that is, with the number of objects for each.
+        is_loss_cut: Whether there was more of it than is kept.
         admission: What could not be found out about admission before writing; may be empty.
     """
 
@@ -88,6 +94,9 @@ class Tally:
     failed_causes: dict[ObjectKey, str] = field(default_factory=dict)
     mistyped: Offenders = field(default_factory=Offenders)
     skipped: Offenders = field(default_factory=Offenders)
+    left_alone: Offenders = field(default_factory=Offenders)
+    would_lose: dict[str, int] = field(default_factory=dict)
+    is_loss_cut: bool = False
     undecodable: tuple[str, ...] = ()
     admission: str = ""
 
@@ -113,6 +122,20 @@ class Tally:
         self.pruned += is_pruned
         if len(self.rewritten_first) < MAX_NAMED:
             self.rewritten_first.append(key)
+
+    def leave_alone(self, key: ObjectKey, items: Iterable[str]) -> None:
+        """
+        Count an object that was not written, since something of it would or might be lost.
+
+        Args:
+            items: What that is.
+        """
+        self.left_alone.add(key)
+        for item in items:
+            if item in self.would_lose or len(self.would_lose) < MAX_LOSSES:
+                self.would_lose[item] = self.would_lose.get(item, 0) + 1
+            else:
+                self.is_loss_cut = True
 
     def fail(self, key: ObjectKey, cause: str, *, kind: str = "") -> None:
         """
@@ -142,6 +165,7 @@ class Totals:
         rejected: Refused by the server in the last pass.
         unanswered: For which the server was too busy, or unable, in the last pass.
         skipped: Left alone since a GitOps controller manages them.
+        left_alone: Left alone since something of them would or might be lost.
         failed: The first objects that failed in the last pass, each with its cause.
     """
 
@@ -152,6 +176,7 @@ class Totals:
     rejected: int = 0
     unanswered: int = 0
     skipped: int = 0
+    left_alone: int = 0
     failed: tuple[tuple[ObjectKey, str], ...] = ()
 
 
@@ -163,7 +188,7 @@ def total(passes: Sequence[Tally]) -> Totals | None:
         return None
     last = passes[-1]
     rewritten = sum(tally.rewritten for tally in passes)
-    left = last.seen - last.gone - last.failed - last.skipped.count
+    left = last.seen - last.gone - last.failed - last.skipped.count - last.left_alone.count
     return Totals(
         rewritten=rewritten,
         unchanged=max(left - rewritten, 0),
@@ -172,6 +197,7 @@ def total(passes: Sequence[Tally]) -> Totals | None:
         rejected=last.failed - last.conflicts - last.unanswered,
         unanswered=last.unanswered,
         skipped=last.skipped.count,
+        left_alone=last.left_alone.count,
         failed=tuple(last.failed_causes.items()),
     )
 

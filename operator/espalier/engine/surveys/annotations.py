@@ -11,11 +11,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from espalier.engine.coordination.run_context import RunContext
+from espalier.engine.coordination.write_gate import LeftAlone, WriteGate
 from espalier.engine.flowcontrol.pacer import Pacer, work_through
 from espalier.engine.policy.plan import Plan
-from espalier.engine.ports import Endpoint, ObjectKey
+from espalier.engine.ports import Endpoint, ObjectKey, StoredMetadata
 from espalier.engine.ports.objects import Objects
-from espalier.engine.ports.records import Identity, identity_of
+from espalier.engine.ports.records import metadata_of
 from espalier.engine.rewriting.outages import count
 from espalier.engine.rewriting.preflight import SILENCE, Preflight
 from espalier.engine.rewriting.retries import Rewritten, Unchanged, WriteResult, retry_until_decided
@@ -27,6 +28,7 @@ from espalier.errors import ClusterError, RunStoppedError
 from espalier.findings import FieldError
 from espalier.names import SCHEMA_VIOLATIONS
 from espalier.paths import JSON
+from espalier.plurals import counted
 
 MAX_ANNOTATION_BYTES = 4 * 1024
 
@@ -40,9 +42,15 @@ class Note:
         text: None if there is to be none.
     """
 
-    key: ObjectKey
-    seen: Identity
+    seen: StoredMetadata
     text: str | None
+
+    @property
+    def key(self) -> ObjectKey:
+        """
+        Which object.
+        """
+        return self.seen.key
 
 
 def note_for(obj: dict[str, JSON], looked: Looked) -> Note | None:
@@ -54,15 +62,15 @@ def note_for(obj: dict[str, JSON], looked: Looked) -> Note | None:
     metadata = obj.get("metadata")
     if not isinstance(metadata, dict) or "deletionTimestamp" in metadata:
         return None
-    seen = identity_of(obj)
-    if not seen.is_whole:
+    seen = metadata_of(obj)
+    if not (seen.uid and seen.resource_version):
         return None
     annotations = metadata.get("annotations")
     there = annotations.get(SCHEMA_VIOLATIONS) if isinstance(annotations, dict) else None
     text = render_violations(looked.violations)
     if text == there or (text is None and not looked.is_complete):
         return None
-    return Note(looked.key, seen, text)
+    return Note(seen, text)
 
 
 def render_violations(violations: Iterable[FieldError]) -> str | None:
@@ -108,6 +116,7 @@ class Annotator:
     ) -> None:
         self._resource = context.planned.resource
         self._ports = context.ports
+        self._gate = context.gate
         self._pacer = pacer
         self._preflight = Preflight(context, pacer)
         self._decide = decide
@@ -137,6 +146,12 @@ class Annotator:
         return ". ".join(self._sentences())
 
     def _sentences(self) -> Iterator[str]:
+        if self._tally.left_alone.count:
+            left = self._tally.left_alone
+            yield (
+                f"{counted(left.count, 'object')} got no annotation, since its write would or might"
+                f" remove something: {left}"
+            )
         if self._tally.failed:
             failures = describe_failures(self._tally.failures)
             yield f"Annotations could not be written: {failures}"
@@ -148,7 +163,7 @@ class Annotator:
             yield note
 
     async def _write(self, note: Note) -> None:
-        what = _Annotation(self._ports.objects, self._resource, note, self._decide)
+        what = _Annotation(self._ports.objects, self._resource, self._gate, note, self._decide)
         count(
             self._tally, note.key, await retry_until_decided(what, self._ports.clock, self._pacer)
         )
@@ -163,12 +178,14 @@ class _Annotation:
         self,
         objects: Objects,
         resource: Endpoint,
+        gate: WriteGate,
         note: Note,
         decide: Callable[[dict[str, JSON]], Note | None],
     ) -> None:
         self.key = note.key
         self._objects = objects
         self._resource = resource
+        self._gate = gate
         self._note: Note | None = note
         self._decide = decide
 
@@ -180,13 +197,11 @@ class _Annotation:
             self._note = self._decide(await self._objects.get_object(self._resource, self.key))
         if self._note is None:
             return Unchanged()
-        seen = self._note.seen
+        permit = await self._gate.permit(self._note.seen)
+        if isinstance(permit, LeftAlone):
+            return permit
         await self._objects.annotate(
-            self._resource,
-            self.key,
-            uid=seen.uid,
-            resource_version=seen.resource_version,
-            annotations={SCHEMA_VIOLATIONS: self._note.text},
+            self._resource, permit, annotations={SCHEMA_VIOLATIONS: self._note.text}
         )
         return Rewritten()
 

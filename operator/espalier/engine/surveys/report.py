@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from espalier.engine.conversion.comparison import ConversionLoss
-from espalier.engine.policy.loss import Loss
 from espalier.engine.ports import ObjectKey
 from espalier.engine.status.path_counts import Counts
 from espalier.findings import FieldError
@@ -58,8 +57,8 @@ class Survey:
         conversions: What each further stored version shows and the storage version does not.
         unread_versions: Stored versions that are not served, so that nobody can read through them.
         undecodable: Objects that the server itself cannot read; the others were surveyed.
-        history: What a rewrite would remove, as far as schemas and managedFields tell; None for
-            legacy definitions, whose objects are not pruned by a rewrite.
+        would_lose: What a rewrite would or might remove, as far as can be known without comparing
+            versions; None where nothing is pruned by a rewrite, or a candidate is surveyed.
     """
 
     crd: str
@@ -75,7 +74,7 @@ class Survey:
     conversions: tuple[ConversionLoss, ...] = ()
     unread_versions: tuple[str, ...] = ()
     undecodable: tuple[str, ...] = ()
-    history: Loss | None = None
+    would_lose: Counts | None = None
 
 
 class Looked(NamedTuple):

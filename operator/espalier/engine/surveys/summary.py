@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from espalier.crd import Definition
 from espalier.engine.conversion.comparison import ConversionLoss
+from espalier.engine.policy.loss_message import describe_loss
 from espalier.engine.status.path_counts import Counts
 from espalier.engine.status.text import enumerated
 from espalier.engine.surveys.report import Survey
@@ -34,8 +35,17 @@ def _sentences(found: Survey, definition: Definition) -> Iterator[str]:
             f"What is stored at {enumerated(found.unread_versions)} cannot be seen,"
             " since it is not served"
         )
-    if found.history is not None and not found.history.is_nothing:
-        yield f"Enforcing would stop with WouldLoseData: {found.history.summary()}"
+    lost = found.would_lose
+    if lost is not None and lost.objects:
+        named = enumerated(
+            (f"{describe_loss(one.path)} ({counted(one.objects, 'object')})" for one in lost.paths),
+            total=len(lost.paths),
+        )
+        first = enumerated(map(str, lost.first), total=lost.objects)
+        yield (
+            f"Enforcing would leave {counted(lost.objects, 'object')} alone, since a rewrite"
+            f" would or might remove: {named}. They are: {first}. It would end with WouldLoseData"
+        )
     others = [name for name in definition.stored_versions if name != definition.storage.name]
     if others:
         yield (

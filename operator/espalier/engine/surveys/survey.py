@@ -6,7 +6,7 @@ what the history of the objects names that no schema specifies, by counts, paths
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -14,13 +14,20 @@ from espalier.crd import Definition
 from espalier.engine.conversion.versions import VersionsReader
 from espalier.engine.listing.pages import pages
 from espalier.engine.listing.undecodable import UndecodableSkipper
-from espalier.engine.policy.loss import Record
+from espalier.engine.policy.evidence import UNCOMPARED
+from espalier.engine.ports import StoredMetadata, key_of
 from espalier.engine.ports.clock import Clock
 from espalier.engine.ports.objects import Objects
+from espalier.engine.ports.records import metadata_of
+from espalier.engine.status.path_counts import Counter
 from espalier.engine.surveys.report import Survey
 from espalier.engine.surveys.surveyor import Surveyor
+from espalier.errors import ConflictError, NotFoundError, RejectedError, UndecodableError
+from espalier.paths import JSON
 
 DEFAULT_PAGE_SIZE = 500
+
+WouldLose = Callable[[StoredMetadata], Awaitable[frozenset[str]]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,15 +37,26 @@ class Scope:
 
     Attributes:
         candidate: What the definition may become: objects are held to this one's schema.
-        record: What is known since the last proved run; None without one.
+        would_lose: Names what the rewrite of an object would lose, as ``WriteGate.items`` does;
+            None where that is not asked.
         namespaces: Restricts the survey; all if empty.
         page_size: The most objects in a page.
     """
 
     candidate: Definition | None = None
-    record: Record | None = None
+    would_lose: WouldLose | None = None
     namespaces: Sequence[str] = ()
     page_size: int = DEFAULT_PAGE_SIZE
+
+
+async def _items(would_lose: WouldLose, obj: dict[str, JSON]) -> frozenset[str]:
+    try:
+        return await would_lose(metadata_of(obj))
+    except (ConflictError, NotFoundError):
+        # Written or deleted meanwhile.
+        return frozenset()
+    except (UndecodableError, RejectedError):
+        return frozenset({UNCOMPARED})
 
 
 EVERYTHING = Scope()
@@ -84,19 +102,23 @@ async def survey(
     """
     reader = VersionsReader(definition, objects, scope.page_size)
     surveyor = Surveyor(definition, candidate=scope.candidate, clock=clock)
+    losses = Counter() if scope.would_lose is not None else None
     skipper = UndecodableSkipper(objects, definition)
     for namespace in dict.fromkeys(scope.namespaces) or ("",):
         listing = reader.listing(namespace)
         async for page, _ in pages(listing, clock, skipper=skipper):
             for obj in page.first.objects:
                 surveyor.look_at(obj)
+                if scope.would_lose is not None and losses is not None:
+                    losses.add(key_of(obj), await _items(scope.would_lose, obj))
                 # Rules may take long, and leases have to be renewed meanwhile.
                 await asyncio.sleep(0)
             await reader.compare(page)
             if onlooker is not None:
                 await onlooker.surveyed(surveyor.objects, remaining=page.first.remaining)
     return replace(
-        surveyor.survey(record=scope.record),
+        surveyor.survey(),
+        would_lose=None if losses is None else losses.counts(),
         version=reader.resource.version,
         conversions=tuple(comparison.loss() for comparison in reader.comparisons),
         unread_versions=reader.unread_versions,

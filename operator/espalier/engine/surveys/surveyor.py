@@ -8,10 +8,8 @@ from dataclasses import replace
 from espalier import crd, schema
 from espalier.crd import Definition
 from espalier.engine.legacy.pruner import Pruner
-from espalier.engine.policy.loss import ManagedFieldsScan, Record, judge
 from espalier.engine.ports import ObjectKey, key_of
 from espalier.engine.ports.clock import Clock
-from espalier.engine.ports.records import metadata_of
 from espalier.engine.status.path_counts import Counter, general
 from espalier.engine.surveys.object_verdict import StoredObjectJudge, without_values
 from espalier.engine.surveys.report import Looked, Normalising, Survey
@@ -53,7 +51,6 @@ class Surveyor:
             self._structural, profile=Profile.APISERVER, preserve_unknown_fields=True
         )
         self._pruner = Pruner(effective) if effective.preserve_unknown_fields else None
-        self._historian = ManagedFieldsScan(effective)
         self._counters = {name: Counter() for name in Normalising.__dataclass_fields__}
         self._violations = Counter()
         self._unwritable = Counter()
@@ -71,7 +68,6 @@ class Surveyor:
         """
         self.objects += 1
         key = key_of(obj)
-        self._historian.add(metadata_of(obj))
         api_version = f"{self._definition.group}/{self._definition.storage.name}"
         if obj.get("apiVersion") != api_version:
             obj = {**obj, "apiVersion": api_version}
@@ -79,14 +75,11 @@ class Surveyor:
             self._look_carefully(key, obj, self._pruner)
         return self._normalise(key, obj)
 
-    def survey(self, *, record: Record | None = None) -> Survey:
+    def survey(self) -> Survey:
         """
         Tell what was found.
         """
         definition = self._definition
-        history = None
-        if not definition.preserve_unknown_fields:
-            history = judge(definition, self._structural, record, self._historian.history())
         return Survey(
             crd=definition.name,
             generation=definition.generation,
@@ -100,7 +93,6 @@ class Surveyor:
             violations=self._violations.counts(),
             unwritable=self._unwritable.counts(),
             unchecked=self._unchecked.counts(),
-            history=history,
         )
 
     def _look_carefully(self, key: ObjectKey, obj: dict[str, JSON], pruner: Pruner) -> None:

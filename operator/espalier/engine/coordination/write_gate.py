@@ -1,0 +1,123 @@
+"""
+The one place that permits a write of a stored object.
+
+Whatever writes one (a rewrite, an annotation, managedFields, a restore, a clean-up) makes the
+server store it anew, pruned. So each asks here first, and the ports take no write without the
+permit that is made here. It is given to an object of which it is known that nothing would be lost,
+or whose loss was shown and consented to, and only on knowledge that is fresh.
+"""
+
+from collections.abc import Awaitable, Callable
+from typing import NamedTuple
+
+from espalier.engine.coordination.definition_guard import DefinitionGuard
+from espalier.engine.policy.consent import NOTHING_SHOWN, ShownLoss
+from espalier.engine.policy.evidence import Evidence
+from espalier.engine.ports import StoredMetadata, WritePermit
+
+Compare = Callable[[StoredMetadata, tuple[str, ...]], Awaitable[frozenset[str]]]
+"""
+Reads an object at some versions, and names what a rewrite would take from what they show.
+
+Raises:
+    ConflictError: The object is another by now.
+    ClusterError: It cannot be read.
+"""
+
+
+class LeftAlone(NamedTuple):
+    """
+    The object was not written, since something of it would or might be lost.
+
+    Attributes:
+        items: As ``espalier.engine.policy.evidence.Verdict`` has them.
+    """
+
+    items: frozenset[str]
+
+
+async def compare_nothing(metadata: StoredMetadata, versions: tuple[str, ...]) -> frozenset[str]:
+    """
+    Stand in for a comparison where no evidence asks for one.
+    """
+    del metadata, versions
+    return frozenset()
+
+
+class WriteGate:
+    """
+    Permits the writes of one run; closed until it is opened.
+
+    Args:
+        guard: Sees that the definition is the one that the evidence is about.
+    """
+
+    def __init__(self, guard: DefinitionGuard) -> None:
+        self._guard = guard
+        self._is_closed = True
+        self._evidence: Evidence | None = None
+        self._consent = NOTHING_SHOWN
+        self._compare: Compare = compare_nothing
+
+    def open(
+        self,
+        evidence: Evidence | None,
+        consent: ShownLoss = NOTHING_SHOWN,
+        compare: Compare = compare_nothing,
+    ) -> None:
+        """
+        Open the gate, once it is known by which evidence objects are judged.
+
+        Args:
+            evidence: None where the server prunes nothing.
+            consent: What was shown and consented to.
+        """
+        self._evidence, self._consent, self._compare = evidence, consent, compare
+        self._is_closed = False
+
+    @property
+    def loses_nothing(self) -> bool:
+        """
+        Whether no object at all can lose anything.
+        """
+        return self._evidence is None or self._evidence.is_harmless
+
+    def covers(self, items: frozenset[str]) -> bool:
+        """
+        Report whether a loss was consented to; it is if there is none.
+        """
+        return not items or self._consent.covers(items)
+
+    async def permit(self, metadata: StoredMetadata) -> WritePermit | LeftAlone:
+        """
+        Permit the write of one object in the state that was seen, or name what it would lose.
+
+        Raises:
+            ConflictError: The object is another by now: read it, and ask again.
+            DefinitionChangedError: So is the definition.
+            ClusterError: The object or the definition cannot be read.
+        """
+        if self._is_closed:
+            raise RuntimeError("the gate was not opened: nothing is known of what would be lost")
+        items = await self.items(metadata)
+        if not self.covers(items):
+            return LeftAlone(items)
+        await self._guard.confirm()
+        return WritePermit(
+            key=metadata.key, uid=metadata.uid, resource_version=metadata.resource_version
+        )
+
+    async def items(self, metadata: StoredMetadata) -> frozenset[str]:
+        """
+        Name what the write of an object would or might lose, consented to or not.
+
+        Raises:
+            ConflictError: The object is another by now.
+            ClusterError: It cannot be read.
+        """
+        if self._evidence is None:
+            return frozenset()
+        verdict = self._evidence.judge(metadata)
+        if not verdict.compare_at:
+            return verdict.items
+        return verdict.items | await self._compare(metadata, verdict.compare_at)

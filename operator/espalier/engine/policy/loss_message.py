@@ -1,0 +1,99 @@
+"""
+What is said of a loss: paths, versions, counts and names, and what a person may do.
+"""
+
+from collections.abc import Mapping
+
+from espalier import names
+from espalier.crd import Definition
+from espalier.engine.policy.consent import ShownLoss
+from espalier.engine.policy.evidence import (
+    GONE_VERSION,
+    MORE_ITEMS,
+    NO_MANAGED_FIELDS,
+    OWNED_AS_A_WHOLE,
+    PRESERVED,
+    UNCOMPARED,
+    UNREADABLE_SCHEMA,
+)
+from espalier.engine.policy.labels import PLAIN_ACCEPT
+from espalier.engine.status.tally import Tally
+from espalier.engine.status.text import enumerated
+from espalier.plurals import counted
+
+_UNPROVABLE: Mapping[str, str] = {
+    NO_MANAGED_FIELDS: "what they hold cannot be known, since they have no managedFields",
+    GONE_VERSION: (
+        "what they hold cannot be known, since their managedFields name a version that is gone"
+    ),
+    UNREADABLE_SCHEMA: "what they hold cannot be known, since no schema can be read, of version",
+    PRESERVED: "unknown fields were preserved before, and which are stored is unknown, at",
+    OWNED_AS_A_WHOLE: "what it holds cannot be known, since it is owned as a whole:",
+    UNCOMPARED: "what they would lose cannot be known, since they cannot be read at both versions",
+    MORE_ITEMS: "more than can be named",
+}
+
+
+def describe_loss(item: str) -> str:
+    """
+    Put what one object would lose into words: ``.spec.color at v1``.
+    """
+    if is_unprovable(item):
+        kind, _, place = item.partition(" ")
+        text = _UNPROVABLE.get(kind, kind)
+        return f"{text} {_placed(place)}" if place else text
+    return _placed(item)
+
+
+def is_unprovable(item: str) -> bool:
+    """
+    Report whether an item says why nothing can be proved, and names nothing that would be lost.
+    """
+    return item.startswith("?")
+
+
+def would_lose_message(definition: Definition, tally: Tally, shown: ShownLoss) -> str:
+    """
+    Say which objects were left alone, what they would lose, and how to consent to that.
+    """
+    left = tally.left_alone
+    # What most objects would lose comes first.
+    worst = sorted(tally.would_lose.items(), key=lambda one: (-one[1], one[0]))
+    losses = enumerated(
+        (f"{describe_loss(item)} ({counted(number, 'object')})" for item, number in worst),
+        total=len(worst),
+    )
+    more = ", and more than are kept" if tally.is_loss_cut else ""
+    others = tally.seen - left.count
+    return (
+        f"{counted(left.count, 'object')} of {tally.seen} left alone, since a rewrite would or"
+        f" might remove: {losses}{more}. They are: {left}. {_rest(tally, others)}; storedVersions"
+        f" stays as it is. {advice(definition, shown)}"
+    )
+
+
+def advice(definition: Definition, shown: ShownLoss) -> str:
+    """
+    Say what ends it: the schema, or the consent to exactly this.
+    """
+    label = f"kubectl label crd {definition.name} {names.LOSS}={shown.digest} --overwrite"
+    plain = definition.labels.get(names.LOSS) == PLAIN_ACCEPT
+    refused = f"{names.LOSS}={PLAIN_ACCEPT} consents to nothing. " if plain else ""
+    keep = "Specify in the schema what is to be kept, or consent to exactly this loss"
+    return f"{refused}{keep}: {label}"
+
+
+def _rest(tally: Tally, others: int) -> str:
+    if not others:
+        return "Nothing was rewritten"
+    done = f"{tally.rewritten} rewritten, {tally.unchanged} right already"
+    return (
+        f"Of the others, {done}, {tally.failed} failed"
+        if tally.failed
+        else (f"Of the others, {done}")
+    )
+
+
+def _placed(item: str) -> str:
+    version, dot, path = item.partition(".")
+    return f".{path} at {version}" if dot else version

@@ -1,0 +1,73 @@
+"""
+Opens the gate of a run: gathers what is known of the definition, and what was consented to.
+"""
+
+from espalier.crd import Definition
+from espalier.engine.conversion.exact import ExactComparison
+from espalier.engine.coordination.definition_guard import DefinitionGuard
+from espalier.engine.coordination.ledger import Ledger, load_known
+from espalier.engine.coordination.run_context import RunContext
+from espalier.engine.coordination.write_gate import WriteGate
+from espalier.engine.policy.consent import consented
+from espalier.engine.policy.evidence import Evidence
+from espalier.engine.policy.labels import read_policy
+from espalier.engine.policy.plan import Plan
+from espalier.engine.policy.record import SchemaRecord
+from espalier.engine.policy.timestamps import seconds_of
+from espalier.engine.ports.clock import Clock
+from espalier.engine.ports.objects import Objects
+from espalier.engine.settings import RecordPorts, RunSettings
+
+
+async def open_gate(context: RunContext[Plan], ledger: Ledger) -> None:
+    """
+    Open the gate of a run that has its ledger.
+
+    Raises:
+        ClusterError: A consent could not be saved.
+    """
+    definition, ports = context.planned.definition, context.ports
+    await ledger.accept(context.planned.policy.accepted_loss)
+    evidence = evidence_of(definition, ledger.record, context.settings, ports.clock)
+    compare = ExactComparison(definition, ports.objects).items
+    context.gate.open(evidence, ledger.accepted, compare)
+
+
+async def gate_alone(
+    definition: Definition, objects: Objects, ports: RecordPorts, settings: RunSettings
+) -> WriteGate:
+    """
+    Make the gate for work on single objects that is no run, as a restore or a clean-up is.
+
+    Raises:
+        RecordUnreadableError: What is known of the definition cannot be trusted.
+        OtherOperatorError: It is another's.
+        ClusterError: It cannot be read.
+    """
+    known = (await load_known(ports, definition)).checkpoint
+    shown = (known.shown, known.accepted) if known else ()
+    gate = WriteGate(DefinitionGuard(ports.definitions, ports.clock, definition))
+    gate.open(
+        evidence_of(definition, known.record if known else None, settings, ports.clock),
+        consented(read_policy(definition).accepted_loss, shown),
+        ExactComparison(definition, objects).items,
+    )
+    return gate
+
+
+def evidence_of(
+    definition: Definition, record: SchemaRecord | None, settings: RunSettings, clock: Clock
+) -> Evidence | None:
+    """
+    Gather the evidence by which objects are judged; None where the server prunes nothing.
+    """
+    if definition.preserve_unknown_fields:
+        return None
+    if record is not None:
+        record = record.with_definition(definition)
+    return Evidence(
+        definition,
+        record,
+        settle_seconds=settings.settle_seconds,
+        now_seconds=seconds_of(clock.utc_timestamp()) or 0.0,
+    )

@@ -1,0 +1,156 @@
+"""
+What is left alone, what a consent covers, and records that cannot be trusted.
+"""
+
+from dataclasses import replace
+
+import pytest
+
+from espalier.crd import Version
+from espalier.engine import Reason
+from espalier.paths import JSON
+from tests.engine.runs.test_loss_guard import (
+    WITHOUT_COLOR,
+    a_cluster,
+    accept,
+    consent,
+    digest_in,
+    run_on,
+)
+from tests.fakes.cluster import FakeCluster
+from tests.fakes.widgets import V1_SCHEMA, V1ALPHA1_SCHEMA, widgets
+
+
+async def test_what_would_lose_nothing_is_rewritten_and_the_rest_is_left_alone() -> None:
+    cluster = FakeCluster(replace(WITHOUT_COLOR, generation=2))
+    cluster.put("a", {"spec": {"size": 1, "color": "blue"}}, version="v1", managed=("color",))
+    cluster.put("b", {"spec": {"size": 1, "odd": 1}}, version="v1", managed=("size",))
+
+    outcome = await run_on(cluster)
+
+    assert outcome.reason == Reason.WOULD_LOSE_DATA
+    assert "1 object of 2 left alone" in outcome.conditions[0].message
+    assert "default/a" in outcome.conditions[0].message
+    assert cluster.raw("a")["spec"] == {"size": 1, "color": "blue"}
+    assert cluster.raw("b")["spec"] == {"size": 1}
+    assert outcome.totals is not None
+    assert (outcome.totals.left_alone, outcome.totals.rewritten) == (1, 1)
+
+
+async def test_plain_accept_consents_to_nothing_and_shows_the_line_to_copy() -> None:
+    cluster = a_cluster(replace(WITHOUT_COLOR, generation=2))
+    consent(cluster, "accept")
+
+    outcome = await run_on(cluster)
+
+    assert outcome.reason == Reason.WOULD_LOSE_DATA
+    assert "espalier.dev/loss=accept consents to nothing" in outcome.conditions[0].message
+    digest = digest_in(outcome)
+    line = f"kubectl label crd {widgets().name} espalier.dev/loss={digest} --overwrite"
+    assert line in outcome.conditions[0].message
+
+
+async def test_consent_does_not_cover_what_another_generation_adds() -> None:
+    cluster = a_cluster(replace(WITHOUT_COLOR, generation=2))
+    await accept(cluster)
+    cluster.put("c", {"spec": {"shape": "round"}}, version="v1", managed=("shape",))
+
+    outcome = await run_on(cluster)
+
+    assert outcome.reason == Reason.WOULD_LOSE_DATA
+    assert cluster.raw("a")["spec"] == {"size": 1}
+    assert cluster.raw("c")["spec"] == {"shape": "round"}
+
+
+async def test_a_digest_of_something_else_consents_to_nothing() -> None:
+    cluster = a_cluster(replace(WITHOUT_COLOR, generation=2))
+    await run_on(cluster)
+    consent(cluster, "0" * 16)
+
+    assert (await run_on(cluster)).reason == Reason.WOULD_LOSE_DATA
+    assert cluster.raw("a")["spec"] == {"size": 1, "color": "blue"}
+
+
+async def test_a_field_that_a_served_version_shows_is_not_erased() -> None:
+    # Set through the old version after managedFields stopped naming anything.
+    old = Version(name="v1alpha1", served=True, storage=False, schema=V1_SCHEMA)
+    new = Version(name="v1", served=True, storage=True, schema=V1ALPHA1_SCHEMA)
+    cluster = FakeCluster(widgets(versions=(old, new), generation=2))
+    cluster.put("a", {"spec": {"size": 1, "color": "blue"}}, managed=("size",))
+    cluster.put("b", {"spec": {"size": 1}}, managed=("size",))
+
+    outcome = await run_on(cluster)
+
+    assert outcome.reason == Reason.WOULD_LOSE_DATA
+    assert ".spec.color at v1alpha1 (1 object)" in outcome.conditions[0].message
+    assert cluster.raw("a")["spec"] == {"size": 1, "color": "blue"}
+    assert cluster.raw("b")["apiVersion"] == "example.com/v1"
+
+
+async def test_another_operator_s_record_is_not_passed_over() -> None:
+    cluster = a_cluster()
+    assert (await run_on(cluster)).is_proved
+    cluster.change(versions=WITHOUT_COLOR.versions)
+    cluster.namespace = "default"
+    cluster.documents.clear()
+
+    outcome = await run_on(cluster)
+
+    assert outcome.reason == Reason.OTHER_OPERATOR
+    assert "espalier-system/checkpoint-widgets.example.com" in outcome.conditions[0].message
+    assert cluster.raw("a")["spec"] == {"size": 1, "color": "blue"}
+
+
+@pytest.mark.parametrize("damage", ["gone", "newer", "odd", "older"])
+async def test_a_record_that_cannot_be_trusted_stops(damage: str) -> None:
+    cluster = a_cluster()
+    assert (await run_on(cluster)).is_proved
+    older = dict(cluster.documents["crd-1"])
+    cluster.change(versions=widgets().versions)
+    await run_on(cluster)
+    document = cluster.documents["crd-1"]
+    if damage == "gone":
+        cluster.documents.clear()
+    elif damage == "older":
+        cluster.documents["crd-1"] = older
+        await run_on(cluster)
+        cluster.documents["crd-1"] = {**older, "before": ""}
+    else:
+        change: dict[str, JSON] = {"format": 9} if damage == "newer" else {"seen": ""}
+        cluster.documents["crd-1"] = {**document, **change}
+    cluster.change(versions=WITHOUT_COLOR.versions)
+
+    outcome = await run_on(cluster)
+
+    assert outcome.reason == Reason.RECORD_UNREADABLE
+    assert cluster.raw("a")["spec"] == {"size": 1, "color": "blue"}
+
+
+async def test_what_each_version_specified_is_known_when_both_have_dropped_it() -> None:
+    alpha = Version(name="v1alpha1", served=True, storage=False, schema=V1_SCHEMA)
+    v1 = Version(name="v1", served=True, storage=True, schema=V1_SCHEMA)
+    bare = replace(v1, schema=V1ALPHA1_SCHEMA)
+    cluster = FakeCluster(widgets(versions=(alpha, v1), stored_versions=("v1",)))
+    cluster.put("a", {"spec": {"size": 1, "color": "blue"}}, version="v1", managed=("size",))
+    assert (await run_on(cluster)).is_proved
+    cluster.change(versions=(alpha, bare))
+    assert (await run_on(cluster)).reason == Reason.WOULD_LOSE_DATA
+
+    cluster.change(versions=(replace(alpha, schema=V1ALPHA1_SCHEMA), bare))
+    assert (await run_on(cluster)).reason == Reason.WOULD_LOSE_DATA
+    assert cluster.raw("a")["spec"] == {"size": 1, "color": "blue"}
+
+
+async def test_where_a_webhook_converts_the_storage_version_s_own_schema_counts() -> None:
+    alpha = Version(name="v1alpha1", served=True, storage=False, schema=V1_SCHEMA)
+    v1 = Version(name="v1", served=True, storage=True, schema=V1_SCHEMA)
+    cluster = FakeCluster(
+        widgets(versions=(alpha, v1), stored_versions=("v1",), conversion="Webhook")
+    )
+    cluster.put("a", {"spec": {"size": 1, "color": "blue"}}, version="v1", managed=("size",))
+    assert (await run_on(cluster)).is_proved
+
+    cluster.change(versions=(alpha, replace(v1, schema=V1ALPHA1_SCHEMA)))
+
+    assert (await run_on(cluster)).reason == Reason.WOULD_LOSE_DATA
+    assert cluster.raw("a")["spec"] == {"size": 1, "color": "blue"}
