@@ -113,6 +113,10 @@ class FakeCluster(FakeObjects):
         )
         await self._leave("apply_conditions", definition.name)
 
+    async def forget(self, definition: Definition) -> None:
+        await self._enter("forget", definition.name)
+        self.documents.pop(definition.uid, None)
+
     def home_of(self, definition: Definition) -> tuple[str, str]:
         return self.namespace, f"checkpoint-{definition.name}"
 

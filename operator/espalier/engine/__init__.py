@@ -27,7 +27,7 @@ from espalier.engine.policy.plan import Legacy, ServerPruned, Stop, plan, run_ke
 from espalier.engine.runs.gate_opening import gate_alone
 from espalier.engine.runs.outcome import RunOutcome
 from espalier.engine.runs.run import run
-from espalier.engine.runs.uninstall import Trace, TraceRemover, find_traces
+from espalier.engine.runs.uninstall import Trace, TraceRemover, find_record, find_traces
 from espalier.engine.settings import Ports, RecordPorts, RunSettings
 from espalier.engine.status.conditions import NOT_CHECKED, Reason
 from espalier.engine.status.path_counts import Counts, PathCount
@@ -69,6 +69,7 @@ __all__ = [
     "describe_loss",
     "enumerated",
     "export_archive",
+    "find_record",
     "find_traces",
     "gate_alone",
     "is_digest",

@@ -13,7 +13,7 @@ from espalier.cli.output.exit_codes import Exit
 from espalier.cli.output.formats import TABULAR
 from espalier.cli.output.terminal import Advance, Terminal
 from espalier.cli.result import Column, Problem, Result, Table
-from espalier.engine import Trace, TraceRemover, find_traces
+from espalier.engine import Trace, TraceRemover, find_record, find_traces
 from espalier.errors import EspalierError, NotFoundError
 from espalier.plurals import counted
 
@@ -22,6 +22,12 @@ from espalier.plurals import counted
 @click.argument("names", nargs=-1, metavar="[CRD...]")
 @click.option("--dry-run", is_flag=True, help="List what would be removed; remove nothing.")
 @click.option("--yes", "is_confirmed", is_flag=True, help="Do not ask for confirmation.")
+@click.option(
+    "--record",
+    "is_record",
+    is_flag=True,
+    help="Only give up the record of the named definitions; see below.",
+)
 @targeting()
 @reporting(formats=TABULAR, fails=False)
 def cleanup(
@@ -31,6 +37,7 @@ def cleanup(
     names: tuple[str, ...],
     dry_run: bool,
     is_confirmed: bool,
+    is_record: bool,
 ) -> None:
     """
     Remove Espalier's labels, annotations and conditions.
@@ -40,11 +47,16 @@ def cleanup(
     it writes its conditions again. Data in the operator's namespace is kept: export the archive,
     then delete the namespace.
 
+    The condition espalier.dev/Record stays while objects would lose data. --record gives the record
+    up, and nothing else: if it is gone, damaged, or another operator's. The next run then leaves
+    every object alone of which it cannot prove that nothing would be lost.
+
     \b
     Examples:
       espalier cleanup --dry-run
       espalier archive export ./archive && espalier cleanup --yes
       espalier cleanup widgets.example.com
+      espalier cleanup --record widgets.example.com
 
     \b
     Exit codes:
@@ -53,9 +65,11 @@ def cleanup(
       3  the cluster could not be read
       4  not everything was removed, or it was not confirmed
     """
+    if is_record and not names:
+        raise click.UsageError("--record needs the names of definitions.")
     problems: list[Problem] = []
     with terminal.progress("reading") as advance:
-        traces = asyncio.run(_find(target, names, problems, advance))
+        traces = asyncio.run(_find(target, names, problems, advance, is_record=is_record))
     if dry_run or not traces:
         terminal.finish(_result_of(traces, frozenset(), problems, target, is_dry=dry_run))
     for trace in traces:
@@ -64,12 +78,17 @@ def cleanup(
     if not terminal.confirm(question, is_answered=is_confirmed):
         click.get_current_context().exit(Exit.INCOMPLETE)
     with terminal.progress("cleaning", total=len(traces)) as advance:
-        done = asyncio.run(_remove(target, traces, problems, advance))
+        done = asyncio.run(_remove(target, traces, problems, advance, forgets=is_record))
     terminal.finish(_result_of(traces, done, problems, target, is_dry=False))
 
 
 async def _find(
-    target: Target, names: Sequence[str], problems: list[Problem], advance: Advance
+    target: Target,
+    names: Sequence[str],
+    problems: list[Problem],
+    advance: Advance,
+    *,
+    is_record: bool,
 ) -> list[Trace]:
     traces: list[Trace] = []
     async with cluster.connect(target.kubeconfig, context=target.context) as connected:
@@ -78,15 +97,23 @@ async def _find(
         for done, name in enumerate(wanted):
             advance(done, total=len(wanted), text=name)
             try:
+                if is_record:
+                    traces += await find_record(name, definitions)
+                    continue
                 async for trace in find_traces(name, definitions, objects, clock):
-                    traces.append(trace)  # noqa: PERF401 - what comes before an error stays
+                    traces.append(trace)
             except EspalierError as error:
                 problems.append(Problem(source=name, message=str(error)))
     return traces
 
 
 async def _remove(
-    target: Target, traces: Sequence[Trace], problems: list[Problem], advance: Advance
+    target: Target,
+    traces: Sequence[Trace],
+    problems: list[Problem],
+    advance: Advance,
+    *,
+    forgets: bool,
 ) -> frozenset[int]:
     done: set[int] = set()
     async with cluster.connect(target.kubeconfig, context=target.context) as connected:
@@ -95,6 +122,7 @@ async def _remove(
             connected.objects,
             connected.checkpoints(target.operator_namespace),
             connected.clock,
+            forgets=forgets,
         )
         for number, trace in enumerate(traces):
             try:

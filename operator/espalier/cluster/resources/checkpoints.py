@@ -4,6 +4,7 @@ Checkpoints: one ConfigMap for each definition, deleted with the definition.
 
 import asyncio
 import base64
+import contextlib
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -113,6 +114,16 @@ class ConfigMapCheckpoints:
                 raise
             stored = found
         self._versions[definition.name] = stored.metadata.resource_version
+
+    async def forget(self, definition: Definition) -> None:
+        """
+        Delete the document of this definition; one that is not there is not an error.
+        """
+        call = self._call(definition, "delete", "DELETE")
+        call = replace(call, path=f"{call.path}/{self._name(definition)}")
+        with contextlib.suppress(NotFoundError):
+            await self._client.send(call)
+        self._versions.pop(definition.name, None)
 
     async def _write(self, definition: Definition, data: str) -> _ConfigMap:
         version = self._versions.get(definition.name)

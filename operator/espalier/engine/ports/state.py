@@ -26,6 +26,11 @@ class Checkpoints(Protocol):
         Read the document of this CRD; None if there is none, or if it is of another uid.
         """
 
+    async def forget(self, definition: Definition) -> None:
+        """
+        Delete the document of this CRD; one that is not there is not an error.
+        """
+
     async def save(self, definition: Definition, document: Mapping[str, JSON]) -> None:
         """
         Store the document; it is durable on return.

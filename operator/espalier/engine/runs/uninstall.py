@@ -19,6 +19,7 @@ from espalier.engine.ports.records import metadata_of, resource_of
 from espalier.engine.ports.state import Checkpoints
 from espalier.engine.runs.gate_opening import gate_alone
 from espalier.engine.settings import RecordPorts, RunSettings
+from espalier.engine.status.conditions import Reason
 from espalier.engine.status.text import enumerated
 from espalier.errors import RejectedError
 
@@ -37,7 +38,7 @@ class DefinitionTrace:
     What is Espalier's on a definition.
 
     Attributes:
-        what: ``labels``, ``annotations`` or ``conditions``.
+        what: ``labels``, ``annotations``, ``conditions`` or ``record``.
         names: Theirs, sorted.
         managers: Of fields, under which Espalier has written conditions.
     """
@@ -100,6 +101,20 @@ async def find_traces(
         yield on_definition
     for on_object in [trace async for trace in _on_objects(definition, objects, clock)]:
         yield on_object
+    # Last: what is written to objects is judged by it.
+    if not _would_lose(definition):
+        for record in _record_of(definition):
+            yield record
+
+
+async def find_record(name: str, definitions: MarkedDefinitions) -> tuple[DefinitionTrace, ...]:
+    """
+    Find the condition that points to the record of a definition; empty if there is none.
+
+    Raises:
+        ClusterError: The definition cannot be read.
+    """
+    return _record_of(await definitions.get_definition(name))
 
 
 class TraceRemover:
@@ -108,6 +123,7 @@ class TraceRemover:
 
     Args:
         checkpoints: Where what is known of the definitions is kept.
+        forgets: With the pointer to a record, delete what is known of the definition.
     """
 
     def __init__(
@@ -116,7 +132,10 @@ class TraceRemover:
         objects: Objects,
         checkpoints: Checkpoints,
         clock: Clock,
+        *,
+        forgets: bool = False,
     ) -> None:
+        self._forgets = forgets
         self._definitions = definitions
         self._objects = objects
         self._ports = RecordPorts(checkpoints=checkpoints, definitions=definitions, clock=clock)
@@ -141,6 +160,8 @@ class TraceRemover:
                 )
             case DefinitionTrace():
                 await _remove_from_definition(trace, self._definitions)
+                if trace.what == "record" and self._forgets:
+                    await self._ports.checkpoints.forget(trace.definition)
 
     async def _permit(self, trace: ObjectTrace) -> WritePermit:
         name = trace.definition.name
@@ -160,9 +181,27 @@ class TraceRemover:
         return permit
 
 
+def _would_lose(definition: Definition) -> bool:
+    condition = definition.condition(names.STORED_OBJECTS_CURRENT)
+    return condition is not None and condition.reason == Reason.WOULD_LOSE_DATA
+
+
+def _record_of(definition: Definition) -> tuple[DefinitionTrace, ...]:
+    if definition.condition(names.RECORD) is None:
+        return ()
+    return (
+        DefinitionTrace(
+            definition=definition,
+            what="record",
+            names=(names.RECORD,),
+            managers=frozenset({names.RECORD_FIELD_MANAGER}),
+        ),
+    )
+
+
 async def _remove_from_definition(trace: DefinitionTrace, definitions: MarkedDefinitions) -> None:
     match trace:
-        case DefinitionTrace(what="conditions"):
+        case DefinitionTrace(what="conditions" | "record"):
             for manager in sorted(trace.managers):
                 # What the server itself writes as well stays.
                 await definitions.apply_conditions(trace.definition, (), field_manager=manager)
