@@ -17,6 +17,7 @@ from espalier.engine.policy.evidence import (
     Evidence,
     Verdict,
 )
+from espalier.engine.policy.loss_message import describe_loss
 from espalier.engine.policy.record import (
     SchemaRecord,
     first_record,
@@ -280,6 +281,13 @@ def test_consent_is_to_exactly_what_was_shown() -> None:
     assert not shown.covers({"v1.spec.color", "v1alpha1.spec.color"})
     assert read_shown(render_shown(shown)) == shown
     assert read_shown([1]) is None
+
+
+def test_what_a_tenant_named_is_shown_without_control_characters() -> None:
+    text = describe_loss("v1.spec.a\n\x1b[31mb")
+
+    assert text == r".spec.a\u000a\u001b[31mb at v1"
+    assert len(describe_loss("v1.spec." + "x" * 10_000)) < 500
 
 
 def test_a_record_can_be_made_without_a_schema_that_can_be_read() -> None:

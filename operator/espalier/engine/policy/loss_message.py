@@ -18,7 +18,7 @@ from espalier.engine.policy.evidence import (
 )
 from espalier.engine.policy.labels import PLAIN_ACCEPT
 from espalier.engine.status.tally import Tally
-from espalier.engine.status.text import enumerated
+from espalier.engine.status.text import enumerated, printable
 from espalier.plurals import counted
 
 _UNPROVABLE: Mapping[str, str] = {
@@ -96,4 +96,4 @@ def _rest(tally: Tally, others: int) -> str:
 
 def _placed(item: str) -> str:
     version, dot, path = item.partition(".")
-    return f".{path} at {version}" if dot else version
+    return f"{printable(f'.{path}')} at {version}" if dot else printable(version)

@@ -15,6 +15,9 @@ MAX_CAUSES = 20
 MAX_FAILED = 1000
 """How many of the objects that failed are kept by name, so that they can be tried by themselves."""
 
+MAX_LEFT_NAMED = 10
+"""How many objects are named that were left alone."""
+
 MAX_LOSSES = 1000
 """How many distinct things that would be lost are kept."""
 
@@ -29,12 +32,14 @@ class Offenders:
     Attributes:
         cause: What was said of the first one.
         is_mixed: Something else was said of others.
+        most: How many objects are kept by name.
     """
 
     count: int = 0
     first: list[ObjectKey] = field(default_factory=list)
     cause: str = ""
     is_mixed: bool = False
+    most: int = MAX_NAMED
 
     def add(self, key: ObjectKey, cause: str = "") -> None:
         """
@@ -44,11 +49,11 @@ class Offenders:
             self.cause = cause
         self.is_mixed = self.is_mixed or cause != self.cause
         self.count += 1
-        if len(self.first) < MAX_NAMED:
+        if len(self.first) < self.most:
             self.first.append(key)
 
     def __str__(self) -> str:
-        return enumerated((str(key) for key in self.first), total=self.count)
+        return enumerated(map(str, self.first), total=self.count, most=self.most)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -94,7 +99,7 @@ class Tally:
     failed_causes: dict[ObjectKey, str] = field(default_factory=dict)
     mistyped: Offenders = field(default_factory=Offenders)
     skipped: Offenders = field(default_factory=Offenders)
-    left_alone: Offenders = field(default_factory=Offenders)
+    left_alone: Offenders = field(default_factory=lambda: Offenders(most=MAX_LEFT_NAMED))
     would_lose: dict[str, int] = field(default_factory=dict)
     is_loss_cut: bool = False
     undecodable: tuple[str, ...] = ()

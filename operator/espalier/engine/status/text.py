@@ -23,15 +23,22 @@ MAX_NAMED = 5
 """How many offenders, causes or paths a message names before it says how many more there are."""
 
 
-def enumerated(items: Iterable[str], *, total: int | None = None, separator: str = ", ") -> str:
+def enumerated(
+    items: Iterable[str],
+    *,
+    total: int | None = None,
+    separator: str = ", ",
+    most: int = MAX_NAMED,
+) -> str:
     """
     Join the first few texts with commas, and say how many more there are.
 
     Args:
         total: How many there are in all, where ``items`` holds only some of them.
+        most: How many are named.
     """
     listed = list(items)
-    named = listed[:MAX_NAMED]
+    named = listed[:most]
     more = (len(listed) if total is None else total) - len(named)
     text = separator.join(named)
     return f"{text} and {more} more" if more > 0 else text
