@@ -4,10 +4,10 @@ Lists, a page at a time, across expiring tokens and a server that is away for a 
 A continue token expires when etcd compacts the list's resource version, after some five minutes.
 The server then gives a fresh one, which goes on behind the last key that was listed, at the newest
 resource version. So every object that was there when the list began, and is there still, comes;
-one that was created meanwhile before that key does not come. A verify pass stays a proof all the
-same: whatever is created after its first page is created after the settle time, when every server
-stores the storage version, and a consistent list would not show it either. Where there is no fresh
-token the list begins anew, and objects come twice, which does no harm. So it does where a server
+one that was created meanwhile before that key does not come. Such a list is no proof for a verify
+pass: etcd may have been restored from a backup, so that what was listed before is old again. Where
+there is no fresh token the list begins anew, at one resource version, and proves as any other; what
+came before comes twice, which does no harm. So it does where a server
 does not take the token of an earlier list, which may be damaged, or of a revision before a restore.
 """
 

@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from typing import Generic, Protocol, TypeVar
 
-from espalier.engine.listing.pages import Page, pages
+from espalier.engine.listing.pages import Listed, Page, pages
 from espalier.engine.listing.undecodable import UndecodableSkipper
 from espalier.engine.ports import ObjectKey
 from espalier.engine.rewriting.preflight import Preflight
@@ -68,7 +68,7 @@ class Passes(Generic[ItemT]):
         work = self._work
         skipper = work.skipper()
         async with aclosing(self._pages(skipper)) as source:
-            async for page in source:
+            async for page, _ in source:
                 await self._listener.before_page()
                 for item in page.objects:
                     if not work.is_skipped(item):
@@ -93,7 +93,8 @@ class Passes(Generic[ItemT]):
         listener.begin(tally)
         skipper = self._work.skipper()
         async with aclosing(self._pages(skipper, start_token=start_token)) as source:
-            async for page in source:
+            async for page, listed in source:
+                tally.is_consistent = tally.is_consistent and listed.is_consistent
                 await listener.before_page()
                 await self._bring_into_form(preflight, page.objects, tally)
                 await listener.after_page(
@@ -123,7 +124,7 @@ class Passes(Generic[ItemT]):
 
     async def _pages(
         self, skipper: UndecodableSkipper, *, start_token: str | None = None
-    ) -> AsyncGenerator[Page[ItemT], None]:
+    ) -> AsyncGenerator[tuple[Page[ItemT], Listed], None]:
         """
         List some namespaces one after another, or all objects at once.
         """
@@ -137,8 +138,8 @@ class Passes(Generic[ItemT]):
                 ahead=work.lists_ahead,
             )
             async with aclosing(source):
-                async for page, _ in source:
-                    yield page
+                async for page, listed in source:
+                    yield page, listed
 
     async def _bring_into_form(
         self, preflight: Preflight, items: Sequence[ItemT], tally: Tally

@@ -19,6 +19,7 @@ from espalier.engine.policy.restrictions import restrictions_of
 from espalier.engine.runs.gate_opening import open_gate
 from espalier.engine.runs.only_failed import failed_of, unnamed_message, with_failures
 from espalier.engine.runs.pass_messages import (
+    expiry_message,
     failure_message,
     undecodable_message,
     unrest_message,
@@ -165,7 +166,7 @@ class Migration:
 
     async def _verify(self, passes: AnyPasses) -> tuple[Tally, Definition]:
         """
-        Pass over all objects until one pass has nothing to rewrite.
+        Pass over all objects until one pass, by consistent lists, has nothing to rewrite.
 
         Returns:
             The counts of that pass, and the definition as read before its first page.
@@ -185,14 +186,23 @@ class Migration:
                 raise RunStoppedError(Reason.UNDECODABLE, undecodable_message(tally))
             if tally.failed:
                 raise RunStoppedError(Reason.FAILED, failure_message(tally))
-            if tally.rewritten:
+            if tally.rewritten or not tally.is_consistent:
                 continue
             if (await self._context.guard.check()).generation == before.generation:
                 return tally, before
-        if not tally.rewritten:
-            raise RunStoppedError(
-                Reason.PENDING,
-                f"the definition changed during each of {MAX_VERIFY_PASSES} verify passes;"
-                " the run is tried again",
-            )
-        raise RunStoppedError(Reason.FAILED, unrest_message(tally, passes=MAX_VERIFY_PASSES))
+        raise _unproved(tally)
+
+
+def _unproved(last: Tally) -> RunStoppedError:
+    """
+    Describe why not one of the verify passes was a proof, by the last one.
+    """
+    if last.rewritten:
+        return RunStoppedError(Reason.FAILED, unrest_message(last, passes=MAX_VERIFY_PASSES))
+    if not last.is_consistent:
+        return RunStoppedError(Reason.PENDING, expiry_message(passes=MAX_VERIFY_PASSES))
+    return RunStoppedError(
+        Reason.PENDING,
+        f"the definition changed during each of {MAX_VERIFY_PASSES} verify passes;"
+        " the run is tried again",
+    )

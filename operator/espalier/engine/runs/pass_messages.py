@@ -33,6 +33,19 @@ def unrest_message(tally: Tally, *, passes: int) -> str:
     )
 
 
+def expiry_message(*, passes: int) -> str:
+    """
+    Describe the lists of verify passes that went on with fresh continue tokens.
+    """
+    return (
+        f"the continue token of a list expired during each of {passes} verify passes. A list that"
+        " goes on with a fresh token proves nothing about what was listed before, since etcd may"
+        " have been restored from a backup meanwhile. A pass must end before its list's revision"
+        " is compacted, by default within 5 minutes. storedVersions stays as it is; the run is"
+        " tried again"
+    )
+
+
 def undecodable_message(tally: Tally) -> str:
     """
     Describe the objects that the server cannot read.

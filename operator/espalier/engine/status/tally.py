@@ -82,6 +82,7 @@ class Tally:
         would_lose: What that is, with the number of objects for each.
         is_loss_cut: Whether there was more of it than is kept.
         admission: What could not be found out about admission before writing; may be empty.
+        is_consistent: Whether no list had to go on at another resource version than it began at.
     """
 
     seen: int = 0
@@ -104,6 +105,7 @@ class Tally:
     is_loss_cut: bool = False
     undecodable: tuple[str, ...] = ()
     admission: str = ""
+    is_consistent: bool = True
 
     @property
     def failed(self) -> int:
