@@ -137,7 +137,7 @@ def is_atomic(structural: Structural | None, path_text: str) -> bool:
         ValueError: The text is not a path.
 
     Source:
-        Kubernetes' API conventions, "Merge strategy"; lists are atomic where nothing is said.
+        Kubernetes' API conventions, "Merge strategy"; lists are atomic by default.
     """
     place = _place_of(structural, segments_of(path_text))
     if place is None:

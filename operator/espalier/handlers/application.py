@@ -34,7 +34,7 @@ WORKERS = 2
 FAILED_RESYNC_SECONDS = 5.0
 
 # The kubelet gives 30 s from the signal to the end.
-LAST_WORDS_SECONDS = 5.0
+LAST_WRITE_SECONDS = 5.0
 
 
 class DefinitionLister(Definitions, Protocol):
@@ -98,10 +98,10 @@ class Espalier:
 
     async def stop(self) -> None:
         """
-        End all work, write the last words, and be ready for nothing.
+        End all work, and write the last conditions.
         """
         await self._supervisor.close()
-        await self._reporter.close(patience_seconds=LAST_WORDS_SECONDS)
+        await self._reporter.close(patience_seconds=LAST_WRITE_SECONDS)
         await self._guard.close()
         await self._queue.close()
         await self._open.aclose()
@@ -139,7 +139,7 @@ class Espalier:
             await self._supervisor.reconcile(name, None)
             return
         except DefinitionError as error:
-            # A retry reads the same; whoever mends it makes an event.
+            # A retry reads the same; a repaired definition causes an event.
             logger.warning(
                 "Cannot make sense of a definition.", extra={"crd": name, "error": str(error)}
             )
@@ -155,7 +155,7 @@ class Espalier:
 
     async def _resync(self) -> None:
         """
-        Look at all definitions now and then: Kopf does not tell of those that went in a gap.
+        Queue all definitions at intervals: Kopf misses deletions while its watch is interrupted.
         """
         while True:
             try:

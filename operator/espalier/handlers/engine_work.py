@@ -25,13 +25,13 @@ class EngineWork:
 
     def key_of(self, definition: Definition) -> Hashable:
         """
-        Tell what a run on this definition is for.
+        Return what identifies the purpose of a run on this definition.
         """
         return run_identity(definition)
 
     async def run(self, definition: Definition) -> RunOutcome:
         """
-        Do it once, and report how it goes.
+        Work on the definition once, and report progress and the outcome.
         """
         return await run(definition, self._ports, self._settings, self._reporter)
 
@@ -39,7 +39,7 @@ class EngineWork:
         self, definition: Definition, *, reported: tuple[Condition, ...] = ()
     ) -> None:
         """
-        Keep new objects in form.
+        Prune new objects.
         """
         await keep_pruned(
             definition, self._ports, self._settings, self._reporter, reported=reported

@@ -14,7 +14,7 @@ FORMATS = ("text", "json")
 # What every record has; whatever else one carries was given as ``extra``.
 _ORDINARY = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
 
-# Kopf puts whole references and its settings into its records; they tell nothing more.
+# Kopf puts whole references and its settings into its records; they add no information.
 _KOPF_ONLY = frozenset({"k8s_skip", "k8s_ref", "settings"})
 
 
@@ -69,7 +69,7 @@ def configure_logging(stream: TextIO, *, log_format: str, verbose: bool = False)
     root.handlers[:] = [handler]
     root.setLevel(logging.INFO)
     logging.getLogger("espalier").setLevel(logging.DEBUG if verbose else logging.INFO)
-    # What the API server says of an object may hold its values.
+    # A message of the API server about an object may hold its values.
     logging.getLogger("espalier.server_text").setLevel(logging.WARNING)
     # Its steps from start to stop are its own business; errors of its watch are everybody's.
     logging.getLogger("kopf").setLevel(logging.WARNING)

@@ -1,5 +1,5 @@
 """
-Kopf's handlers: each takes what Kopf says, hands it on, and returns nothing.
+Kopf's handlers: each passes the event of a definition on, and returns nothing.
 
 Only ``on.event`` on definitions, never ``on.create``, ``on.update``, a daemon or a timer: those
 write annotations and finalizers. Kopf never tries an ``on.event`` handler again, so the queue
@@ -68,7 +68,7 @@ def register(
         if stop_flag is not None:
             stop_flag.set()
 
-    # Not filtered by a label: then it would not be told that the label went.
+    # Not filtered by a label: then the removal of the label would cause no event.
     @kopf.on.event(
         "apiextensions.k8s.io",
         "v1",

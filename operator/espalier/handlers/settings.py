@@ -1,5 +1,5 @@
 """
-What the operator may be told: one frozen record, read once and handed down.
+The operator's settings: one frozen record, read once and handed down.
 """
 
 import math
@@ -48,8 +48,8 @@ class Settings:
         max_writes_per_second: The most writes in all runs together; 0 for no bound but the
             server's.
         max_runs: The most runs at a time.
-        lease_seconds: How long the lease of a run lasts without renewal: when its holder died,
-            so long nobody else writes.
+        lease_seconds: How long the lease of a run lasts without renewal. After the death of its
+            holder no other process writes for so long.
         structural_grace_seconds: How long the API server has to write ``NonStructuralSchema``.
         progress_seconds: The least time between two writes of mere progress.
         resync_seconds: The time between two readings of all definitions.

@@ -1,5 +1,5 @@
 """
-Puts the operator together, and runs it under Kopf until it is told to stop.
+Assembles the operator, and runs it under Kopf until it is stopped.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ from espalier.handlers.tasks import Guard
 from espalier.handlers.workqueue import WorkQueue
 
 KOPF_USER_AGENT = f"kopf/{version('kopf')}"
-"""By this the audit log tells Kopf's requests; none of them may change anything."""
+"""Marks Kopf's requests in the audit log; none of them may change anything."""
 
 
 async def run_operator(
@@ -42,7 +42,7 @@ async def run_operator(
         ready_flag: Set when Kopf's handlers are ready.
 
     Raises:
-        ClusterError: The API server cannot be reached at the start, or lets nobody list
+        ClusterError: The API server cannot be reached at the start, or forbids the list of
             definitions.
         Exception: A bug ended a task; the operator does not go on without it.
     """

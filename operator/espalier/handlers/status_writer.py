@@ -1,9 +1,9 @@
 """
 Writes Espalier's conditions and Events: at once when a state changes, seldom for mere progress.
 
-What a run says last is always written in the end. A write that the server cannot take now is
-tried again with growing pauses, always with the newest words; a definition that is gone, or is
-another one by now, needs no words any more.
+The last report of a run is always written. A write that the server cannot take now is tried again
+with growing pauses, always with the newest conditions. Nothing is written to a definition that was
+deleted, or that has another uid.
 """
 
 import asyncio
@@ -41,7 +41,7 @@ _ORDINARY_REASONS = frozenset({Reason.PENDING, Reason.REWRITING, Reason.OBSERVED
 
 class Events(Protocol):
     """
-    Where Kubernetes Events go. They are a courtesy: posting never raises.
+    Posts Kubernetes Events. They are best effort: posting never raises.
     """
 
     async def post_event(
@@ -55,7 +55,7 @@ class Events(Protocol):
 @dataclass(slots=True)
 class _Slot:
     """
-    What is wanted of one definition's status, and what is there.
+    The conditions of one definition that were reported, and those that were written.
     """
 
     definition: Definition
@@ -71,7 +71,7 @@ class _Slot:
 
 class StatusReporter:
     """
-    The engine's ``Reporter``, and the one that takes the conditions away again.
+    Implements the engine's ``Reporter``, and removes the conditions of a definition again.
     """
 
     def __init__(
@@ -97,12 +97,12 @@ class StatusReporter:
         progress: PassProgress | None = None,
     ) -> None:
         """
-        Take note of the conditions; they are written in the background.
+        Queue the conditions; they are written in the background.
 
-        Both of Espalier's conditions are always applied: of one that is not given, what was
-        said last is said again, of the generation that it was about, or that it was not looked at.
+        Both of Espalier's conditions are always applied. One that is not given keeps its last
+        report, with the generation that it was about; without a report it is ``NotChecked``.
         """
-        del progress  # A status is for people; the first condition says it all.
+        del progress  # The message of the first condition holds it already.
         slot = self._slot_of(definition)
         generation = max(definition.generation, slot.affirmed_generation)
         wanted = tuple(replace(one, observed_generation=generation) for one in conditions)
@@ -112,7 +112,7 @@ class StatusReporter:
 
     async def affirm(self, definition: Definition) -> None:
         """
-        Report of the next generation what was reported of the one before.
+        Repeat for the next generation what was reported for the one before.
 
         Args:
             definition: Another generation, which differs in nothing that the conditions are about.
@@ -181,7 +181,7 @@ class StatusReporter:
 
     async def _publish(self, slot: _Slot) -> None:
         failures = 0
-        while not slot.withdrawn.is_set() and not _says_the_same(slot.wanted, slot.written):
+        while not slot.withdrawn.is_set() and not _is_same_report(slot.wanted, slot.written):
             slot.news.clear()
             pause_seconds = self._pause_seconds(slot)
             if pause_seconds > 0:
@@ -201,7 +201,7 @@ class StatusReporter:
                 failures += 1
                 await self._after_failure(slot, error, failures)
             except RejectedError as error:
-                logger.error(  # noqa: TRY400 - the server's words are enough
+                logger.error(  # noqa: TRY400 - the server's message is enough
                     "The API server refuses a status; not trying again.",
                     extra={"crd": slot.definition.name, "error": str(error)},
                 )
@@ -303,7 +303,7 @@ def _state(conditions: Sequence[Condition]) -> frozenset[tuple[str, str, str]]:
     return frozenset((c.type, c.status, c.reason) for c in conditions)
 
 
-def _says_the_same(left: Sequence[Condition], right: Sequence[Condition]) -> bool:
+def _is_same_report(left: Sequence[Condition], right: Sequence[Condition]) -> bool:
     return _contents(left) == _contents(right)
 
 

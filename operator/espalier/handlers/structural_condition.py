@@ -3,8 +3,8 @@ Keeps ``NonStructuralSchema`` where the API server does not.
 
 Every API server of the last years keeps this condition itself, once per generation. Espalier
 computes it from the same rules, waits, and writes only what is still missing, at most once per
-generation and process: a server that thinks otherwise has the last word. An apply by a field
-manager of its own never takes away what the server wrote.
+generation and process: where a server disagrees, its condition stays. An apply by a field manager
+of its own never takes away what the server wrote.
 """
 
 import logging
@@ -51,7 +51,7 @@ class StructuralKeeper:
 
     async def keep(self, definition: Definition) -> float | None:
         """
-        Write the condition of a definition if it is due and nobody else did.
+        Write the condition of a definition if it is due and the API server has not written it.
 
         Returns:
             After how many seconds to look again; None if there is nothing to wait for.
@@ -64,7 +64,7 @@ class StructuralKeeper:
         if seen is not None and not seen.is_of(definition):
             seen = None
         if _same(expected, definition.condition(NON_STRUCTURAL_SCHEMA)):
-            # What was written once stays known, lest it be written again when a server differs.
+            # Once written, it stays known: a server that differs must not cause another write.
             if seen is None or not seen.written:
                 self._seen.pop(definition.name, None)
             return None
@@ -97,7 +97,7 @@ class StructuralKeeper:
                 definition, conditions, field_manager=STRUCTURAL_FIELD_MANAGER
             )
         except (NotFoundError, ConflictError) as error:
-            # Gone, or another one of the same name: its own event tells.
+            # Deleted, or replaced under the same name: that causes an event of its own.
             logger.info(
                 "Wrote no structural condition: the definition is gone or another one.",
                 extra={"crd": definition.name, "error": str(error)},

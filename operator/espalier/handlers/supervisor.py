@@ -1,9 +1,10 @@
 """
 Starts, restarts and ends the work on each definition that carries the label.
 
-The supervisor compares what is asked for with what is under way, whenever it is told to look. What
-a piece of work is *for* is its key: another key, and it starts over; the same key, and it is left
-alone, be it still running or finished. Work on one definition never hinders another's.
+The supervisor compares what a definition asks for with the work on it, whenever a caller asks it to
+reconcile. The key of the work identifies what the work is for. If the key has changed, the work
+starts over; if it has not, running or finished work is left alone. Work on one definition never
+delays the work on another one.
 """
 
 import asyncio
@@ -25,8 +26,8 @@ from espalier.names import MODE
 
 logger = logging.getLogger(__name__)
 
-# What ends without the definition being changed, and without anything that tells of it: a person
-# grants a right, another process gives its lease back, a webhook comes up again.
+# These end without a change of the definition, and no event reports that: a person grants a right,
+# another process releases its lease, a webhook comes up again.
 _LONGEST_PAUSES: Mapping[str, float] = {
     Reason.FORBIDDEN: retrying.FORBIDDEN_PAUSE_SECONDS,
     Reason.PENDING: 15.0,
@@ -42,28 +43,28 @@ class DefinitionWork(Protocol):
 
     def key_of(self, definition: Definition) -> Hashable:
         """
-        Tell what a run on this definition is for.
+        Return what identifies the purpose of a run on this definition.
         """
 
     async def run(self, definition: Definition) -> RunOutcome:
         """
-        Do it once, and report how it goes.
+        Work on the definition once, and report progress and the outcome.
 
         Raises:
-            EspalierError: It could not be done now; it may be tried again.
+            EspalierError: The work failed; it may be tried again.
         """
 
     async def keep_pruned(
         self, definition: Definition, *, reported: tuple[Condition, ...] = ()
     ) -> None:
         """
-        Keep new objects in form; ends only when everything must be looked at anew.
+        Prune new objects; returns only when the definition must be looked at anew.
 
         Args:
-            reported: What a run that failed has reported of the objects.
+            reported: The conditions that a failed run has reported.
 
         Raises:
-            EspalierError: It could not go on.
+            EspalierError: The objects cannot be listed, watched or written.
         """
 
 
@@ -232,7 +233,7 @@ class Supervisor:
                 if not outcome.retries:
                     attempt = 1
                 if outcome.watches_on:
-                    again_seconds = await self._tend(definition, outcome, attempt=attempt)
+                    again_seconds = await self._keep_pruned(definition, outcome, attempt=attempt)
                 elif again_seconds is None and not outcome.retries:
                     return
             except EspalierError as error:
@@ -257,33 +258,33 @@ class Supervisor:
         async with self._turns:
             return await self._work.run(definition)
 
-    async def _tend(
+    async def _keep_pruned(
         self, definition: Definition, outcome: RunOutcome, *, attempt: int
     ) -> float | None:
         """
-        Tend until everything must be looked at anew; after a run that failed, until it is its turn.
+        Prune new objects; after a run that failed, only until the run is due again.
 
         Returns:
-            0 if it is the run's turn; None if tending came to an end before.
+            0 if the run is due again; None if pruning ended before.
         """
         definition = outcome.definition or definition
         if not outcome.retries:
             await self._work.keep_pruned(definition)
             return None
         again_seconds = pause_seconds(outcome.reason, attempt=attempt)
-        tending = asyncio.ensure_future(
+        pruning = asyncio.ensure_future(
             self._work.keep_pruned(definition, reported=outcome.conditions[:1])
         )
         resting = asyncio.ensure_future(self._clock.sleep(again_seconds))
         try:
-            await asyncio.wait({tending, resting}, return_when=asyncio.FIRST_COMPLETED)
-            if not tending.done():
+            await asyncio.wait({pruning, resting}, return_when=asyncio.FIRST_COMPLETED)
+            if not pruning.done():
                 return 0.0
-            await tending
+            await pruning
         finally:
-            tending.cancel()
+            pruning.cancel()
             resting.cancel()
-            await asyncio.gather(tending, resting, return_exceptions=True)
+            await asyncio.gather(pruning, resting, return_exceptions=True)
         return None
 
     async def _reread(self, definition: Definition) -> Definition | None:
@@ -305,10 +306,10 @@ class Supervisor:
 
 def pause_seconds(reason: str, *, attempt: int) -> float:
     """
-    Tell how long to wait before the work on a definition is tried again.
+    Return how long to wait before the work on a definition is tried again.
 
     Args:
-        reason: Of its condition; empty if an error ended the work.
+        reason: The reason of its condition; empty if an error ended the work.
         attempt: How often it has failed in a row, from 1.
     """
     longest = _LONGEST_PAUSES.get(reason, retrying.LONGEST_RUN_PAUSE_SECONDS)

@@ -3,8 +3,8 @@ A coalescing, retrying work queue of names.
 
 However often a name is put in, it is handed out once; while it is worked on, it is not handed out
 again, but once more afterwards if it was put in meanwhile. A failed name comes back after a
-growing pause. Nothing is kept but names: whoever takes one reads the object anew. Urgent names are
-handed out before the others.
+growing pause. Only names are kept: the caller that takes one reads the object anew. Urgent names
+are handed out before the others.
 """
 
 import asyncio
@@ -19,7 +19,7 @@ LONGEST_PAUSE_SECONDS = 60.0
 
 class WorkQueue:
     """
-    The queue. All methods but ``take`` return at once; it belongs to one event loop.
+    The queue. All methods except ``take`` return at once; it belongs to one event loop.
     """
 
     def __init__(self, clock: Clock) -> None:
@@ -70,14 +70,14 @@ class WorkQueue:
 
     def done(self, name: str) -> None:
         """
-        Say that a name was worked on with success.
+        Report that the work on a name succeeded.
         """
         self._failures.pop(name, None)
         self._give_back(name)
 
     def retry(self, name: str) -> float:
         """
-        Say that the work on a name failed.
+        Report that the work on a name failed.
 
         Returns:
             The pause in seconds after which the name comes back.

@@ -197,7 +197,7 @@ class Relics:
         cluster = self.cluster
         leases = FakeLeases(self.lease, "restore", cluster.clock)
         await restore_alone(
-            self.definition, cluster, leases, cluster.clock, restoring=restoring, tell=tell
+            self.definition, cluster, leases, cluster.clock, restoring=restoring, on_waiting=tell
         )
 
 

@@ -192,7 +192,7 @@ async def _restored(
             connected.leases_among(request.namespace, homes=operator_homes),
             connected.clock,
             restoring=restoring,
-            tell=report_wait,
+            on_waiting=report_wait,
         )
     except EspalierError as error:
         if report.is_empty:

@@ -104,8 +104,8 @@ def place_of(field: str, message: str, *, reason: str) -> str:
     rest = text[found.end() :].removeprefix(_COLON) if found else ""
     of_schema = rest.removeprefix(f"{field} in body ")
     is_of_schema = kind == ErrorType.NOT_SUPPORTED.value or _OF_SCHEMA.fullmatch(of_schema)
-    told = f"{kind}: {rest}" if rest and is_of_schema else kind
-    return f"{printable(field)}: {told}" if field else told
+    shown = f"{kind}: {rest}" if rest and is_of_schema else kind
+    return f"{printable(field)}: {shown}" if field else shown
 
 
 def on_one_line(text: str) -> str:

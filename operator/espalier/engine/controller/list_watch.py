@@ -70,7 +70,7 @@ class ListWatch:
 
     async def _events(self, resource_version: str) -> AsyncIterator[WatchEvent]:
         """
-        Watch; an object that nobody can read ends it as if it had expired.
+        Watch; an object that the server cannot read ends the watch as if it had expired.
         """
         try:
             async for event in self._objects.watch_objects(
@@ -78,7 +78,7 @@ class ListWatch:
             ):
                 yield event
         except (UndecodableError, RejectedError) as error:
-            # Only a list tells which one it is, and gets past it.
+            # Only a list can name that object, and skip it.
             crd = self._planned.definition.name
             logger.warning("A watch ended early.", extra={"crd": crd, "error": cause_of(error)})
             raise ExpiredTokenError(
@@ -105,7 +105,7 @@ class ListWatch:
                 self._see("ADDED", obj)
         for key in missing:
             if skipper.names:
-                # It may be one of those that the list had to pass over; reading it alone will tell.
+                # The list may have skipped it as unreadable; a read of this object alone decides.
                 self._queue.add(key)
             else:
                 self._queue.forget(key)

@@ -1,11 +1,12 @@
 """
-Keeps the objects of a legacy definition in form after its run: list, watch, prune what is new.
+Keeps the objects of a legacy definition pruned after its run: list, watch, prune what is new.
 
-The server's events of our own writes show nothing to prune, so they end by themselves. An object
-that somebody keeps putting out of form again, as a GitOps tool does, is left alone for growing
-times, and named. Whatever cannot be brought into form is named in the condition.
+The watch events of Espalier's own writes show nothing to prune, so they cause no further writes.
+An object whose removed fields another client keeps writing, as a GitOps tool does, is left alone
+for growing pauses. The condition names it, and every object that cannot be pruned.
 
-Nothing is written without the lease; it is held for bursts of writes only, so that others get it.
+Nothing is written without the lease. It is held for bursts of writes only, so that other processes
+can take it.
 """
 
 import logging
@@ -35,7 +36,7 @@ from espalier.errors import DefinitionChangedError, NotFoundError, RunStoppedErr
 logger = logging.getLogger(__name__)
 
 MAX_AT_ONCE = 20
-"""So many objects are in memory; each may have megabytes."""
+"""The most objects in memory at a time; each may have megabytes."""
 
 
 async def keep_pruned(
@@ -47,12 +48,13 @@ async def keep_pruned(
     reported: tuple[Condition, ...] = (),
 ) -> None:
     """
-    Watch the objects, and prune each that has unknown fields within seconds.
+    Watch the objects, and prune each one that has unknown fields within seconds.
 
-    Returns only when the definition is gone, another one, or asks for something else.
+    Returns only when the definition is deleted, replaced, or asks for something else.
 
     Args:
-        reported: By a run that proved nothing; it holds as long as nothing else is wrong.
+        reported: The conditions of a run that proved nothing. They are reported as long as no
+            object is in trouble.
 
     Raises:
         ClusterError: The objects cannot be listed or watched; call again later.
@@ -65,15 +67,17 @@ async def keep_pruned(
     shown = (known.shown, known.accepted) if known else ()
     # The server prunes nothing of these objects; what Espalier removes is archived first.
     context.gate.open(None, consented(planned.policy.accepted_loss, shown))
-    tender = _PruneLoop(context, reported or _condition_of(planned))
+    loop = _PruneLoop(context, reported or _condition_of(planned))
     idle_watch = context.guard.watch(pause_seconds=IDLE_CHECK_SECONDS)
-    companions = [tender.serve(), tender.revalidate(), idle_watch]
+    companions = [loop.serve(), loop.revalidate(), idle_watch]
     if planned.policy.window is not None:
         companions.append(closing(planned.policy.window, ports.clock))
     try:
-        await run_with_watchers(tender.follow(), *companions)
+        await run_with_watchers(loop.follow(), *companions)
     except (DefinitionChangedError, NotFoundError) as error:
-        logger.info("Tending ends.", extra={"crd": definition.name, "error": str(error)})
+        logger.info(
+            "Pruning of new objects ends.", extra={"crd": definition.name, "error": str(error)}
+        )
     except RunStoppedError as error:
         if error.reason != Reason.OUTSIDE_WINDOW:
             raise
@@ -91,31 +95,31 @@ class _PruneLoop:
         self._remover = remover = Remover(context)
         self._queue = ObjectQueue(ports.clock, definition.name)
         self._follower = ListWatch(context, remover.pruner, self._queue)
-        self._weeder = PruneWorker(context, pacer, remover, self._queue)
+        self._worker = PruneWorker(context, pacer, remover, self._queue)
         self._turns = LeaseBursts(context, pacer)
         self._in_form = self._reported = reported
 
     async def follow(self) -> None:
         """
-        Take note of what has to be pruned.
+        List and watch the objects, and queue those that have to be pruned.
         """
         await self._follower.follow()
 
     async def serve(self) -> None:
         """
-        Prune what is due.
+        Prune the queued objects when they are due.
         """
         while True:
             if self._queue.is_due:
-                await self._turns.spend(self._weed_watched)
+                await self._turns.spend(self._prune_guarded)
             else:
                 self._queue.forget_peaceful()
-                await self._tell()
+                await self._report()
                 await self._queue.wait()
 
     async def revalidate(self) -> None:
         """
-        Look now and then whether what is stored is valid.
+        Validate all stored objects at regular intervals.
         """
         while True:
             await self._clock.sleep(self._context.settings.resurvey_seconds)
@@ -123,19 +127,19 @@ class _PruneLoop:
             valid = await run_with_watchers(validating, self._guard.watch())
             await self._reporter.report(self._definition, (*self._reported, valid))
 
-    async def _weed_watched(self) -> None:
-        await run_with_watchers(self._weed(), self._guard.watch())
+    async def _prune_guarded(self) -> None:
+        await run_with_watchers(self._prune_burst(), self._guard.watch())
 
-    async def _weed(self) -> None:
+    async def _prune_burst(self) -> None:
         self._remover.begin()
         until_seconds = self._clock.monotonic_seconds() + BURST_SECONDS / 2
         most = self._turns.portion(MAX_AT_ONCE)
-        while await self._weeder.weed(most):
-            await self._tell()
+        while await self._worker.prune_due(most):
+            await self._report()
             if self._clock.monotonic_seconds() >= until_seconds:
                 return
 
-    async def _tell(self) -> None:
+    async def _report(self) -> None:
         reported = self._queue.condition() or self._in_form
         if reported != self._reported:
             self._reported = reported

@@ -1,8 +1,8 @@
 """
-What is due, and what is left alone for a while: the objects of a legacy definition after its run.
+Which objects of a legacy definition are due for pruning after its run, and which ones must wait.
 
-An object that somebody keeps putting out of form again, as a GitOps tool does, is left alone for
-growing times. Pure but for the clock and the log.
+An object whose removed fields another client keeps writing, as a GitOps tool does, is left alone
+for growing pauses. The queue calls nothing except the clock and the log.
 """
 
 import asyncio
@@ -27,17 +27,17 @@ PATIENCE = 3
 FIRST_PAUSE_SECONDS = 60.0
 LONGEST_PAUSE_SECONDS = 3600.0
 QUIET_SECONDS = 600.0
-"""After so long without unknown fields, beyond its pause, an object counts as peaceful again."""
+"""After so long without unknown fields, beyond its pause, an object is no longer contested."""
 
 UNREADABLE = "the API server cannot read what is stored"
 
 
 class Trouble(NamedTuple):
     """
-    Why an object is not in form.
+    Why an object is not pruned.
 
     Attributes:
-        is_contested: Whether it is out of form again and again, though it can be pruned.
+        is_contested: Whether its removed fields come back again and again.
     """
 
     reason: Reason
@@ -66,7 +66,7 @@ class Contention:
 
     def is_over(self, now: float) -> bool:
         """
-        Tell whether the object has been quiet for long enough.
+        Report whether the object has been quiet for long enough.
         """
         return now - self.last_seconds > self.pause_seconds + QUIET_SECONDS
 
@@ -105,22 +105,22 @@ class ObjectQueue:
     @property
     def keys(self) -> Collection[ObjectKey]:
         """
-        The objects of which something is known.
+        The objects that are due, contested or in trouble.
         """
         return self._due.keys() | self._contentions.keys() | self._troubles.keys()
 
     def is_put_off(self, key: ObjectKey) -> bool:
         """
-        Tell whether an object would have to wait, were it out of form now.
+        Report whether an object would have to wait if it had unknown fields now.
         """
         return self._free_at_seconds(key) > self._clock.monotonic_seconds()
 
     def add(self, key: ObjectKey, managers: Collection[str] = ()) -> None:
         """
-        Have an object pruned as soon as it is not left alone any more.
+        Queue an object for pruning, now or at the end of its pause.
 
         Args:
-            managers: Who has put it out of form again.
+            managers: The field managers that wrote the removed fields again.
         """
         if self.is_put_off(key) and key not in self._troubles:
             by = f", put back by {enumerated(managers)}" if managers else ""
@@ -141,9 +141,9 @@ class ObjectQueue:
 
     def mark_clean(self, key: ObjectKey) -> None:
         """
-        Take note that an object is in form, or not ours to prune.
+        Record that an object has no unknown fields, or that Espalier must not prune it.
 
-        One that was contested stays named until it has been so for a while.
+        A contested object stays named in the condition until it has been quiet for a while.
         """
         self._due.pop(key, None)
         self._readable(key)
@@ -154,7 +154,7 @@ class ObjectQueue:
 
     def forget(self, key: ObjectKey) -> None:
         """
-        Take note that an object is gone.
+        Record that an object is gone.
         """
         self._due.pop(key, None)
         self._contentions.pop(key, None)
@@ -164,14 +164,14 @@ class ObjectQueue:
 
     def mark_unreadable(self, names: Iterable[str]) -> None:
         """
-        Take note of the objects that a list had to pass over, or where they are; of no others.
+        Replace the recorded names, or places, of the objects that a list had to skip.
         """
         self._unreadable = dict.fromkeys(names)
         self._news.set()
 
     def take(self, most: int) -> list[ObjectKey]:
         """
-        Take some of those that are due now.
+        Take objects that are due now, at most as many as given.
         """
         keys = [key for key, _ in zip(self._due_now(), range(most), strict=False)]
         for key in keys:
@@ -180,7 +180,7 @@ class ObjectQueue:
 
     def pruned(self, key: ObjectKey) -> None:
         """
-        Take note that an object was out of form, and is in form now.
+        Record that an object was pruned just now.
         """
         self._contend(key)
         trouble = self._troubles.get(key)
@@ -190,7 +190,7 @@ class ObjectQueue:
 
     def mark_failed(self, key: ObjectKey, trouble: Trouble) -> None:
         """
-        Take note that an object could not be brought into form; it is tried again later.
+        Record that an object could not be pruned; it is tried again later.
         """
         self._troubles[key] = trouble
         self._contend(key)

@@ -1,5 +1,5 @@
 """
-Brings objects of a legacy definition into form that are out of it by now.
+Prunes the queued objects of a legacy definition.
 """
 
 from espalier.engine.controller.object_queue import UNREADABLE, ObjectQueue, Trouble
@@ -27,9 +27,9 @@ from espalier.errors import (
 
 class PruneWorker:
     """
-    Reads objects anew, archives what is to go, and prunes them.
+    Reads objects anew, archives the fields to remove, and prunes the objects.
 
-    May be cancelled at any moment: what is not done goes back to the queue.
+    It may be cancelled at any moment: objects that are not done go back to the queue.
     """
 
     def __init__(
@@ -43,12 +43,12 @@ class PruneWorker:
         self._remover = remover
         self._queue = queue
 
-    async def weed(self, most: int) -> bool:
+    async def prune_due(self, most: int) -> bool:
         """
-        Prune some of the objects that are due; False if there are none.
+        Prune objects that are due, at most as many as given; return False if there are none.
 
         Raises:
-            DefinitionChangedError: The definition is another by now.
+            DefinitionChangedError: The definition was deleted, replaced or changed.
             ConversionError: The conversion webhook does not answer.
         """
         keys = self._queue.take(most)
@@ -95,7 +95,7 @@ class PruneWorker:
 
     async def _read(self, key: ObjectKey) -> Removal | None:
         """
-        Read an object as it is now; None if it needs nothing, or cannot be helped.
+        Read an object as it is now; None if it needs no pruning, or cannot be pruned.
         """
         try:
             obj = await self._objects.get_object(self._planned.resource, key)

@@ -1,8 +1,8 @@
 """
 What does a conversion lose? An object as one version shows it against another version's.
 
-Both are reads of one state of one object: the same uid, and the same resource version. A pair of
-pages seldom is, where somebody writes meanwhile; such objects are read again, one by one.
+Both must be reads of one state of one object: the same uid and the same resource version. Where
+another client writes between two pages they are not; such objects are read again, one by one.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ from espalier.errors import NotFoundError, RejectedError, UndecodableError
 from espalier.paths import JSON, Path
 
 MAX_ATTEMPTS = 3
-"""How often an object is read again that somebody keeps writing."""
+"""How often to read an object again that another client keeps writing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,8 +31,8 @@ class ConversionLoss:
         compared: How many objects were compared.
         lost: Paths that the storage version lacks, or shows with another value. Where a webhook
             converts, what it renames looks lost.
-        unsettled: Objects that could not be compared, since somebody kept writing them, or since
-            they cannot be read at one of the versions.
+        unsettled: Objects that could not be compared, since another client kept writing
+            them, or since they cannot be read at one of the versions.
     """
 
     version: str
@@ -72,7 +72,7 @@ class Comparison:
 
     def loss(self) -> ConversionLoss:
         """
-        Tell what was found.
+        Return what was found.
         """
         return ConversionLoss(
             version=self.resource.version,

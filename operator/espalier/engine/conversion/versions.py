@@ -40,7 +40,7 @@ class Pages(NamedTuple):
     @property
     def remaining(self) -> int | None:
         """
-        How many objects follow, if the server said so.
+        How many objects follow, if the server reported it.
         """
         return self.first.remaining
 
@@ -59,7 +59,7 @@ class VersionsReader:
     Attributes:
         resource: At the storage version, or, where that is not served, the first one that is.
         comparisons: One for each further stored version that is served.
-        unread_versions: Stored versions that nobody can read through.
+        unread_versions: Stored versions that are not served.
 
     Raises:
         NothingServedError: No version is served.

@@ -25,7 +25,7 @@ from espalier.plurals import counted
 
 def converts_by_webhook(definition: Definition) -> bool:
     """
-    Tell whether versions differ by more than their names.
+    Report whether versions may differ by more than their names.
     """
     return definition.conversion != "None"
 
@@ -76,10 +76,10 @@ async def _read_in_each_version(
 
 async def compare_versions(planned: Plan, objects: Objects, clock: Clock, *, page_size: int) -> str:
     """
-    Read all objects at each stored version that is served, and say what only the older ones show.
+    Read all objects at each stored version that is served, and report what only older ones show.
 
     Returns:
-        A sentence; empty if there is nothing to tell.
+        A sentence; empty if the versions show the same.
     """
     reader = VersionsReader(planned.definition, objects, page_size)
     if not reader.comparisons:

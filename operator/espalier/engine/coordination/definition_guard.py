@@ -18,8 +18,8 @@ T = TypeVar("T")
 
 CHECK_SECONDS = 0.5
 """
-How old what is known of the definition may become while objects are written, but for the time of
-one small call: whoever takes the label off is promised that the run stops within a second.
+Between two reads of the definition while objects are written. The documentation promises that a
+run stops within a second after its label is removed.
 """
 
 
@@ -32,9 +32,9 @@ IDLE_CHECK_SECONDS = 10.0
 
 def run_identity(definition: Definition) -> Hashable:
     """
-    Tell what work on a definition is for; with another purpose it stops and starts over.
+    Identify what work on a definition is for; when it changes, the work stops and starts over.
 
-    Beyond the run's key this has what decides whether a run may begin or go on at all.
+    Beyond the run's key, it holds what decides whether a run may begin or go on at all.
     """
     policy = read_policy(definition)
     return (

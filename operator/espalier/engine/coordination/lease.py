@@ -17,10 +17,10 @@ RENEW_AGAIN_AFTER_SECONDS = 1.0
 
 
 ASK_AGAIN_SECONDS = 1.0
-"""How soon a lease that somebody else has is asked for again by whoever waits for it."""
+"""Between two tries to take a lease that another process holds."""
 
 SPARE_SECONDS = 3.0
-"""How much longer it is waited for than it takes to run out."""
+"""How long to wait for a lease beyond the time at which it runs out."""
 
 
 class LeaseHolder:
@@ -40,22 +40,22 @@ class LeaseHolder:
         Take the lease or renew it.
 
         Raises:
-            LeaseLostError: Somebody else has it.
+            LeaseLostError: Another process holds it.
         """
         # Counted from before the call: the server may have written it right then.
         asked_seconds = self._clock.monotonic_seconds()
         await self._leases.acquire(self._definition)
         self._held_until_seconds = asked_seconds + self._leases.duration_seconds
 
-    async def take_in_time(self, tell: Callable[[LeaseLostError], Awaitable[None]]) -> None:
+    async def take_in_time(self, on_waiting: Callable[[LeaseLostError], Awaitable[None]]) -> None:
         """
-        Take the lease when its holder gives it back, or when it runs out since its holder is dead.
+        Take the lease once its holder has given it back, or once it has run out.
 
         Args:
-            tell: Is told who holds it; once for each holder.
+            on_waiting: Called once for each holder; the error names it.
 
         Raises:
-            LeaseLostError: Somebody else has it, and is alive.
+            LeaseLostError: Another process holds it, and is alive.
         """
         give_up_seconds, last_holder = float("inf"), None
         while True:
@@ -68,7 +68,7 @@ class LeaseHolder:
                     raise
                 if error.holder != last_holder:
                     last_holder = error.holder
-                    await tell(error)
+                    await on_waiting(error)
                 await self._clock.sleep(ASK_AGAIN_SECONDS)
             else:
                 return
@@ -78,7 +78,7 @@ class LeaseHolder:
         Renew the lease again and again, and end only by an error.
 
         Raises:
-            LeaseLostError: Somebody else has it.
+            LeaseLostError: Another process holds it.
             NamespaceGoneError: There is no place for it any more.
         """
         regular_seconds = self._leases.duration_seconds / RENEWALS_PER_LEASE
@@ -90,7 +90,7 @@ class LeaseHolder:
             except NamespaceGoneError:
                 raise
             except ClusterError as error:
-                # Whether it is still held is for ``expire`` to say.
+                # ``expire`` decides whether it is still held.
                 self._trouble = error
                 pause_seconds = min(RENEW_AGAIN_AFTER_SECONDS, regular_seconds)
             else:

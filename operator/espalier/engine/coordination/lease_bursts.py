@@ -1,8 +1,8 @@
 """
-A lease that others want too: taken for each burst of writes, and given back between bursts.
+A lease that other processes want too: taken for each burst of writes, released between bursts.
 
-Whoever waits for it asks once a second. So no burst lasts long, and between two of them there is
-time enough for others to come first, however much there is to be done.
+A waiting process asks for it once a second. So a burst is short, and the rest between two bursts
+is long enough for another process to take the lease, however much work is left.
 """
 
 import asyncio
@@ -48,10 +48,10 @@ class LeaseBursts:
 
     def portion(self, most: int) -> int:
         """
-        Tell how many objects can be written within half a burst, by the rate that is allowed.
+        Return how many objects can be written within half a burst, at the rate that is allowed.
 
         Args:
-            most: No more than so many.
+            most: The upper bound of the result.
         """
         writes_per_second = self.pacer.writes_per_second
         if writes_per_second is None:
@@ -60,17 +60,17 @@ class LeaseBursts:
 
     def portions(self, items: Sequence[T]) -> list[Sequence[T]]:
         """
-        Cut some items into portions, each for one burst.
+        Split items into portions, each for one burst.
         """
         size = self.portion(max(len(items), 1))
         return [items[start : start + size] for start in range(0, len(items), size)]
 
     async def spend(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
         """
-        Do some work as soon as nobody else has the lease.
+        Do work as soon as no other process holds the lease.
 
-        It is cancelled when its time is up or the lease is lost, and must be able to go on with
-        the rest another time.
+        The work is cancelled when its time is up or the lease is lost. The next call must be able
+        to go on with the rest.
 
         Raises:
             ClusterError: The lease cannot be had for another reason.
@@ -98,7 +98,9 @@ class LeaseBursts:
                 await retry_while_unavailable(self._holder.take, self._clock)
             except LeaseLostError as error:
                 if not has_waited:
-                    logger.info("Tending waits for the lease.", extra=self._extra(error))
+                    logger.info(
+                        "Pruning of new objects waits for the lease.", extra=self._extra(error)
+                    )
                 has_waited = True
                 await self._clock.sleep(ASK_AGAIN_SECONDS)
             else:
@@ -106,7 +108,7 @@ class LeaseBursts:
 
     async def _end_burst(self) -> None:
         await self._clock.sleep(BURST_SECONDS)
-        raise LeaseLostError(self._definition.name, "whoever waits for it")
+        raise LeaseLostError(self._definition.name, "a waiting process")
 
     async def _give_back(self) -> None:
         try:

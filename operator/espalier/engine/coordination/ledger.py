@@ -35,11 +35,11 @@ SAVE_EVERY_SECONDS = 3.0
 """How much work may have to be done again after a kill."""
 
 MAX_REMEMBER_ATTEMPTS = 5
-"""How often somebody else may save a checkpoint at the same moment."""
+"""How often another process may save a checkpoint at the same moment."""
 
 MAX_LOOKS = 3
 LOOK_AGAIN_SECONDS = 0.5
-"""Between two looks at a record and its pointer that somebody may be writing just now."""
+"""Between two reads of a record and its pointer that another process may be writing."""
 
 
 class KnownState(NamedTuple):
@@ -252,7 +252,7 @@ async def load_known(ports: RecordPorts, definition: Definition) -> KnownState:
                 raise
         else:
             return KnownState(found, pointer.digest if pointer else "")
-        # Somebody may have written both between our two reads.
+        # Another process may have written both between our two reads.
         await ports.clock.sleep(LOOK_AGAIN_SECONDS)
         definition = await _read_again(ports.definitions, ports.clock, definition)
 

@@ -1,9 +1,9 @@
 """
 The condition that names where a definition's record is kept, and what is in it.
 
-The record belongs to the definition, not to a namespace: whoever works on the definition finds by
-this condition whether the record is its own, is there, and is the one that was written last. What
-is missing, unreadable, another's or another one is never taken for none.
+The record belongs to the definition, not to a namespace: every process that works on the
+definition checks by this condition that the record is the definition's own, exists, and is the one
+that was written last. A record that fails such a check is an error; it never counts as no record.
 
 A record is written before its pointer, and names the digest of the one before, so that a process
 that ends in between leaves a pointer that still holds.

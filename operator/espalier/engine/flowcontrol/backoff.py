@@ -11,7 +11,7 @@ FIRST_RUN_PAUSE_SECONDS = 5.0
 LONGEST_RUN_PAUSE_SECONDS = 900.0
 
 FORBIDDEN_PAUSE_SECONDS = 60.0
-"""A right is granted by a person, and nothing tells of it."""
+"""A person grants a right, and no event reports that."""
 
 # 2.0 ** 32 times any pause is longer than the longest one.
 _MOST_DOUBLINGS = 32
@@ -19,7 +19,7 @@ _MOST_DOUBLINGS = 32
 
 def call_pause_seconds(attempt: int, *, asked_seconds: float | None = None) -> float:
     """
-    Tell how long to wait before one call to the API server is made again.
+    Return how long to wait before one call to the API server is made again.
 
     Args:
         attempt: How often it has failed, from 1.
@@ -39,7 +39,7 @@ def jittered_seconds(seconds: float, name: str) -> float:
 
 def run_pause_seconds(attempt: int) -> float:
     """
-    Tell how long to wait before a run that failed is tried again.
+    Return how long to wait before a run that failed is tried again.
 
     Args:
         attempt: How often it has failed in a row, from 1.

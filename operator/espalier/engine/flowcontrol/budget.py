@@ -29,7 +29,7 @@ DEFAULT_TOTAL_IN_FLIGHT = 96
 
 ADVANCE_SECONDS = 0.25
 
-# Less than a clock can tell apart.
+# Below the resolution of a clock.
 _NO_TIME_SECONDS = 1e-6
 
 

@@ -2,10 +2,11 @@
 How many writes are under way at a time, and how fast they may come.
 
 The number grows by one for each full round of successes and is halved when the server struggles:
-when it says so, when it does not answer, or when it answers much more slowly than it did. It grows
-back to just below where that was at once, and further only after a while: a server that takes so
-many at a time and no more would otherwise be overrun again within milliseconds, and each time it
-asks for a pause of a second.
+when it asks for a pause, does not answer, or answers much more slowly than before. It grows back at
+once to just below the number at which that happened, and further only after a while: a server that
+takes so many at a time and no more would otherwise be overrun again within milliseconds, and each
+time it asks for a pause of a second.
+
 How fast writes may come, and how many there may be of all runs together, is a matter of the budget
 that all pacers of a process draw from. The bytes a second bound what etcd must keep, so only writes
 that changed something count. The writes a second bound what the server and admission have to do, so
@@ -112,7 +113,7 @@ class Pacer:
             try:
                 await waiter
             except asyncio.CancelledError:
-                # Whoever was woken and goes away must not keep the others from it.
+                # A woken waiter that is cancelled must pass its turn on to the others.
                 self._wake()
                 raise
         self._in_flight += 1
@@ -142,7 +143,7 @@ class Pacer:
         Take note of a write that came to no good end.
         """
         charge = self._unsettled.popleft()
-        # Of a call without an answer nobody knows whether it has written.
+        # A call without an answer may have written.
         if isinstance(error, ClusterError) and not isinstance(error, TransientError):
             self._share.credit(charge)
 
@@ -217,7 +218,7 @@ class Pacer:
         self._has_grown = True
 
     def _halve(self, now_seconds: float) -> None:
-        # A server that is away for a while halves it several times; only the first one tells.
+        # An outage halves it several times; only the first limit shows what was too many.
         if self._has_grown:
             self._too_many = self._limit
         self._has_grown = False

@@ -101,7 +101,7 @@ async def restore(  # noqa: PLR0913 - each is another thing
         entries: Newest first, as ``Archive.entries`` gives them.
         gate: Permits each write; see ``open_gate``.
         is_wanted: Chooses objects.
-        report: Is filled entry by entry, so that it tells what was done before an error, too.
+        report: Filled entry by entry, so that it also holds what was done before an error.
 
     Raises:
         ClusterError: The archive cannot be read, or the objects are not served.
@@ -122,22 +122,22 @@ async def restore_alone(
     clock: Clock,
     *,
     restoring: Callable[[Definition], Coroutine[Any, Any, RestoreReport]],
-    tell: Callable[[LeaseLostError], Awaitable[None]],
+    on_waiting: Callable[[LeaseLostError], Awaitable[None]],
 ) -> RestoreReport:
     """
-    Restore under the lease of the definition, so that nobody prunes what is being put back.
+    Restore under the lease of the definition, so that no operator prunes the restored fields.
 
     Args:
-        restoring: Is given the definition as it is when the lease is held.
-        tell: Is told who has the lease, if it has to be waited for.
+        restoring: Called with the definition, read anew under the lease.
+        on_waiting: Called once for each other holder of the lease; the error names it.
 
     Raises:
-        LeaseLostError: Somebody else has the lease, or it could not be renewed.
+        LeaseLostError: Another process holds the lease, or it could not be renewed.
         ClusterError: The definition cannot be read.
         EspalierError: Whatever ``restoring`` raised.
     """
     holder = LeaseHolder(leases, clock, definition)
-    await holder.take_in_time(tell)
+    await holder.take_in_time(on_waiting)
     try:
         # Read anew: the operator may have been at work on it until just now.
         fresh = await definitions.get_definition(definition.name)
@@ -191,7 +191,7 @@ class _Restorer:
         if found is not None and found.wanted:
             await self._put_in_turn(obj, found.wanted, written)
             found = self._look(await self._objects.get_object(self._resource, entry.key), entry)
-        self._tell(entry, found, written, otherwise="it was written, but is not there")
+        self._report_entry(entry, found, written, otherwise="it was written, but is not there")
 
     def _look(self, obj: dict[str, JSON], entry: ArchiveEntry) -> RestorableFields | None:
         """
@@ -230,7 +230,7 @@ class _Restorer:
                         self._resource, added(obj, some), permit, subresource=subresource
                     )
                 except TransientError:
-                    # Nobody knows whether it was.
+                    # The server may have written it.
                     written.update(pointers)
                     raise
                 written.update(pointers)
@@ -251,7 +251,7 @@ class _Restorer:
         self, entry: ArchiveEntry, written: set[Pointer], error: ClusterError
     ) -> None:
         """
-        Tell what became of an entry that was not done in full.
+        Report the outcome of an entry whose writes failed.
         """
         if isinstance(error, NotFoundError):
             if not error.is_object:
@@ -271,9 +271,9 @@ class _Restorer:
             reason = f"{cause_of(error)}; and it could not be read back: {cause_of(unread)}"
             self._refuse(entry, (), reason)
         else:
-            self._tell(entry, self._look(obj, entry), written, otherwise=cause_of(error))
+            self._report_entry(entry, self._look(obj, entry), written, otherwise=cause_of(error))
 
-    def _tell(
+    def _report_entry(
         self,
         entry: ArchiveEntry,
         found: RestorableFields | None,
@@ -282,7 +282,7 @@ class _Restorer:
         otherwise: str,
     ) -> None:
         """
-        Report what there is now; ``otherwise`` tells why fields are still missing.
+        Report which fields are there now; ``otherwise`` is the reason for those that are missing.
         """
         if found is None:
             self._refuse(entry, (), "another object has this name now")

@@ -181,13 +181,13 @@ async def _run_with_lease(context: RunContext[Plan]) -> RunOutcome:
 
 
 async def _take(holder: LeaseHolder, context: RunContext[Plan]) -> None:
-    async def tell(error: LeaseLostError) -> None:
+    async def report_wait(error: LeaseLostError) -> None:
         message = f"waiting for the lease held by {error.holder or 'another process'}"
         pending = conditions.not_current(Reason.PENDING, message)
         await context.reporter.report(context.planned.definition, pending)
 
     if context.settings.waits_for_lease:
-        await holder.take_in_time(tell)
+        await holder.take_in_time(report_wait)
     else:
         await holder.take()
 
@@ -198,8 +198,9 @@ async def _remember(definition: Definition, ports: Ports, *, creates: bool = Fal
 
     Args:
         creates: Whether to begin a record of one of which nothing is known yet. That is done in any
-            case for one that preserves unknown fields: should it stop doing so, only this tells
-            that objects may hold some.
+            case for one that preserves unknown fields: should it stop doing so, only the record
+            shows that objects may hold unknown fields.
+
     """
     try:
         await remember(
