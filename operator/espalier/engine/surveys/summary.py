@@ -43,8 +43,8 @@ def _sentences(found: Survey, definition: Definition) -> Iterator[str]:
         )
         first = enumerated(map(str, lost.first), total=lost.objects)
         yield (
-            f"Enforcing would leave {counted(lost.objects, 'object')} alone, since a rewrite"
-            f" would or might remove: {named}. They are: {first}. It would end with WouldLoseData"
+            f"Enforcing would stop with WouldLoseData, and leave {counted(lost.objects, 'object')}"
+            f" alone, since a rewrite would or might remove: {named}. They are: {first}"
         )
     others = [name for name in definition.stored_versions if name != definition.storage.name]
     if others:
