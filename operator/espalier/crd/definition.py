@@ -69,8 +69,8 @@ class Definition:
         stored_versions: ``status.storedVersions``, in the server's order.
         conversion: The name of the strategy: ``None`` or ``Webhook``.
         preserve_unknown_fields: True for legacy definitions, which the server does not prune.
-        spec_written_at: The latest time, RFC 3339, at which ``managedFields`` say that the spec was
-            written; it did not change later. Empty if they say nothing.
+        spec_written_at: The latest time, RFC 3339, at which the spec was written, by
+            ``managedFields``; it did not change later. Empty if they do not show it.
     """
 
     name: str
@@ -183,7 +183,7 @@ def _spec_written_at(metadata: dict[str, JSON]) -> str:
             case {"time": str(time), "fieldsV1": {"f:spec": _}}:
                 times.append(time)
             case {"fieldsV1": {"f:spec": _}}:
-                # Written at a time that nobody knows.
+                # Written at an unknown time.
                 return ""
             case _:
                 continue

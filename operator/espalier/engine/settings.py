@@ -70,8 +70,8 @@ class RunSettings:
         resurvey_seconds: Between two surveys of objects that nothing is known to have changed.
         only_failed: Try the objects again that failed in the last pass, and no others; it proves
             nothing, and trims nothing.
-        waits_for_lease: Wait for a lease that somebody else has, for as long as it takes to tell
-            that its holder is dead. Whoever tries again later need not.
+        waits_for_lease: Wait for a lease that another process holds, until it is released or its
+            holder is known to be dead. A caller that tries again later need not wait.
         is_read_only: Write neither objects nor stored versions.
     """
 

@@ -15,7 +15,7 @@ class PageSizes:
     Keeps the page size of each resource whose objects are large.
 
     Args:
-        target_bytes: What a page is to have at most, as far as the objects before it tell.
+        target_bytes: What a page is to have at most, as far as the objects before it show.
     """
 
     def __init__(self, target_bytes: int) -> None:

@@ -8,7 +8,7 @@ after words such as ``got``, and a whole object as JSON or as Go prints it.
 
 Source:
     apimachinery, ``pkg/util/validation/field/errors.go``, ``ErrorBody``; kube-openapi,
-    ``pkg/validation/errors/schema.go``; what Go's own parsers say of a text.
+    ``pkg/validation/errors/schema.go``; the messages of Go's own parsers about a text.
 """
 
 import json

@@ -3,7 +3,7 @@ Turn responses of the API server into our errors. Pure.
 
 The server's messages are kept, without values of objects and without what rules, policies and
 webhooks make of them: those must not appear in conditions, Events and logs. ``text_of`` returns a
-message as it came, for whoever asks for it on the command line.
+message as it came, for a user who asks for it on the command line.
 """
 
 import re

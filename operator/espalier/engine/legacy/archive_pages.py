@@ -54,7 +54,7 @@ async def old_pages(
     """
     List the pages that are older than that, oldest first.
 
-    A page that does not tell when it was made is not among them.
+    A page without a readable creation time is not among them.
 
     Args:
         now: RFC 3339 in UTC.
@@ -77,7 +77,7 @@ async def remove_pages(archive: ArchivePages, pages: Sequence[ArchivePage]) -> N
 
 def total_bytes(pages: Sequence[ArchivePage]) -> int:
     """
-    Tell what some pages take together, as stored.
+    Return the size of the pages together, as stored.
     """
     return sum(page.size_bytes for page in pages)
 
@@ -86,5 +86,5 @@ def _is_before(created: str, limit: datetime) -> bool:
     try:
         return datetime.fromisoformat(created) < limit
     except (ValueError, TypeError):
-        # Not told, or without a time zone, so that nothing can be said of it.
+        # No time, or one without a time zone, which cannot be compared.
         return False

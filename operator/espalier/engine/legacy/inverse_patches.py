@@ -16,7 +16,7 @@ from espalier.schema.values import copy_json
 
 class Missing(NamedTuple):
     """
-    Stands for a place that is not there; JSON has no word for it.
+    Stands for a place that is not there; JSON has no value for it.
     """
 
 

@@ -37,7 +37,7 @@ class Removing(Workload[dict[str, JSON]]):
 
     def is_owned(self, item: dict[str, JSON]) -> bool:
         """
-        Tell whether a GitOps controller manages fields of an object.
+        Report whether a GitOps controller manages fields of an object.
         """
         return is_owned(item)
 

@@ -45,7 +45,7 @@ class Pruner:
 
     def prune(self, obj: dict[str, JSON]) -> PruneResult:
         """
-        Remove what nobody specifies.
+        Remove the fields that no version's schema specifies.
 
         Args:
             obj: A whole object; never changed.

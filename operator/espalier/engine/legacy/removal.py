@@ -187,7 +187,7 @@ class Removal:
             self.is_archived = not self.cause
         if self.cause:
             return Failed(self.cause)
-        # Until both writes are answered nobody knows what is stored.
+        # Until both writes are answered, it is not known what is stored.
         self._is_stale = True
         replaced = await self._replace(careful)
         if isinstance(replaced, LeftAlone):
@@ -242,7 +242,7 @@ class Removal:
             calls = 1
         if not in_status:
             return written, calls
-        # The resource version chains both writes: nobody else has written in between.
+        # The resource version chains both writes: no other client has written in between.
         rest = remover.pruner.prune(written)
         if not set(rest.removed) <= set(in_status):
             return written, calls

@@ -1,5 +1,5 @@
 """
-Tells which of the fields that were removed from an object may be put back, and why others may not.
+Decides which of the fields that were removed from an object may be put back, and why others not.
 """
 
 from collections.abc import Callable
@@ -32,8 +32,8 @@ from espalier.schema.values import equal_json
 Pointer: TypeAlias = tuple[str, ...]
 Removal: TypeAlias = Callable[[dict[str, JSON]], tuple[Pointer, ...]]
 
-# By these a run never comes to prune anything, whoever else is at work.
-_NOBODY_PRUNES = frozenset({Reason.NO_SCHEMA, Reason.NON_STRUCTURAL})
+# With one of these reasons no run prunes anything, of this process or of another.
+_NEVER_PRUNED = frozenset({Reason.NO_SCHEMA, Reason.NON_STRUCTURAL})
 
 
 class RestorableFields:
@@ -89,7 +89,7 @@ class RestorableFields:
 
 def removal_of(definition: Definition) -> Removal:
     """
-    Tell what would remove fields from an object again: the server, Espalier, or nobody.
+    Return what would remove fields from an object again: the server's pruning, Espalier's, or none.
     """
     if not definition.preserve_unknown_fields:
         structural = crd.structural_of(definition.storage)
@@ -101,7 +101,7 @@ def removal_of(definition: Definition) -> Removal:
     if (
         policy.mode is not Mode.ENFORCE
         or not policy.does("prune")
-        or (isinstance(planned, Stop) and planned.reason in _NOBODY_PRUNES)
+        or (isinstance(planned, Stop) and planned.reason in _NEVER_PRUNED)
     ):
         return lambda _: ()
     pruner = Pruner(definition)

@@ -2,14 +2,14 @@
 Where can a list be read again? Found by lists of one object from places of our own making.
 
 A server that cannot read an object, and does not name it, fails every list that has it on its page.
-But a continue token can be made for any place, and a list of one object from there tells whether
+But a continue token can be made for any place, and a list of one object from there shows whether
 the first object behind it can be read. All names are printable ASCII, so the name of the first
 one that cannot be is found character by character: it lies before a place from which the list
 can be read, and behind all places before that.
 
-Where two such objects are near each other, a place between them may tell of the second one. So the
-search goes from the last object that was listed outwards, and what the server counts from either
-side proves that nothing was passed over; without that proof it is said.
+Where two such objects are near each other, a place between them may lead to the second one. So the
+search goes outwards from the last object that was listed, and the server's counts from either side
+prove that no object was skipped. Without that proof the result reports that.
 """
 
 from dataclasses import dataclass
@@ -65,10 +65,10 @@ class Search:
 
         Args:
             place: Where the list fails; empty at its beginning.
-            behind: How many objects there are from there on, if the server has told.
+            behind: How many objects there are from there on, if the server reported it.
 
         Returns:
-            None if it cannot be told apart from others.
+            None if it cannot be distinguished from others.
 
         Raises:
             ClusterError: The server stays busy or away.
@@ -77,7 +77,7 @@ class Search:
         if found is None:
             return None
         left = await self._count(found + _END)
-        # Objects come and go meanwhile; less than none of them tells nothing.
+        # Objects come and go meanwhile; a negative number proves nothing.
         others = behind - 1 - left if behind is not None and left is not None else -1
         if others == 0:
             return Found(found, others)
@@ -86,7 +86,7 @@ class Search:
 
     async def _in_first_namespace(self, place: str, found: str) -> Found | None:
         """
-        See whether an earlier namespace has such an object, too; None if it cannot be told.
+        Look for such an object in an earlier namespace, too; None if that cannot be decided.
         """
         if self.namespace or not self.resource.namespaced:
             return None
@@ -106,7 +106,7 @@ class Search:
 
     async def is_readable(self, place: str) -> bool:
         """
-        Tell whether the first object from a place on, if there is one, can be read.
+        Report whether the first object from a place on, if there is one, can be read.
         """
         return await self._count(place) is not None
 
@@ -150,7 +150,7 @@ class Search:
 
     async def _is_past(self, prefix: str, code: int) -> bool:
         """
-        Tell whether all that is wrong lies before what follows a prefix and a character.
+        Report whether all unreadable objects lie before what follows a prefix and a character.
         """
         may_be_slash = prefix and "/" not in prefix and self.resource.namespaced
         if chr(code) == "/" and (self.namespace or not may_be_slash):

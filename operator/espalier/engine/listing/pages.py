@@ -65,13 +65,13 @@ class Page(Protocol[ItemT_co]):
     @property
     def remaining(self) -> int | None:
         """
-        How many objects follow, if the server said so.
+        How many objects follow, if the server reported it.
         """
 
     @property
     def unread(self) -> Collection[str]:
         """
-        Names of objects in it that could not be decoded, as far as somebody iterated.
+        Names of objects in it that could not be decoded, as far as the caller iterated.
         """
 
 
@@ -123,7 +123,7 @@ class Listing(Generic[PageT_co]):
 
 class Listed(NamedTuple):
     """
-    How a list has gone so far, told with each page.
+    How a list has gone so far; it comes with each page.
 
     Attributes:
         is_consistent: Whether all pages are of one resource version.
@@ -145,7 +145,7 @@ async def pages(
     """
     List every object of a resource.
 
-    Whoever does not take all pages closes the generator, as by ``contextlib.aclosing``.
+    A caller that does not take all pages closes the generator, as by ``contextlib.aclosing``.
 
     Args:
         start_token: Where an earlier list is to go on; it may have expired.
@@ -213,7 +213,7 @@ class _Course(Generic[PageT]):
 
     async def next_page(self) -> PageT | None:
         """
-        List the next page; None if nobody knows what comes next.
+        List the next page; None if it is not known where the list goes on.
         """
         while True:
             try:
@@ -253,7 +253,7 @@ class _Course(Generic[PageT]):
             )
             await self._clock.sleep(pause_seconds)
         elif self._is_resuming:
-            # Also a token of a revision that is yet to come is told so, for ever.
+            # A token of a future revision, too, is reported as expired each time.
             self._begin_anew()
         else:
             raise error
@@ -276,7 +276,7 @@ class _Course(Generic[PageT]):
 
     async def _narrow(self, error: UndecodableError) -> bool:
         """
-        Make the page smaller, or get past its one object; False if nobody knows what comes next.
+        Make the page smaller, or skip its one object; False if it is not known where to go on.
         """
         if self._skipper is None:
             raise error

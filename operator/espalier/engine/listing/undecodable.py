@@ -20,7 +20,7 @@ SHRINKING = 4
 """By how much a page is made smaller, and larger again when it is past the object."""
 
 MAX_SEARCHES = 1000
-"""How many objects are searched for that nobody names; each takes dozens of requests."""
+"""How many objects to search for that no error names; each search takes dozens of requests."""
 
 
 class UndecodableSkipper:
@@ -49,7 +49,7 @@ class UndecodableSkipper:
 
     def note(self, names: Iterable[str]) -> None:
         """
-        Take note of objects that have come, and that nobody could decode here.
+        Record objects that were listed, but that could not be decoded here.
         """
         self._names.update(dict.fromkeys(names))
 
@@ -62,15 +62,15 @@ class UndecodableSkipper:
         behind: int | None,
     ) -> str | None:
         """
-        Take note of the one object of a page, and tell where the list goes on.
+        Record the one object of a page, and return where the list goes on.
 
         Args:
-            namespace: That is listed; empty for all.
-            token: Asks for that page; None for the first one.
-            behind: How many objects there are from there on, if the server has told.
+            namespace: The one that is listed; empty for all.
+            token: The continue token of that page; None for the first one.
+            behind: How many objects there are from there on, if the server reported it.
 
         Returns:
-            A continue token; None if nobody knows what comes next, so that the list ends here.
+            A continue token; None if it is not known what comes next, so that the list ends here.
 
         Raises:
             ClusterError: The server stays busy or away.

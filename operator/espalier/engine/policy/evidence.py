@@ -8,8 +8,8 @@ schema. So it loses
 - what S's schema once specified and no longer does: hidden, the API does not show it any more;
 - with conversion ``None``, what S specifies and T does not: shown at S, if S is served.
 
-The record tells of the first, ``managedFields`` tell which objects are concerned, and a comparison
-of both versions tells of the second. What they cannot tell counts as lost. A write after the
+The record shows the first, ``managedFields`` show which objects are concerned, and a comparison of
+both versions shows the second. What they cannot show counts as lost. A write after the
 definition's last change clears an object of all of it, since any write stores pruned bytes.
 """
 
@@ -45,7 +45,7 @@ MAX_ITEMS = 100
 """How many things are named that one object would lose."""
 
 MORE_ITEMS = "?more"
-"""Stands for those beyond ``MAX_ITEMS``; nobody can consent to it."""
+"""Stands for those beyond ``MAX_ITEMS``; no label can consent to it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ class Verdict:
         items: What would or might be lost: ``v1.spec.color``, the version and the path; or, with
             ``?`` before it, why nothing can be proved. Empty if nothing would.
         compare_at: Served versions at which the object must be read, and compared with what the
-            storage version shows, before more can be said.
+            storage version shows, before more is known.
     """
 
     items: frozenset[str] = frozenset()

@@ -1,5 +1,5 @@
 """
-Who looks after an object? Tells those that GitOps controllers put back, and who has written fields.
+Which objects GitOps controllers manage, and which field managers have written given fields.
 """
 
 from collections.abc import Iterable
@@ -21,7 +21,7 @@ GITOPS_MANAGERS = frozenset(
 """The names by which GitOps controllers stand in ``metadata.managedFields``."""
 
 MAX_PATHS = 100
-"""Of so many fields it is looked who has written them; whoever writes more has written these."""
+"""So many fields are looked up; a manager that has written further ones has written these, too."""
 
 MAX_NAME_LENGTH = 128
 """In characters; the API server takes no longer names of managers."""
@@ -31,7 +31,7 @@ _ITEMS = ("k:", "v:", "i:")
 
 def is_owned(obj: dict[str, JSON]) -> bool:
     """
-    Tell whether a GitOps controller manages fields of a whole object.
+    Report whether a GitOps controller manages fields of a whole object.
     """
     metadata = obj.get("metadata")
     entries = metadata.get("managedFields") if isinstance(metadata, dict) else None
@@ -40,7 +40,7 @@ def is_owned(obj: dict[str, JSON]) -> bool:
 
 def names_owner(managed_fields: Iterable[JSON]) -> bool:
     """
-    Tell whether an entry of ``managedFields`` names a GitOps controller.
+    Report whether an entry of ``managedFields`` names a GitOps controller.
     """
     return any(
         isinstance(entry, dict) and entry.get("manager") in GITOPS_MANAGERS
@@ -50,9 +50,9 @@ def names_owner(managed_fields: Iterable[JSON]) -> bool:
 
 def managers_of(obj: dict[str, JSON], paths: Iterable[Path]) -> tuple[str, ...]:
     """
-    Name those who have written some of these fields, as ``metadata.managedFields`` has it.
+    Name the managers that have written any of these fields, by ``metadata.managedFields``.
 
-    The items of a list are not told apart.
+    The items of a list are not distinguished.
 
     Returns:
         Names without anything unprintable, each once, in the order of the entries.

@@ -74,7 +74,7 @@ class Policy:
 
     def does(self, step: str) -> bool:
         """
-        Tell whether a step is to be done.
+        Report whether a step is to be done.
         """
         return step not in self.left_out
 
@@ -83,8 +83,8 @@ def read_policy(definition: Definition) -> Policy:
     """
     Read what a definition's labels and annotations ask for.
 
-    Unknown keys and values are told, not guessed: who wrote ``skip_owned`` wants something left
-    alone. Espalier itself writes neither labels nor annotations on definitions.
+    Unknown keys and values are reported, not ignored: a person who wrote ``skip_owned`` wants
+    objects left alone. Espalier itself writes neither labels nor annotations on definitions.
     """
     labels = {key: definition.labels[key] for key in _ALLOWED if key in definition.labels}
     mistakes = [
@@ -117,7 +117,7 @@ def read_policy(definition: Definition) -> Policy:
 
 def _strangers(place: str, found: Mapping[str, str]) -> Iterator[str]:
     """
-    Tell of Espalier's keys that say nothing where they stand.
+    Report Espalier's keys that have no effect where they stand.
     """
     keys = sorted(key for key in found if key.startswith(names.PREFIX))
     for key in keys:

@@ -1,5 +1,5 @@
 """
-What is said of a loss: paths, versions, counts and names, and what a person may do.
+Messages about a loss: paths, versions, counts and names, and what a person may do.
 """
 
 from collections.abc import Mapping
@@ -36,7 +36,7 @@ _UNPROVABLE: Mapping[str, str] = {
 
 def describe_loss(item: str) -> str:
     """
-    Put what one object would lose into words: ``.spec.color at v1``.
+    Describe what one object would lose: ``.spec.color at v1``.
     """
     if is_unprovable(item):
         kind, _, place = item.partition(" ")
@@ -47,14 +47,14 @@ def describe_loss(item: str) -> str:
 
 def is_unprovable(item: str) -> bool:
     """
-    Report whether an item says why nothing can be proved, and names nothing that would be lost.
+    Report whether an item is a reason why nothing can be proved, and not a field that is lost.
     """
     return item.startswith("?")
 
 
 def would_lose_message(definition: Definition, tally: Tally, shown: ShownLoss) -> str:
     """
-    Say which objects were left alone, what they would lose, and how to consent to that.
+    Describe which objects were left alone, what they would lose, and how to consent to that.
     """
     left = tally.left_alone
     # What most objects would lose comes first.
@@ -74,7 +74,7 @@ def would_lose_message(definition: Definition, tally: Tally, shown: ShownLoss) -
 
 def advice(definition: Definition, shown: ShownLoss) -> str:
     """
-    Say what ends it: the schema, or the consent to exactly this.
+    Describe what a person may do: change the schema, or consent to exactly this loss.
     """
     label = f"kubectl label crd {definition.name} {names.LOSS}={shown.digest} --overwrite"
     plain = definition.labels.get(names.LOSS) == PLAIN_ACCEPT

@@ -18,7 +18,7 @@ from espalier.errors import NoStorageVersionError, SchemaParseError
 from espalier.paths import JSON
 from espalier.plurals import counted
 
-# Every object has these; a schema with no other property says nothing of what it holds.
+# Every object has these; a schema with no other property does not describe its objects.
 _OWN_FIELDS = frozenset({"apiVersion", "kind", "metadata"})
 
 
@@ -36,7 +36,7 @@ class ServerPruned:
     @property
     def rewrites(self) -> bool:
         """
-        Whether objects are written at all, but for annotations.
+        Whether objects are written for more than annotations.
         """
         return self.policy.does("migrate")
 
@@ -55,7 +55,7 @@ class Legacy:
     @property
     def rewrites(self) -> bool:
         """
-        Whether objects are written at all, but for annotations.
+        Whether objects are written for more than annotations.
         """
         return self.policy.does("migrate") or self.policy.does("prune")
 
@@ -98,7 +98,7 @@ def plan(definition: Definition, policy: Policy) -> Plan | Stop:
 
 def is_migrated_by_others(definition: Definition) -> bool:
     """
-    Tell whether the API server's own migration is at work on the objects.
+    Report whether the API server's own migration is at work on the objects.
     """
     condition = definition.condition(names.STORAGE_MIGRATING)
     return condition is not None and condition.status == "True"
@@ -172,7 +172,7 @@ def _stop_by_versions(definition: Definition) -> Stop | None:
 def _stop_by_schemas(definition: Definition, storage: Version, *, prunes: bool) -> Stop | None:
     legacy = definition.preserve_unknown_fields
     if legacy and not prunes:
-        # Nobody prunes: whatever the schemas say, a rewrite takes nothing away.
+        # Neither server nor Espalier prunes: by no schema does a rewrite remove anything.
         return None
     bare = [
         version.name

@@ -3,7 +3,7 @@ What is recorded of a definition: every path that the schema of each version has
 
 Bytes that are stored at a version are pruned by the schema of that very version. So what such a
 schema once specified and no longer does may still be stored, invisible, until the next write. The
-record tells it for each version by itself, since the last proof or since the first generation.
+record holds it for each version by itself, since the last proof or since the first generation.
 """
 
 import hashlib
@@ -50,7 +50,7 @@ class SchemaRecord:
         anything: the record is incomplete from then on, until the next proof.
         """
         now, are_all_readable = _specified_by(definition)
-        # The same generation with another schema: somebody has restored an older etcd.
+        # The same generation with another schema: an older etcd was restored.
         is_known = definition.generation == self.generation and all(
             paths <= self.specified.get(name, frozenset()) for name, paths in now.items()
         )
@@ -69,7 +69,7 @@ class SchemaRecord:
 
     def digest(self) -> str:
         """
-        Digest the record, so that another one is told from it.
+        Return a digest that distinguishes the record from others.
         """
         text = json.dumps(render_record(self), sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:DIGEST_LENGTH]

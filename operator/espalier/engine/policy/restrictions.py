@@ -1,5 +1,5 @@
 """
-Runs that do not do all of it: what they leave out, and what they say in the end.
+Runs that leave steps out: which ones, and what they report at their end.
 
 Stored versions are trimmed only where every object was looked at and rewritten.
 """
@@ -22,7 +22,7 @@ def restrictions_of(
     planned: Plan, tally: Tally | None, *, only_failed: bool = False
 ) -> tuple[str, ...]:
     """
-    Tell why a run must not trim, whatever its passes have shown.
+    Return the reasons why a run must not trim, whatever its passes have shown.
     """
     return tuple(_restrictions(planned, tally, only_failed=only_failed))
 
@@ -86,7 +86,7 @@ async def closing(window: Window, clock: Clock) -> None:
 
 def outside_message(window: Window) -> str:
     """
-    Say that nothing is written now, and when it will be.
+    Describe that nothing is written now, and when it will be.
     """
     return (
         f"objects are written at {window} UTC only, as the annotation {names.WINDOW} says;"
@@ -105,7 +105,7 @@ def _done(planned: Plan, tally: Tally) -> str:
 
 def within_text(namespaces: Sequence[str]) -> str:
     """
-    Say which namespaces a run is restricted to; nothing if it is not.
+    Name the namespaces that a run is restricted to; empty if it is not.
     """
     return f" in the namespaces {', '.join(namespaces)}" if namespaces else ""
 

@@ -11,7 +11,7 @@ from espalier.engine.ports.clock import Clock
 DAY_SECONDS = 24 * 60 * 60
 
 LOOK_AGAIN_SECONDS = 30.0
-"""The wall clock may be set meanwhile, so nobody waits for longer without a look at it."""
+"""The wall clock may be set meanwhile, so each wait is no longer than this before the next look."""
 
 _TIME = r"(?:[01]\d|2[0-3]):[0-5]\d"
 _WINDOW = re.compile(rf"(?P<start>{_TIME})-(?P<end>{_TIME})", re.ASCII)
@@ -33,7 +33,7 @@ class Window:
 
     def opens_in_seconds(self, time_of_day_seconds: int) -> float:
         """
-        Tell how long it is until work is allowed; 0 if it is now.
+        Return how long it is until work is allowed; 0 if it is now.
         """
         if self._left_seconds(time_of_day_seconds) > 0:
             return 0.0
@@ -41,7 +41,7 @@ class Window:
 
     def closes_in_seconds(self, time_of_day_seconds: int) -> float:
         """
-        Tell for how long work is still allowed; 0 if it is not.
+        Return for how long work is still allowed; 0 if it is not.
         """
         return max(self._left_seconds(time_of_day_seconds), 0.0)
 
@@ -55,7 +55,7 @@ class Window:
 
 def read_window(text: str) -> Window | None:
     """
-    Read what the annotation says; None if it is no window, or an empty one.
+    Parse the value of the annotation; None if it is no window, or an empty one.
     """
     match = _WINDOW.fullmatch(text.strip())
     if match is None or match["start"] == match["end"]:
@@ -65,7 +65,7 @@ def read_window(text: str) -> Window | None:
 
 def time_of_day_seconds(clock: Clock) -> int:
     """
-    Tell how many seconds have gone since midnight, UTC.
+    Return the seconds since midnight, UTC.
     """
     now = datetime.fromisoformat(clock.utc_timestamp())
     return now.hour * 3600 + now.minute * 60 + now.second

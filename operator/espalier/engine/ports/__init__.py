@@ -1,5 +1,5 @@
 """
-The world as the engine sees it: small protocols in domain words, no client types.
+The world as the engine sees it: small protocols in the domain's terms, no client types.
 
 ``espalier.cluster`` implements them over HTTP, ``tests/fakes`` in memory. All calls are
 coroutines that time out by themselves; what they raise is listed a protocol.

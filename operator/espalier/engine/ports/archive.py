@@ -87,7 +87,7 @@ class Archive(Protocol):
 
 
 DAMAGES = (RejectedError, NotFoundError, SourceError)
-"""By these a page tells that it is damaged or incomplete, or was taken away meanwhile."""
+"""Raised for a page that is damaged or incomplete, or was deleted meanwhile."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

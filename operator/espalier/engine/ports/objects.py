@@ -72,7 +72,7 @@ class Objects(Protocol):
 
     def place_of(self, token: str) -> str | None:
         """
-        Tell where a token goes on; None if it is of an unknown form.
+        Return the place at which a token goes on; None if its form is unknown.
         """
 
     async def get_object(self, resource: Endpoint, key: ObjectKey) -> dict[str, JSON]:

@@ -14,7 +14,7 @@ class PassProgress:
         phase: What is done with them: ``rewriting``, ``verifying``.
         number: Which one of several such passes it is; 0 if there is but one.
         done: How many objects are behind it.
-        total: How many there are; None where the server has not said so.
+        total: How many there are; None where the server has not reported it.
         objects_per_second: The pace of this process in this pass; None at its beginning.
     """
 

@@ -58,7 +58,7 @@ class Endpoint:
     @property
     def api_version(self) -> str:
         """
-        As objects say it: ``example.com/v1``.
+        As in an object's ``apiVersion``: ``example.com/v1``.
         """
         return f"{self.group}/{self.version}"
 
@@ -69,7 +69,7 @@ class Endpoint:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredMetadata:
     """
-    What a metadata-only page says of one stored object.
+    What a metadata-only page holds of one stored object.
 
     Attributes:
         created_at: ``metadata.creationTimestamp``, RFC 3339; empty if it is not there.
@@ -85,7 +85,7 @@ class StoredMetadata:
 
 def metadata_of(obj: Mapping[str, JSON]) -> StoredMetadata:
     """
-    Keep of a whole object what a metadata-only page says of it.
+    Keep of a whole object what a metadata-only page holds of it.
     """
     metadata = obj.get("metadata")
     held = metadata if isinstance(metadata, dict) else {}
@@ -106,7 +106,7 @@ class MetadataPage:
 
     Attributes:
         continue_token: Asks for the next page; None after the last one.
-        remaining: How many objects follow, if the server said so.
+        remaining: How many objects follow, if the server reported it.
         resource_version: That of the list.
         unread: Names of further objects in it that could not be decoded.
     """
@@ -121,12 +121,12 @@ class MetadataPage:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObjectPage:
     """
-    One page of whole objects, decoded one at a time by whoever iterates.
+    One page of whole objects, decoded one at a time while the caller iterates.
 
     Attributes:
         objects: Decoded JSON objects with apiVersion and kind set.
-        unread: Names of further objects in it that could not be decoded, as far as somebody
-            iterated.
+        unread: Names of further objects in it that could not be decoded, as far as the
+            caller iterated.
     """
 
     objects: Sequence[dict[str, JSON]]

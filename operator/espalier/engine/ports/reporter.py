@@ -1,5 +1,5 @@
 """
-The port to whoever publishes conditions and progress.
+The port through which a run publishes conditions and progress.
 """
 
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from espalier.engine.ports.progress import PassProgress
 
 class Reporter(Protocol):
     """
-    Takes what a run has to say, whenever its state changes.
+    Takes a run's conditions and progress, whenever its state changes.
     """
 
     async def report(
@@ -24,5 +24,5 @@ class Reporter(Protocol):
         Publish Espalier's conditions; the receiver decides how often progress is written.
 
         Args:
-            progress: What the first condition says of a pass that is under way, in numbers.
+            progress: The numbers in the first condition's message about a pass that is under way.
         """

@@ -31,9 +31,9 @@ class DryRun:
             applies none.
 
     Attributes:
-        is_answered: Whether the server has said what it would store.
-        refused_by: The webhook that takes no dry runs, if that is why nothing was said.
-        size_bytes: Of the object as read; None if it was not read or cannot be measured.
+        is_answered: Whether the server has answered with what it would store.
+        refused_by: The webhook that takes no dry runs, if that is why there is no answer.
+        size_bytes: The size of the object as read; None if it was not read or cannot be measured.
     """
 
     def __init__(

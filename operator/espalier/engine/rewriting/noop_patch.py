@@ -62,7 +62,7 @@ class Rewrite:
         after = await self._objects.rewrite(self._resource, permit)
         if after != self._seen.resource_version:
             return Rewritten()
-        # An earlier patch that nobody answered may be the one that put it right.
+        # An earlier patch without an answer may be the one that rewrote it.
         is_another = self._seen.resource_version != self._first.resource_version
         return Rewritten() if self._may_be_written and is_another else Unchanged()
 

@@ -52,11 +52,11 @@ def _count_failure(tally: Tally, key: ObjectKey, failed: Failed) -> None:
     """
     Count an object that failed.
 
-    What is refused says nothing of the other objects. What nobody answered does, if no other
-    object succeeded while it was tried, and none between it and the ones before.
+    A refusal is about one object only. Writes without an answer show an outage, if no other object
+    succeeded while they were tried, and none in between.
 
     Raises:
-        RunStoppedError: It is not the objects' fault.
+        RunStoppedError: The server or a webhook is away; the objects are not the reason.
     """
     tally.fail(key, failed.cause, kind=failed.kind)
     tally.forbidden += failed.is_forbidden

@@ -1,5 +1,5 @@
 """
-One pass over all stored objects: list a page, work on it, tell how far it came.
+One pass over all stored objects: list a page, work on it, report how far it came.
 
 The same for both kinds of definitions. It calls the workload, which never calls back.
 """
@@ -20,26 +20,26 @@ ItemT = TypeVar("ItemT")
 
 class Listener(Protocol):
     """
-    Is told of each page.
+    Called before and after each page.
     """
 
     async def before_page(self) -> None:
         """
-        Look whether the pass may go on.
+        Check that the pass may go on.
 
         Raises:
-            DefinitionChangedError: The definition is another by now.
-            RunStoppedError: Something else speaks against it.
+            DefinitionChangedError: The definition was deleted, replaced or changed.
+            RunStoppedError: The pass must stop for another reason.
         """
 
     def begin(self, tally: Tally) -> None:
         """
-        Take note of what a pass is going to count in.
+        Record the tally in which a pass is going to count.
         """
 
     async def after_page(self, tally: Tally, *, token: str | None, remaining: int | None) -> None:
         """
-        Take note of how far the pass came; ``token`` asks for what follows.
+        Record how far the pass came; ``token`` is the continue token of the next page.
         """
 
 
@@ -48,7 +48,7 @@ class Passes(Generic[ItemT]):
     Passes over the objects of one workload.
 
     Args:
-        listener: Is given each page's end.
+        listener: Called before and after each page.
     """
 
     def __init__(self, work: Workload[ItemT], listener: Listener) -> None:
@@ -60,10 +60,10 @@ class Passes(Generic[ItemT]):
         Look at all objects that are not to be left alone, and write nothing.
 
         Returns:
-            The objects that could not be read, so that nobody has looked at them.
+            The objects that could not be read, so that ``look_at`` was not called with them.
 
         Raises:
-            EspalierError: The objects cannot be listed, or ``look_at`` or the listener says so.
+            EspalierError: The objects cannot be listed, or ``look_at`` or the listener raised it.
         """
         work = self._work
         skipper = work.skipper()

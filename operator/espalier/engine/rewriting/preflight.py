@@ -1,8 +1,8 @@
 """
-What is looked at before a page's first write: that writing does no harm.
+Checks before a page's first write that writing does no harm.
 
-The conversion webhook is asked for each page. What admission does is sampled by dry runs, for each
-page until one of them was answered: one that was denied, or met an object that is gone, tells
+The conversion webhook is called for each page. What admission does is sampled by dry runs, for each
+page until one of them was answered: one that was denied, or met an object that is gone, shows
 nothing.
 """
 
@@ -76,9 +76,9 @@ class Preflight:
 
     async def hindrance(self, keys: Sequence[ObjectKey]) -> str:
         """
-        Look before writes that a run can do without, and tell what speaks against them.
+        Check before optional writes whether they may be done; return the reason why not, or "".
 
-        Whatever it is, it speaks against all that would follow.
+        The reason holds for all further optional writes, too.
 
         Raises:
             ConversionError: The conversion webhook does not answer as it must.
@@ -92,7 +92,7 @@ class Preflight:
 
     def note(self) -> str:
         """
-        Say what the dry runs have not told; empty if they have told all.
+        Describe what the dry runs could not show; empty if they have shown all.
         """
         return ". ".join(self._notes())
 

@@ -19,7 +19,7 @@ async def read_again(
     keys: Iterable[ObjectKey], resource: Endpoint, ports: Ports, pacer: Pacer, tally: Tally
 ) -> list[dict[str, JSON]]:
     """
-    Read objects; those that are gone or cannot be read are counted, and keep nobody from the rest.
+    Read objects; those that are gone or cannot be read are counted, and the others are returned.
 
     Raises:
         ConversionError: The conversion webhook does not answer as it must.

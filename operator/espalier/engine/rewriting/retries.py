@@ -2,7 +2,7 @@
 Has the server store one object anew, by a patch that changes nothing.
 
 An object is done when such a patch was answered with the resource version unchanged, or when it is
-gone. A changed one says that the stored bytes were not right, and are now; the next pass proves it.
+gone. A changed one shows that the patch replaced stale bytes; the next pass proves it.
 """
 
 import enum
@@ -59,14 +59,14 @@ class Gone(NamedTuple):
 
 class FailureKind(enum.Enum):
     """
-    What kind of failure it is, as far as somebody acts on it.
+    The kinds of failure that are handled differently.
 
     Attributes:
-        REJECTED: The server, or admission, does not want this object to be so.
+        REJECTED: The server's validation, or admission, refuses this object.
         FORBIDDEN: A right may be missing, and then for all objects.
-        CONFLICT: Somebody else has written the object before each try.
-        UNANSWERED: The server is busy, or not able to do it now.
-        UNREACHED: An admission webhook could not be called, which the server cannot do without.
+        CONFLICT: Another client has written the object before each try.
+        UNANSWERED: The server is busy, or cannot serve the call now.
+        UNREACHED: An admission webhook could not be called, and its failure policy is ``Fail``.
     """
 
     REJECTED = enum.auto()
@@ -211,8 +211,8 @@ def _count_success(fate: WriteResult, pacer: Pacer) -> None:
 
 
 async def _give_way(key: ObjectKey, conflicts_before: int, clock: Clock) -> None:
-    # The first conflict means that the list was old by then; more of them, that somebody writes
-    # the object all the time.
+    # The first conflict means that the list was old by then; more of them, that another client
+    # keeps writing the object.
     if conflicts_before:
         await clock.sleep(jittered_seconds(call_pause_seconds(conflicts_before), str(key)))
 
@@ -235,6 +235,6 @@ def _failed(error: ClusterError) -> Failed:
 
 
 def _is_another_object(error: RejectedError) -> bool:
-    # The server says: metadata.uid: Invalid value: "...": field is immutable.
+    # The server's message: metadata.uid: Invalid value: "...": field is immutable.
     texts = (*error.causes, error.detail)
     return error.status == UNPROCESSABLE and any("metadata.uid" in text for text in texts)

@@ -83,7 +83,7 @@ class Workload(ABC, Generic[ItemT]):
     @abstractmethod
     def is_owned(self, item: ItemT) -> bool:
         """
-        Tell whether a GitOps controller manages fields of an object.
+        Report whether a GitOps controller manages fields of an object.
         """
 
     @abstractmethod
@@ -94,7 +94,7 @@ class Workload(ABC, Generic[ItemT]):
 
     def is_skipped(self, item: ItemT) -> bool:
         """
-        Tell whether an object is to be left alone.
+        Report whether an object is to be left alone.
         """
         return self._planned.policy.skips_owned and self.is_owned(item)
 
@@ -140,13 +140,13 @@ class Rewriting(Workload[StoredMetadata]):
 
     def item_of(self, obj: dict[str, JSON]) -> StoredMetadata:
         """
-        Keep of a whole object what a list of metadata would tell.
+        Keep of a whole object what a metadata-only list holds.
         """
         return metadata_of(obj)
 
     def is_owned(self, item: StoredMetadata) -> bool:
         """
-        Tell whether a GitOps controller manages fields of an object.
+        Report whether a GitOps controller manages fields of an object.
         """
         return names_owner(item.managed_fields)
 

@@ -1,8 +1,8 @@
 """
-Takes entries out of managedFields whose version is gone, once nothing is stored at it any more.
+Removes managedFields entries whose version is gone, once no object is stored at it any more.
 
 The API server cannot read such an entry, and drops it with some later write; until then it stands
-in the way of server-side apply. Best effort: what is refused is left, and told.
+in the way of server-side apply. Best effort: where a write is refused, that is only reported.
 """
 
 from contextlib import aclosing
@@ -132,7 +132,7 @@ class _Cleaning:
                 self._planned.resource, permit, managed_fields=left
             )
         except RejectedError as error:
-            # All that a server says of a patch one of whose tests failed.
+            # A server gives no causes for a patch one of whose tests failed.
             if error.status == UNPROCESSABLE and not error.causes:
                 raise ConflictError(
                     verb=error.verb,
@@ -154,7 +154,7 @@ class _Cleaning:
 
 def left_of(planned: Plan, metadata: StoredMetadata) -> tuple[JSON, ...] | None:
     """
-    Tell what is to be left of an object's managedFields; None if the object is to be left alone.
+    Return the managedFields entries that an object keeps; None if the object is left alone.
     """
     there = metadata.managed_fields
     left = living_entries(planned.definition, there)

@@ -128,7 +128,7 @@ class Migration:
         keeper.before = progress if progress.token else replace(progress, failed=(), failed_total=0)
         keeper.begin_pass("rewriting")
         await keeper.report(progress.seen, total=None)
-        # What fails here is met again by the verify pass, which has the last word.
+        # The verify pass meets what fails here again, and decides.
         tally = await passes.go_through(start_token=progress.token or None)
         if await self._is_consented(tally):
             tally = await passes.go_through(start_token=None)

@@ -1,9 +1,9 @@
 """
-Only looks: surveys the stored objects, and says in both conditions what was found.
+Observes only: surveys the stored objects, and reports in both conditions what was found.
 
-Neither objects nor stored versions are written, and no lease is taken: whoever does write is not
-hindered. Beyond conditions only Espalier's own record of the schemas that it has seen is kept up,
-without which a later run could not prove that nothing is lost.
+Neither objects nor stored versions are written, and no lease is taken, so a process that writes is
+not delayed. Apart from the conditions, only Espalier's record of the schemas that it has seen is
+written: without it a later run could not prove that nothing is lost.
 """
 
 from espalier.crd import Condition, Definition
@@ -30,7 +30,7 @@ READ_ONLY = "the operator is read-only"
 
 class _Progress:
     """
-    Says how far a survey came.
+    Reports how far a survey came.
     """
 
     def __init__(self, definition: Definition, reporter: Reporter, what: str) -> None:

@@ -88,6 +88,6 @@ def with_failures(progress: Progress, tally: Tally, *, before: Progress) -> Prog
 
 def unnamed_message(number: int) -> str:
     """
-    Say that there is more than what was tried again.
+    Describe that more objects had failed than were tried again.
     """
     return f"{counted(number, 'more object')} had failed than are kept by name; {_WHOLE_RUN}"

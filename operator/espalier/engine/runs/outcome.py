@@ -53,7 +53,7 @@ async def end(  # noqa: PLR0913 - an outcome's fields, each named
     totals: Totals | None = None,
 ) -> RunOutcome:
     """
-    Report the last words of a run, and make its outcome.
+    Report the last conditions of a run, and return its outcome.
     """
     await reporter.report(definition, conditions)
     return RunOutcome(

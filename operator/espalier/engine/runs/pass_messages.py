@@ -1,5 +1,5 @@
 """
-What a run says of a pass that did not prove what it was to prove.
+A run's messages about a pass that did not prove what it was to prove.
 """
 
 from espalier.engine.status.tally import Tally, describe_failures

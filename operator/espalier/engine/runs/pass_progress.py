@@ -62,7 +62,7 @@ class ProgressKeeper:
         seen = self.before.seen + tally.seen
         progress = self._ledger.progress
         if progress.phase == REWRITE:
-            # Of several lists one token does not tell which one it is of.
+            # With several lists, one token does not show which list it belongs to.
             goes_on = token is not None and not self._context.planned.policy.namespaces
             if goes_on:
                 progress = replace(progress, token=token or "", seen=seen)

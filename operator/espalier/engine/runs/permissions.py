@@ -56,7 +56,7 @@ def needs_of(
     planned: Plan, *, namespace: str, secret_verbs: tuple[str, ...], only_failed: bool = False
 ) -> tuple[Need, ...]:
     """
-    Tell all that a run does, from its lease to its last step.
+    Return all API calls that a run makes, from its lease to its last step.
 
     Args:
         namespace: Where leases, checkpoints and archives are kept.

@@ -1,5 +1,5 @@
 """
-A whole run: plan, hold the lease, migrate, and say how it ended.
+A whole run: plan, hold the lease, migrate, and report the outcome.
 """
 
 import logging
@@ -74,7 +74,7 @@ async def run(
     moment: what is done stays done, and the next run goes on from the checkpoint.
 
     Args:
-        reporter: Is told everything, progress too; it decides what is written when.
+        reporter: Gets every report, progress too; it decides what is written when.
 
     Raises:
         ClusterError: The definition cannot be read.
@@ -137,7 +137,7 @@ async def _run_on(
         if isinstance(error, OtherOperatorError) and definition.condition(
             names.STORED_OBJECTS_CURRENT
         ):
-            # The other one reports there; two that overwrite each other help nobody.
+            # The other operator reports there; the two must not overwrite each other.
             logger.warning("Another operator's.", extra={"crd": definition.name})
             return RunOutcome(definition=definition, conditions=reported, retries=True)
         return await end(definition, reporter, reported, retries=True)
@@ -269,7 +269,7 @@ async def _follow_up(
     is_proved: bool = False,
 ) -> tuple[tuple[Condition, ...], bool]:
     """
-    Clean, and validate; what fails here takes nothing back of what was said before.
+    Clean, and validate; a failure here leaves the earlier conditions as they are.
 
     Returns:
         All conditions, and whether nothing has failed.
@@ -307,7 +307,7 @@ async def _bring_into_form(
     Rewrite, prove and trim, unless that is done already or not asked for.
 
     Returns:
-        The definition as it is then, what is to be said of it, and whether it is proved.
+        The definition as it is then, its conditions, and whether it is proved.
     """
     planned = context.planned
     definition = planned.definition

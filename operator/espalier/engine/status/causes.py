@@ -1,9 +1,8 @@
 """
 Why a call failed: the status, who denied it, and the places of field errors.
 
-The words come without the values of objects: whoever speaks to the server has taken them out. They
-are bounded here, and grouped by kind, so that however many objects fail for however many single
-reasons, a few causes are told.
+The texts hold no values of objects: the client that talks to the server has removed them. They are
+bounded here, and grouped by kind, so that a few causes are reported however many objects fail.
 """
 
 import re
@@ -12,7 +11,7 @@ from espalier.engine.status.text import enumerated
 from espalier.errors import ClusterError, RejectedError
 from espalier.findings import ErrorType
 
-MAX_WORDS_CHARACTERS = 200
+MAX_TEXT_CHARACTERS = 200
 """Of one text of the server's; that of a policy or a rule may have thousands."""
 
 MAX_CAUSE_CHARACTERS = 400
@@ -31,12 +30,12 @@ _DENIED = re.compile(
     r"|ValidatingAdmissionPolicy '[^'\s]{1,253}'(?: with binding '[^'\s]{1,253}')?)"
     r" denied (?:the )?request"
 )
-_UNREACHED = re.compile(r"failed calling webhook (?P<name>\"[^\"\s]{1,253}\")(?P<words>.*)")
+_UNREACHED = re.compile(r"failed calling webhook (?P<name>\"[^\"\s]{1,253}\")(?P<detail>.*)")
 
 
 def cause_of(error: ClusterError) -> str:
     """
-    Tell an error's cause: its status, who is behind it if it is admission, and what was said.
+    Describe an error's cause: its status, the admission plugin that denied it, and the message.
     """
     status = _status(error)
     denied = _DENIED.match(error.detail)
@@ -54,14 +53,14 @@ def cause_of(error: ClusterError) -> str:
 
 def message_of(error: ClusterError) -> str:
     """
-    Tell what was tried, on what, and why it failed.
+    Describe the call that failed, and why it failed.
     """
     return f"{error.verb} {error.resource}: {cause_of(error)}"
 
 
 def kind_of(error: ClusterError) -> str:
     """
-    Tell what causes are grouped by: an error's cause without the words that differ.
+    Return what causes are grouped by: an error's cause without the parts that differ.
     """
     status = _status(error)
     denied = _DENIED.match(error.detail)
@@ -80,7 +79,7 @@ def kind_of(error: ClusterError) -> str:
 
 def unreached_webhook(error: ClusterError) -> re.Match[str] | None:
     """
-    Find an admission webhook that could not be called: its quoted ``name``, and what was said.
+    Find an admission webhook that could not be called: its quoted ``name``, and the ``detail``.
     """
     return _UNREACHED.search(error.detail) if not isinstance(error, RejectedError) else None
 
@@ -101,7 +100,7 @@ def _field_texts(error: ClusterError) -> list[str]:
 
 
 def _shortened(text: str) -> str:
-    return _cut(text, MAX_WORDS_CHARACTERS)
+    return _cut(text, MAX_TEXT_CHARACTERS)
 
 
 def _bounded(text: str) -> str:

@@ -1,5 +1,5 @@
 """
-Espalier's two conditions, and what the first one says to people.
+Espalier's two conditions, and the messages of the first one.
 
 Paths, names and counts only: no field's value ever stands in a message.
 """
@@ -108,7 +108,7 @@ def rewriting(
 
 def forbidden_message(resource: Endpoint, verbs: Sequence[str]) -> str:
     """
-    Say which rights are missing, and the one command that grants what the operator needs.
+    Name the rights that are missing, and the command that grants what the operator needs.
     """
     name = str(resource)
     return (

@@ -1,7 +1,7 @@
 """
 Which paths do many objects share? Counts that stay small however many objects there are.
 
-Neither the items of lists nor names that nobody reads are told apart, and no value is kept.
+Neither the items of lists nor keys that no schema names are distinguished; no value is kept.
 """
 
 from collections.abc import Iterable
@@ -96,7 +96,7 @@ class Counter:
 
     def counts(self) -> Counts:
         """
-        Tell what was counted.
+        Return what was counted.
         """
         by_frequency = sorted(self._paths.items(), key=lambda item: (-item[1][0], item[0]))
         return Counts(

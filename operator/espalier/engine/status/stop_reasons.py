@@ -30,7 +30,7 @@ _ARCHIVE_ADVICE = (
     " them (espalier archive expire), give the archive more room (--archive-max-bytes), or specify"
     " in the schema what is to be kept"
 )
-# Errors whose own text says what to do.
+# Errors whose own message describes what to do.
 _SELF_EXPLAINED: Mapping[type[EspalierError], Reason] = {
     NothingServedError: Reason.STORAGE_VERSION_NOT_SERVED,
     RecordUnreadableError: Reason.RECORD_UNREADABLE,

@@ -19,7 +19,7 @@ MAX_LEFT_NAMED = 10
 """How many objects are named that were left alone."""
 
 MAX_LOSSES = 1000
-"""How many distinct things that would be lost are kept."""
+"""How many distinct losses are kept."""
 
 OTHER_CAUSES = "other causes"
 
@@ -30,8 +30,8 @@ class Offenders:
     Some of the objects that share a kind of cause.
 
     Attributes:
-        cause: What was said of the first one.
-        is_mixed: Something else was said of others.
+        cause: The cause of the first one.
+        is_mixed: Whether others have another cause.
         most: How many objects are kept by name.
     """
 
@@ -67,10 +67,10 @@ class Tally:
         rewritten: Those whose stored bytes were not right before.
         rewritten_first: The first ones of these.
         pruned: Those from which Espalier removed something; they count as rewritten too.
-        unchanged: Those of which the server said that nothing had to be written.
+        unchanged: Those for which the server answered that nothing had to be written.
         gone: Those that were deleted meanwhile.
-        conflicts: How many of those that failed were written by others at each try.
-        unanswered: How many of those that failed got no answer but that the server cannot now.
+        conflicts: How many of those that failed were written by other clients at each try.
+        unanswered: How many of those that failed got no answer, or one that the server is busy.
         outage: How many of those in a row, without any success while they were tried.
         forbidden: How many of those that failed were refused by a 403.
         failures: By kind of cause.
@@ -211,7 +211,7 @@ def total(passes: Sequence[Tally]) -> Totals | None:
 
 def describe_failures(failures: Mapping[str, Offenders]) -> str:
     """
-    Say how many objects failed, why, and the first ones by name.
+    Describe how many objects failed, why, and the first ones by name.
     """
     worst = sorted(failures.items(), key=lambda item: -item[1].count)
     return "; ".join(

@@ -20,7 +20,7 @@ _CUT = "..."
 _ASTRAL = 0x10000
 
 MAX_NAMED = 5
-"""How many offenders, causes or paths a message names before it says how many more there are."""
+"""How many offenders, causes or paths a message names before it counts the rest."""
 
 
 def enumerated(
@@ -31,7 +31,7 @@ def enumerated(
     most: int = MAX_NAMED,
 ) -> str:
     """
-    Join the first few texts with commas, and say how many more there are.
+    Join the first few texts with commas, and add how many more there are.
 
     Args:
         total: How many there are in all, where ``items`` holds only some of them.

@@ -1,8 +1,8 @@
 """
-Says on each object that violates the schema that it does, and takes that off where it is mended.
+Annotates objects that violate their schema, and removes the annotation once they are valid.
 
 Best effort: an object that is being deleted is left alone, one that the server would refuse is
-told, and none of that stops a run. A write of the annotation changes nothing else, and is guarded
+reported, and neither stops a run. A write of the annotation changes nothing else, and is guarded
 by uid and resourceVersion like any other.
 """
 
@@ -57,7 +57,7 @@ def note_for(obj: dict[str, JSON], looked: Looked) -> Note | None:
     """
     Decide on an object's annotation; None if it is right as it is, or must be left alone.
 
-    One that is there stays where nobody knows whether it is right.
+    An annotation stays where the object could not be validated.
     """
     metadata = obj.get("metadata")
     if not isinstance(metadata, dict) or "deletionTimestamp" in metadata:
@@ -141,7 +141,7 @@ class Annotator:
 
     def summary(self) -> str:
         """
-        Say what was not written, and why; empty if all was.
+        Describe what was not written, and why; empty if all was.
         """
         return ". ".join(self._sentences())
 

@@ -79,7 +79,7 @@ def without_values(violations: Iterable[FieldError]) -> tuple[str, ...]:
 
 def schema_detail(violation: FieldError) -> str:
     """
-    Say what a violation is, as far as the schema says so; empty where it says nothing.
+    Describe a violation, as far as the text comes from the schema; empty where none does.
 
     What a ``messageExpression`` or a format's parser made of a value is replaced by the place of
     the rule, or by the keyword.

@@ -18,7 +18,7 @@ class Normalising:
 
     Attributes:
         removed: Fields that the API server's pruning would remove. For a definition that it
-            prunes and without a candidate there are none: it shows nobody what it prunes.
+            prunes and without a candidate there are none: the server never shows what it prunes.
         dropped: Nulls that would be dropped.
         filled: Defaults that would be filled in.
         pruned: What Espalier's own careful pruning would remove; of legacy definitions only.
@@ -55,7 +55,7 @@ class Survey:
         unwritable: Objects that cannot be updated any more, whatever the update is about.
         unchecked: Objects with rules of which it is not known whether they hold.
         conversions: What each further stored version shows and the storage version does not.
-        unread_versions: Stored versions that are not served, so that nobody can read through them.
+        unread_versions: Stored versions that are not served, so that no client can read them.
         undecodable: Objects that the server itself cannot read; the others were surveyed.
         would_lose: What a rewrite would or might remove, as far as can be known without comparing
             versions; None where nothing is pruned by a rewrite, or a candidate is surveyed.

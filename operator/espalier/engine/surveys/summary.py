@@ -15,7 +15,7 @@ from espalier.plurals import counted
 
 def describe(found: Survey, definition: Definition) -> str:
     """
-    Say what is stored, what enforcing would do to it, and what would be lost.
+    Describe what is stored, what enforcing would do to it, and what would be lost.
     """
     return ". ".join(_sentences(found, definition))
 

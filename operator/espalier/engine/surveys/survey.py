@@ -1,8 +1,9 @@
 """
 What is stored, and what would become of it? Read only, with one object in memory at a time.
 
-A survey tells what normalising would change, what a conversion loses, what violates the schema and
-what the history of the objects names that no schema specifies, by counts, paths and names.
+A survey reports what normalising would change, what a conversion loses, what violates the schema,
+and which fields the objects' managedFields name though no schema specifies them. It reports counts,
+paths and names.
 """
 
 import asyncio
@@ -64,7 +65,7 @@ EVERYTHING = Scope()
 
 class Onlooker(Protocol):
     """
-    Is told how far a survey came.
+    Follows how far a survey came.
     """
 
     async def surveyed(self, objects: int, *, remaining: int | None) -> None:
@@ -73,10 +74,10 @@ class Onlooker(Protocol):
 
         Args:
             objects: How many were looked at so far.
-            remaining: How many follow, if the server said so.
+            remaining: How many follow, if the server reported it.
 
         Raises:
-            EspalierError: The survey shall end.
+            EspalierError: The survey must end.
         """
 
 

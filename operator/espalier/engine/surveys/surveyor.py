@@ -43,7 +43,7 @@ class Surveyor:
         clock: Clock | None = None,
     ) -> None:
         effective = candidate or definition
-        # A candidate comes from a file: only the cluster tells what is stored.
+        # A candidate comes from a file: only the cluster's definition has the stored versions.
         self._definition = replace(effective, stored_versions=definition.stored_versions)
         self._structural = crd.structural_of(effective.storage)
         self._normalizer = schema.compile_normalizer(self._structural, profile=Profile.APISERVER)
@@ -77,7 +77,7 @@ class Surveyor:
 
     def survey(self) -> Survey:
         """
-        Tell what was found.
+        Return what was found.
         """
         definition = self._definition
         return Survey(

@@ -1,5 +1,5 @@
 """
-What ``espalier.dev/StoredObjectsValid`` says.
+The condition ``espalier.dev/StoredObjectsValid``, made from a survey.
 
 Paths, names and counts only: no field's value ever stands in a message.
 """
@@ -28,7 +28,7 @@ def validity_of(found: Survey, *, within: str = "", note: str = "") -> Condition
     Make the condition from what was found.
 
     Args:
-        within: Says of which objects only this is told: `` in namespaces a, b``.
+        within: The part of the objects that was validated: `` in namespaces a, b``.
         note: A sentence to add.
     """
     gaps = tuple(_gaps(found))

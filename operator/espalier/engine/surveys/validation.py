@@ -84,7 +84,7 @@ async def _write(
     turns: LeaseBursts | None,
 ) -> None:
     async def write(some: Sequence[Note]) -> None:
-        # Whoever had the lease before may have been told to by another definition.
+        # The earlier holder of the lease may have worked for a changed definition.
         await guard.check()
         await annotator.write(some)
 
@@ -97,9 +97,9 @@ async def _write(
 
 def may_annotate(planned: Plan) -> bool:
     """
-    Tell whether annotations are wanted, and lose nothing.
+    Report whether annotations are asked for, and whether writing them loses nothing.
 
-    Whoever rewrites has proved before that nothing is lost; nobody else has.
+    Only a run that rewrites has proved before that a write loses nothing.
     """
     is_harmless = planned.policy.does("migrate") or isinstance(planned, Legacy)
     return planned.policy.does("annotate") and is_harmless
