@@ -2,8 +2,8 @@
 Decides what happens to stored objects, and drives it through ``espalier.engine.ports``.
 
 No HTTP, no Kopf, no clock of its own. A run is: plan, prove that nothing is lost, rewrite, settle,
-verify, trim. ``run`` does it once, ``keep_pruned`` keeps the objects of a legacy definition in form
-afterwards, and ``restore`` brings back what pruning removed.
+verify, trim. ``run`` does it once, ``keep_pruned`` prunes the objects of a legacy definition that
+are written afterwards, and ``restore`` brings back what pruning removed.
 """
 
 from espalier.engine.controller.loop import keep_pruned

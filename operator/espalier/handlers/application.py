@@ -109,7 +109,7 @@ class Espalier:
 
     def see(self, name: str, labels: Mapping[str, str]) -> None:
         """
-        Have a definition looked at anew; what its labels do not ask for any more ends at once.
+        Queue a definition; work that its labels no longer ask for ends at once.
         """
         self._supervisor.halt(name, labels)
         # At the start and with each resync all definitions wait before it.

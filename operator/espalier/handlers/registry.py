@@ -27,12 +27,12 @@ class Operator(Protocol):
 
     async def stop(self) -> None:
         """
-        End the work, and whatever was started for it.
+        End all work and its tasks.
         """
 
     def see(self, name: str, labels: Mapping[str, str]) -> None:
         """
-        Have a definition looked at anew, with the labels that an event showed.
+        Queue a definition, with the labels that an event showed.
         """
 
 

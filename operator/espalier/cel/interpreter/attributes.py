@@ -105,7 +105,7 @@ def look_up(value: Value, key: Value) -> tuple[Value, bool, str]:
 
 def check_key(key: Value) -> None:
     """
-    Look whether a value may be a key or an index.
+    Check that a value may be a key or an index.
 
     Raises:
         CelError: It may not.

@@ -30,13 +30,13 @@ class PageSizes:
 
     def too_large(self, resource: Endpoint, limit: int) -> None:
         """
-        Take note that a page of so many objects was not taken.
+        Record that a page of so many objects was too large.
         """
         self._objects[resource] = max(1, limit // SHRINKING)
 
     def fitted(self, resource: Endpoint, limit: int, *, objects: int, size_bytes: int) -> None:
         """
-        Take note of a page that was taken, and of how many objects were asked for.
+        Record a page that was read, and how many objects were asked for.
 
         The number shrinks at once, and grows by at most a half with each page.
         """

@@ -73,7 +73,7 @@ class Contention:
 
 class ObjectQueue:
     """
-    Keeps which objects are to be pruned when, and which ones cannot be kept in form.
+    Keeps which objects are to be pruned when, and which ones cannot be pruned.
 
     Args:
         crd: The definition's name, for the log.
@@ -206,7 +206,7 @@ class ObjectQueue:
 
     def forget_peaceful(self) -> None:
         """
-        Forget the contentions that are over.
+        Forget the objects that have been quiet for long enough.
         """
         now = self._clock.monotonic_seconds()
         over = [
@@ -237,7 +237,7 @@ class ObjectQueue:
 
     def condition(self) -> tuple[Condition, ...] | None:
         """
-        Name what cannot be kept in form; None if there is nothing.
+        Return the conditions that name the objects in trouble; None if there are none.
         """
         troubles = {str(key): trouble for key, trouble in self._troubles.items()}
         for name in self._unreadable:

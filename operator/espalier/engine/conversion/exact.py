@@ -36,7 +36,7 @@ class ExactComparison:
         Name what a rewrite would take from what each version shows: ``v1alpha1.spec.color``.
 
         Raises:
-            ConflictError: The object is another by now.
+            ConflictError: The object has changed since it was read.
             ClusterError: It cannot be read at a version.
         """
         kept = await self._read(self._storage, metadata)

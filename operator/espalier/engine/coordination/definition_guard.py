@@ -68,7 +68,7 @@ class DefinitionGuard:
 
     async def confirm(self) -> None:
         """
-        See that the definition is known to be the same, by knowledge that is fresh; read it if not.
+        Check that the definition is unchanged; read it, unless that was confirmed just before.
 
         Raises:
             DefinitionChangedError: As ``check``.
@@ -110,7 +110,7 @@ class DefinitionGuard:
 
     async def watch(self, *, pause_seconds: float = CHECK_SECONDS) -> None:
         """
-        Look again and again, and end only by an error.
+        Check the definition at intervals; end only by an error.
 
         Args:
             pause_seconds: Between two looks.

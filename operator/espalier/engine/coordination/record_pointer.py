@@ -83,7 +83,7 @@ def check_pointer(
     definition: Definition, pointer: RecordPointer | None, home: Home, digests: Collection[str]
 ) -> None:
     """
-    See that what was found at home is what the pointer names.
+    Check that the record found in this process's namespace is the one that the pointer names.
 
     Args:
         home: Where this process keeps records.

@@ -17,10 +17,10 @@ from espalier.engine.ports import StoredMetadata, WritePermit
 
 Compare = Callable[[StoredMetadata, tuple[str, ...]], Awaitable[frozenset[str]]]
 """
-Reads an object at some versions, and names what a rewrite would take from what they show.
+Reads an object at the given versions, and names what of it a rewrite would remove.
 
 Raises:
-    ConflictError: The object is another by now.
+    ConflictError: The object has changed since it was read.
     ClusterError: It cannot be read.
 """
 
@@ -66,11 +66,11 @@ class WriteGate:
         compare: Compare = compare_nothing,
     ) -> None:
         """
-        Open the gate, once it is known by which evidence objects are judged.
+        Open the gate with the evidence by which objects are judged.
 
         Args:
             evidence: None where the server prunes nothing.
-            consent: What was shown and consented to.
+            consent: The losses that were shown and consented to.
         """
         self._evidence, self._consent, self._compare = evidence, consent, compare
         self._is_closed = False
@@ -90,11 +90,11 @@ class WriteGate:
 
     async def permit(self, metadata: StoredMetadata) -> WritePermit | LeftAlone:
         """
-        Permit the write of one object in the state that was seen, or name what it would lose.
+        Permit the write of one object in the state that was read, or name what it would lose.
 
         Raises:
-            ConflictError: The object is another by now: read it, and ask again.
-            DefinitionChangedError: So is the definition.
+            ConflictError: The object has changed since it was read: read it, and ask again.
+            DefinitionChangedError: The definition was deleted, replaced or changed.
             ClusterError: The object or the definition cannot be read.
         """
         if self._is_closed:
@@ -112,7 +112,7 @@ class WriteGate:
         Name what the write of an object would or might lose, consented to or not.
 
         Raises:
-            ConflictError: The object is another by now.
+            ConflictError: The object has changed since it was read.
             ClusterError: It cannot be read.
         """
         if self._evidence is None:

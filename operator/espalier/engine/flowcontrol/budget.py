@@ -161,7 +161,7 @@ class Budget:
 
     def charge_again(self, share: "Share", cost_bytes: float) -> None:
         """
-        Charge a write that was more than one.
+        Charge a further write of the same object.
         """
         self._charge(share, cost_bytes)
 
@@ -250,7 +250,7 @@ class Share:
 
     def rejoin(self, had_seconds: float) -> None:
         """
-        Begin to wait where the others are by now.
+        Begin to wait; ``had_seconds`` is what the runs that wait already have had at least.
         """
         self.had_seconds = max(self.had_seconds, had_seconds)
 
@@ -280,6 +280,6 @@ class Share:
 
     def charge_again(self, cost_bytes: float) -> None:
         """
-        Charge a write that was more than one.
+        Charge a further write of the same object.
         """
         self._budget.charge_again(self, cost_bytes)

@@ -140,7 +140,7 @@ class Pacer:
 
     def failed(self, error: BaseException) -> None:
         """
-        Take note of a write that came to no good end.
+        Record a write that failed.
         """
         charge = self._unsettled.popleft()
         # A call without an answer may have written.
@@ -155,7 +155,7 @@ class Pacer:
 
     def succeeded(self, *, written: bool, calls: int = 1) -> None:
         """
-        Take note of an answer; ``written`` if it means a new revision in etcd.
+        Record an answer; ``written`` if it means a new revision in etcd.
 
         Args:
             calls: How many writes it took, one after another.
@@ -172,7 +172,7 @@ class Pacer:
 
     def struggled(self, error: TransientError) -> None:
         """
-        Take note that the server is busy or away: go slower, and wait if it asks for that.
+        Record that the server is busy or away: go slower, and wait if it asks for that.
         """
         now = self._clock.monotonic_seconds()
         if now - self._halved_at_seconds >= HALVE_AT_MOST_EVERY_SECONDS:
@@ -184,13 +184,13 @@ class Pacer:
     @property
     def object_bytes(self) -> float:
         """
-        How large objects are taken to be.
+        The assumed size of an object.
         """
         return self._object_bytes
 
     def sampled(self, sizes_bytes: Iterable[int]) -> None:
         """
-        Take note of the sizes of some objects: the largest counts, and is forgotten slowly.
+        Record the sizes of objects: the largest counts, and is forgotten slowly.
         """
         largest = max(sizes_bytes, default=None)
         if largest is None:

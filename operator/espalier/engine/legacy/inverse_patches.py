@@ -151,7 +151,7 @@ def added(value: dict[str, JSON], wanted: Iterable[Addition]) -> dict[str, JSON]
 
 def without(value: dict[str, JSON], pointers: Iterable[Sequence[str]]) -> dict[str, JSON]:
     """
-    Copy an object and take fields out of it; those that are not there are passed over.
+    Return a copy of an object without the given fields; missing ones are skipped.
     """
     changed = {key: copy_json(member) for key, member in value.items()}
     for pointer in pointers:

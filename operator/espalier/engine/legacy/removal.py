@@ -2,8 +2,8 @@
 Prunes the objects of a legacy definition: archive first, then PUT.
 
 Nothing is removed that is not in the archive already, with the resource version at which it was
-found first. A conflict means that the object is another by now, so it is read, pruned and archived
-anew, if something else is to be removed from it. On a version with the status subresource the main
+found first. A conflict means that the object has changed, so it is read, pruned and archived anew,
+if something else is to be removed from it. On a version with the status subresource the main
 endpoint ignores ``status`` and the other one everything else, so an object may need both.
 """
 
@@ -62,7 +62,7 @@ class Remover:
 
     def begin(self) -> None:
         """
-        Take note that others may have archived something since the last time.
+        Begin a burst of writes: other processes may have archived pages since the last one.
         """
         self._has_begun = False
 
@@ -148,7 +148,7 @@ class Removal:
         Archive, unless that is done, and write; or patch without a change if nothing goes.
 
         Raises:
-            DefinitionChangedError: The definition is another by now.
+            DefinitionChangedError: The definition was deleted, replaced or changed.
         """
         remover = self._remover
         if self._is_stale and await self._is_left_to_its_owner():

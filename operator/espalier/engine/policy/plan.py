@@ -106,7 +106,7 @@ def is_migrated_by_others(definition: Definition) -> bool:
 
 def run_key(definition: Definition, policy: Policy) -> str:
     """
-    Digest what a run is for: with another key it stops and starts over.
+    Return a digest of what a run is for; when it changes, the run stops and starts over.
 
     Schemas count wholly, printer columns and a webhook's certificates do not count. Whether loss
     is accepted, whether and when writing is allowed, and what follows the proof are no part of it:

@@ -44,18 +44,18 @@ class UnreadablePage:
 
 class Archive(Protocol):
     """
-    Where removed data is kept, a page of objects at a time.
+    Keeps removed data, a page of objects at a time.
     """
 
     @property
     def secret_verbs(self) -> tuple[str, ...]:
         """
-        What storing needs to be allowed to do with Secrets; nothing where it is kept elsewhere.
+        The RBAC verbs on Secrets that storing needs; empty where the archive is not in Secrets.
         """
 
     def begin(self, definition: Definition) -> None:
         """
-        Take note that a run begins: others may have stored pages of this CRD since the last one.
+        Begin a run: other processes may have stored pages of this CRD since the last one.
         """
 
     async def store(self, definition: Definition, entries: Sequence[ArchiveEntry]) -> str:
@@ -139,7 +139,7 @@ class ArchivePages(Protocol):
 
     async def remove_page(self, page: ArchivePage) -> None:
         """
-        Take a page away for good; one that is gone already is no error.
+        Delete a page; one that is gone already is no error.
         """
 
 

@@ -102,7 +102,7 @@ class Objects(Protocol):
         self, resource: Endpoint, permit: WritePermit, *, annotations: Mapping[str, str | None]
     ) -> str:
         """
-        Put annotations on an object by a merge patch, or take them off where a text is None.
+        Set annotations of an object by a merge patch; remove those whose text is None.
 
         Returns:
             The resource version afterwards.

@@ -65,7 +65,7 @@ class Leases(Protocol):
 @dataclass(unsafe_hash=True)
 class RecordUnreadableError(EspalierError):
     """
-    What is known of a definition is gone, cannot be read, or is not what was written last.
+    The record of a definition is gone, cannot be read, or is not the one that was written last.
 
     Attributes:
         detail: What was found.

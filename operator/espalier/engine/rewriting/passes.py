@@ -84,7 +84,7 @@ class Passes(Generic[ItemT]):
 
         Raises:
             RunStoppedError: Admission changes objects, or what is stored cannot be read.
-            DefinitionChangedError: The definition is another by now.
+            DefinitionChangedError: The definition was deleted, replaced or changed.
             ArchiveFullError: What would be removed cannot be archived.
             ClusterError: The server cannot be worked with at all.
         """
@@ -126,7 +126,7 @@ class Passes(Generic[ItemT]):
         self, skipper: UndecodableSkipper, *, start_token: str | None = None
     ) -> AsyncGenerator[tuple[Page[ItemT], Listed], None]:
         """
-        List some namespaces one after another, or all objects at once.
+        List the objects of the chosen namespaces, one namespace after another, or all objects.
         """
         work = self._work
         for namespace in work.namespaces:

@@ -162,7 +162,7 @@ class Attempt(Protocol):
 
     def note(self, error: ClusterError, *, reads_again: bool) -> None:
         """
-        Take note of a failure before the next attempt; ``reads_again`` if what was seen is old.
+        Record a failure before the next attempt; ``reads_again`` if the object must be read anew.
         """
 
 

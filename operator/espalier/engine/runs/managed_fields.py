@@ -146,7 +146,7 @@ class _Cleaning:
 
     def note(self, error: ClusterError, *, reads_again: bool) -> None:  # noqa: ARG002 - a protocol
         """
-        Forget an object that is another by now.
+        Forget an object that has changed since it was read.
         """
         if reads_again:
             self._metadata = None

@@ -140,7 +140,7 @@ class Migration:
 
     async def _is_consented(self, tally: Tally) -> bool:
         """
-        Report whether the consent is to just what this pass has found; it is taken then.
+        Accept the consent if it is to exactly the losses that this pass has found; report whether.
 
         So a digest that a survey or a dry run has shown holds, though neither keeps anything.
         """

@@ -74,10 +74,10 @@ def failed_of(progress: Progress, policy: Policy) -> tuple[ObjectKey, ...]:
 
 def with_failures(progress: Progress, tally: Tally, *, before: Progress) -> Progress:
     """
-    Take note of what a pass could not bring into form.
+    Add the objects that failed in a pass to the progress.
 
     Args:
-        before: What had failed before the part of the pass that the tally is of.
+        before: The progress before the part of the pass that the tally counts.
     """
     return replace(
         progress,

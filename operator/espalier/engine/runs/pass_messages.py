@@ -21,7 +21,7 @@ def failure_message(tally: Tally) -> str:
 
 def unrest_message(tally: Tally, *, passes: int) -> str:
     """
-    Describe the objects that are out of form in pass after pass.
+    Describe the objects that had to be rewritten in each verify pass.
     """
     named = enumerated((str(key) for key in tally.rewritten_first), total=tally.rewritten)
     return (

@@ -38,13 +38,13 @@ class ProgressKeeper:
 
     async def before_page(self) -> None:
         """
-        See that the definition is the one that the run was planned for.
+        Check that the definition is the one that the run was planned for.
         """
         await self._context.guard.check()
 
     def begin(self, tally: Tally) -> None:
         """
-        Keep what a pass counts, whatever ends it.
+        Keep the counts of a pass, also if it ends by an error.
         """
         self._ledger.passes.append(tally)
 
@@ -57,7 +57,7 @@ class ProgressKeeper:
 
     async def after_page(self, tally: Tally, *, token: str | None, remaining: int | None) -> None:
         """
-        Save and report how far the pass came; stop if rights went missing meanwhile.
+        Save and report how far the pass came; stop if a right is missing now.
         """
         seen = self.before.seen + tally.seen
         progress = self._ledger.progress

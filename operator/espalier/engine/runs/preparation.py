@@ -1,5 +1,5 @@
 """
-What comes before the first write of a run.
+Checks and comparisons before the first write of a run.
 """
 
 from dataclasses import replace
@@ -40,10 +40,10 @@ class Prepared(NamedTuple):
 
 async def prepare(context: RunContext[Plan], ledger: Ledger, listener: Listener) -> Prepared:
     """
-    See that the server does not migrate the objects itself, and compare versions for the report.
+    Check that the server does not migrate the objects itself, and compare versions for the report.
 
     Raises:
-        RunStoppedError: It does.
+        RunStoppedError: The server migrates the objects itself.
         ClusterError: The objects cannot be read.
     """
     notes = [await _note_on_other_migrations(context)]

@@ -1,5 +1,5 @@
 """
-Finds what is Espalier's on definitions and objects, and takes it off.
+Finds Espalier's labels, annotations, conditions and records, and removes them.
 """
 
 from collections.abc import AsyncIterator, Mapping

@@ -41,7 +41,7 @@ class PathCount:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counts:
     """
-    What a kind of finding amounts to.
+    The counts of one kind of finding.
 
     Attributes:
         objects: How many objects have one or more.

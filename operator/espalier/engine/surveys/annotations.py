@@ -207,7 +207,7 @@ class _Annotation:
 
     def note(self, error: ClusterError, *, reads_again: bool) -> None:  # noqa: ARG002 - a protocol
         """
-        Forget what was decided on an object that is another by now.
+        Forget the decision on an object that has changed since it was read.
         """
         if reads_again:
             self._note = None

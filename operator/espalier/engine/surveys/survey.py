@@ -70,7 +70,7 @@ class Onlooker(Protocol):
 
     async def surveyed(self, objects: int, *, remaining: int | None) -> None:
         """
-        Take note of a page.
+        Record that a page was surveyed.
 
         Args:
             objects: How many were looked at so far.

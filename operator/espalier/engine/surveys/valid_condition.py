@@ -58,7 +58,7 @@ def _faults(found: Survey, within: str, schema: str) -> Iterator[str]:
     if found.unwritable.objects:
         yield (
             f"{counted(found.unwritable.objects, 'object')} cannot be updated any more until that"
-            f" is mended: {_named(found.unwritable)}"
+            f" is repaired: {_named(found.unwritable)}"
         )
 
 
