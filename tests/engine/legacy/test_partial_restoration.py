@@ -185,7 +185,7 @@ class Relics:
         return self.cluster.definition
 
     async def restore(self) -> None:
-        async def tell(error: LeaseLostError) -> None:
+        async def on_waiting(error: LeaseLostError) -> None:
             self.told.append(error.holder)
 
         async def restoring(fresh: Definition) -> RestoreReport:
@@ -197,7 +197,12 @@ class Relics:
         cluster = self.cluster
         leases = FakeLeases(self.lease, "restore", cluster.clock)
         await restore_alone(
-            self.definition, cluster, leases, cluster.clock, restoring=restoring, on_waiting=tell
+            self.definition,
+            cluster,
+            leases,
+            cluster.clock,
+            restoring=restoring,
+            on_waiting=on_waiting,
         )
 
 

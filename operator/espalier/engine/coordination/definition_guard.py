@@ -54,7 +54,7 @@ def run_identity(definition: Definition) -> Hashable:
 
 class DefinitionGuard:
     """
-    Looks whether a definition is still the one that a run was planned for.
+    Checks that a definition is still the one that a run was planned for.
     """
 
     def __init__(self, definitions: Definitions, clock: Clock, definition: Definition) -> None:
@@ -90,7 +90,7 @@ class DefinitionGuard:
         Read the definition anew.
 
         Raises:
-            DefinitionChangedError: It is gone, another one, or asks for something else.
+            DefinitionChangedError: It was deleted or replaced, or asks for something else.
             ClusterError: It cannot be read.
         """
         name = self._definition.name

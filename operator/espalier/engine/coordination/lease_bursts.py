@@ -73,7 +73,7 @@ class LeaseBursts:
         to go on with the rest.
 
         Raises:
-            ClusterError: The lease cannot be had for another reason.
+            ClusterError: The lease cannot be taken for another reason.
         """
         async with self._lock:
             await self._clock.sleep(

@@ -36,10 +36,10 @@ MAX_ANNOTATION_BYTES = 4 * 1024
 @dataclass(frozen=True, slots=True)
 class Note:
     """
-    What an object's annotation is to be.
+    The annotation that an object is to have.
 
     Attributes:
-        text: None if there is to be none.
+        text: Its value; None if the annotation is to be removed.
     """
 
     seen: StoredMetadata
