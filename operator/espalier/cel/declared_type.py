@@ -36,7 +36,7 @@ class Declaration:
     @property
     def max_cardinality(self) -> int:
         """
-        Return how many values of this type fit into a request, each with a comma.
+        How many values of this type fit into a request, each with a comma.
         """
         return MAX_REQUEST_BYTES // (self.min_bytes + 1)
 
