@@ -1,11 +1,13 @@
 """
 Checks before a page's first write that writing does no harm.
 
-The conversion webhook is called for each page. What admission does is sampled by dry runs, for each
-page until one of them was answered: one that was denied, or met an object that is gone, shows
-nothing.
+The conversion webhook is called for each page. What admission does is sampled by dry runs: a few
+for each page until one of them was answered, since one that was denied, or met an object that is
+gone, shows nothing. Then at least one for each page, and one for each namespace, since a webhook
+may select some namespaces, or some objects.
 """
 
+import math
 from collections.abc import Iterator, Sequence
 
 from espalier import crd
@@ -16,13 +18,16 @@ from espalier.engine.policy.plan import Plan, ServerPruned
 from espalier.engine.ports import ObjectKey
 from espalier.engine.ports.records import size_of
 from espalier.engine.rewriting.dry_run import DryRun, spread
-from espalier.engine.rewriting.retries import Failed, FailureKind, retry_until_decided
+from espalier.engine.rewriting.retries import Failed, FailureKind, WriteResult, retry_until_decided
 from espalier.engine.status.conditions import Reason
 from espalier.engine.status.tally import Tally, describe_failures
 from espalier.engine.status.text import enumerated
-from espalier.errors import ClusterError, ConversionError, RunStoppedError
+from espalier.errors import RunStoppedError
 
 SAMPLES = 3
+
+WRITES_PER_SAMPLE = 50
+"""For so many writes one more dry run may be made, beyond the first ones."""
 
 MAX_TRIES = 9
 """How many objects of a page are tried as long as no dry run is answered."""
@@ -47,6 +52,8 @@ class Preflight:
         self._clock = ports.clock
         self._pacer = pacer
         self._is_answered = False
+        self._sampled: set[str] = set()
+        self._allowed = 0.0
         self._hindrance = ""
         self._refused_by: dict[str, None] = {}
         self._failed = Tally()
@@ -64,15 +71,17 @@ class Preflight:
         """
         if not keys:
             return
-        shown = None
         if converts_by_webhook(self._definition):
             shown = await ask_webhook(self._definition, self._objects, keys)
+            if shown is not None:
+                self._measured(size_of(shown))
+        self._allowed += len(keys) / WRITES_PER_SAMPLE
+        least = 1
         if not self._is_answered:
             await self._sample(keys)
-        elif shown is not None:
-            self._measured(size_of(shown))
-        else:
-            await self._measure(keys[len(keys) // 2])
+            least = 0
+        if self._is_answered:
+            await self._sample_more(keys, least=least)
 
     async def hindrance(self, keys: Sequence[ObjectKey]) -> str:
         """
@@ -102,19 +111,43 @@ class Preflight:
         for number, key in enumerate(spread(keys, most=MAX_TRIES)):
             if number >= SAMPLES and (self._is_answered or was_refused):
                 return
-            dry_run = DryRun(self._objects, self._resource, key, self._structural)
-            fate = await retry_until_decided(dry_run, self._clock, self._pacer)
-            self._measured(dry_run.size_bytes)
-            self._is_answered = self._is_answered or dry_run.is_answered
-            if dry_run.refused_by:
-                was_refused = True
-                self._refused_by[dry_run.refused_by] = None
-            elif isinstance(fate, Failed):
-                self._failed.fail(key, fate.cause, kind=fate.kind)
+            fate, is_refused = await self._try(key)
+            was_refused = was_refused or is_refused
+            if isinstance(fate, Failed) and not is_refused:
                 away += fate.why in (FailureKind.UNANSWERED, FailureKind.UNREACHED)
                 # A single object may be to blame for such errors; not for those of several ones.
                 if away == SAMPLES and not self._is_answered:
                     raise self._silence(fate)
+
+    async def _sample_more(self, keys: Sequence[ObjectKey], *, least: int) -> None:
+        """
+        Try one object of each namespace that is new, as far as the number of writes allows.
+
+        Args:
+            least: How many objects are tried in any case.
+        """
+        new = {key.namespace: key for key in keys if key.namespace not in self._sampled}
+        most = math.ceil(self._allowed)
+        chosen = spread(tuple(new.values()), most=most) or (keys[len(keys) // 2],)[:least]
+        self._allowed = max(0.0, self._allowed - len(chosen))
+        for key in chosen:
+            await self._try(key)
+
+    async def _try(self, key: ObjectKey) -> tuple[WriteResult, bool]:
+        """
+        Make one dry run; report also whether a webhook takes none.
+        """
+        dry_run = DryRun(self._objects, self._resource, key, self._structural)
+        fate = await retry_until_decided(dry_run, self._clock, self._pacer)
+        self._measured(dry_run.size_bytes)
+        if dry_run.is_answered:
+            self._is_answered = True
+            self._sampled.add(key.namespace)
+        if dry_run.refused_by:
+            self._refused_by[dry_run.refused_by] = None
+        elif isinstance(fate, Failed):
+            self._failed.fail(key, fate.cause, kind=fate.kind)
+        return fate, bool(dry_run.refused_by)
 
     def _silence(self, last: Failed) -> RunStoppedError:
         is_webhook = last.why is FailureKind.UNREACHED
@@ -123,15 +156,6 @@ class Preflight:
             f"no dry run of a rewrite was answered: {describe_failures(self._failed.failures)};"
             " nothing is written until one is",
         )
-
-    async def _measure(self, key: ObjectKey) -> None:
-        try:
-            self._measured(size_of(await self._objects.get_object(self._resource, key)))
-        except ConversionError:
-            raise
-        except ClusterError:
-            # What it is worth knowing for is a guess anyway.
-            return
 
     def _measured(self, size_bytes: int | None) -> None:
         if size_bytes is not None:
