@@ -81,10 +81,11 @@ async def test_what_enforcing_would_stop_at_is_reported() -> None:
 
 
 async def test_what_would_be_lost_is_reported() -> None:
-    cluster = FakeCluster(widgets(labels=OBSERVE))
+    cluster = FakeCluster(widgets(labels=OBSERVE, generation=2))
     cluster.put("w", {"spec": {"size": 1}}, managed=("size", "gone"))
     current, _ = spoken(await run_on(cluster))
-    assert "Enforcing would stop with WouldLoseData: rewriting would remove 1 path" in current
+    assert "Enforcing would stop with WouldLoseData, and leave 1 object alone" in current
+    assert ".spec.gone at v1 (1 object)" in current
 
 
 async def test_a_label_leaves_validation_out() -> None:
