@@ -104,7 +104,7 @@ async def test_what_a_webhook_renames_is_reported_and_stops_nothing(
 
 
 async def test_what_no_version_specifies_is_lost_by_a_webhook_too() -> None:
-    cluster = FakeCluster(by_webhook())
+    cluster = FakeCluster(replace(by_webhook(), generation=2))
     cluster.put("w", {"spec": {"size": 1}})
     (stored,) = cluster.etcd.values()
     stored.managed_fields = [
@@ -112,7 +112,7 @@ async def test_what_no_version_specifies_is_lost_by_a_webhook_too() -> None:
     ]
     outcome = await run_on(cluster)
     assert outcome.reason == Reason.WOULD_LOSE_DATA
-    assert ".spec.gone (named by managedFields of 1 object)" in outcome.conditions[0].message
+    assert ".spec.gone at v1alpha1 (1 object)" in outcome.conditions[0].message
 
 
 async def test_a_field_that_left_all_versions_since_the_proof_is_lost() -> None:
@@ -131,7 +131,7 @@ async def test_a_field_that_left_all_versions_since_the_proof_is_lost() -> None:
     cluster.change(versions=versions)
     outcome = await run_on(cluster)
     assert outcome.reason == Reason.WOULD_LOSE_DATA
-    assert ".spec.color (specified before)" in outcome.conditions[0].message
+    assert ".spec.color at v1 (2 objects)" in outcome.conditions[0].message
 
 
 async def test_the_servers_own_migration_is_waited_for() -> None:

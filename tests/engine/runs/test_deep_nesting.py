@@ -12,7 +12,7 @@ from aiohttp import web
 
 from espalier.cluster.transport.client import PARTIAL_LIST_TYPE
 from espalier.crd import Definition, Version
-from espalier.engine import Reason, RunOutcome, RunSettings, Scope, Survey, run, survey
+from espalier.engine import Reason, RunOutcome, RunSettings, Scope, ShownLoss, Survey, run, survey
 from espalier.paths import JSON
 from tests.cluster.scripted import connected
 from tests.fakes.cluster import FakeCluster
@@ -146,7 +146,9 @@ async def test_they_are_observed(levels: int) -> None:
 
 @pytest.mark.parametrize("levels", DEPTHS)
 async def test_they_are_rewritten_and_validated(levels: int) -> None:
-    definition = a_definition({"espalier.dev/loss": "accept", "espalier.dev/annotate": "false"})
+    # What is stored at v0 cannot be known.
+    consent = ShownLoss(frozenset({"?schema-cannot-be-read v0"})).digest
+    definition = a_definition({"espalier.dev/loss": consent, "espalier.dev/annotate": "false"})
     outcome, fake = await run_on(a_server(levels), definition)
     assert outcome.is_proved
     assert "2 objects of 5 violate" in outcome.conditions[1].message

@@ -248,18 +248,21 @@ async def test_a_schema_under_which_a_restricted_run_wrote_is_remembered_by_whol
 
 
 @pytest.mark.parametrize("damage", [None, 1, {}, {"key": 1}, {"restricted": {}}])
-async def test_a_record_of_restricted_runs_of_another_form_counts_as_none(damage: JSON) -> None:
+async def test_a_record_of_restricted_runs_of_another_form_stops(damage: JSON) -> None:
     cluster = failing()
     cluster.change(annotations=IN_OTHER)
     await run_on(cluster)
     cluster.documents["crd-1"] = {**cluster.documents["crd-1"], "restricted": damage}
-    assert (await run_on(cluster)).reason == Reason.PARTIAL
+    is_odd = damage is not None
+    expected = Reason.RECORD_UNREADABLE if is_odd else Reason.PARTIAL
+    assert (await run_on(cluster)).reason == expected
 
 
 async def test_a_document_of_an_earlier_version_names_all_that_failed() -> None:
     cluster = failing("w003")
     await run_on(cluster)
     document = cluster.documents["crd-1"]
-    del document["failedTotal"]
-    del document["restricted"]
+    for later in ("failedTotal", "restricted", "before", "shown", "accepted"):
+        del document[later]
+    document |= {"format": 1, "record": {"specified": [".spec"], "dropped": []}}
     assert progress_of(cluster).failed_total == 1

@@ -42,9 +42,11 @@ def specified(cluster: FakeCluster) -> set[str]:
     document = cluster.documents["crd-1"]
     record = document["record"]
     assert isinstance(record, dict)
-    paths = record["specified"]
-    assert isinstance(paths, list)
-    return {str(path) for path in paths}
+    by_version = record["specified"]
+    assert isinstance(by_version, dict)
+    listed = [paths for paths in by_version.values() if isinstance(paths, list)]
+    assert len(listed) == len(by_version)
+    return {str(path) for paths in listed for path in paths}
 
 
 async def come_and_go(cluster: FakeCluster, reason: Reason, settings: RunSettings) -> None:

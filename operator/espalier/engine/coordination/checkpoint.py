@@ -192,7 +192,7 @@ class _Reader:
         the run of this very generation was proved.
         """
         # The first documents of that format named no objects that failed.
-        document = {"failed": [], "failedTotal": 0, **document}
+        document = _with_failures(document)
         whole = self._progress(document)
         definition = self._definition
         record = first_record(definition)
@@ -208,10 +208,7 @@ class _Reader:
                 raise self.error("has an odd record")
         restricted = document.get("restricted")
         if isinstance(restricted, dict):
-            document = {
-                **document,
-                "restricted": {"failed": [], "failedTotal": 0, **restricted},
-            }
+            document = {**document, "restricted": _with_failures(restricted)}
         return Checkpoint(whole=whole, restricted=self._restricted(document), record=record)
 
     def _with_paths(self, record: SchemaRecord, texts: list[JSON]) -> SchemaRecord:
@@ -263,3 +260,10 @@ class _Reader:
                 case _:
                     raise self.error("has an odd part: failed")
         return tuple(keys)
+
+
+def _with_failures(document: Mapping[str, JSON]) -> dict[str, JSON]:
+    # All that failed were kept by name then.
+    listed = document.get("failed", [])
+    total = len(listed) if isinstance(listed, list) else 0
+    return {"failed": [], "failedTotal": total, **document}
