@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from espalier.names import RECORD
 from tests.e2e.conftest import MakeCrd, StartOperator
 from tests.e2e.controlplane.running import ControlPlane
 from tests.e2e.crds import CURRENT, VALID, Crd, schema, version
@@ -163,7 +164,11 @@ def test_without_the_operators_namespace_a_run_stops_and_goes_on_with_it(
     assert rivets.stored_versions() == ["v1alpha1", "v1"]
     assert KEPT in message
 
+    # The record went with the namespace: nothing is written until somebody gives it up.
     make_namespace(control_plane)
+    rivets.wait_for(CURRENT, "False", "RecordUnreadable")
+    throughout(nothing_moves, seconds=3)
+    rivets.drop_condition(RECORD)
     rivets.wait_until_current(within_seconds=90)
     assert rivets.stored_versions() == ["v1"]
     assert rivets.stored_at() == {"v1": COUNT}
