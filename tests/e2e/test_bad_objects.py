@@ -117,14 +117,13 @@ def test_what_violates_the_schema_at_its_root_is_named_and_the_rest_is_done(
     size = {"size": {"type": "integer"}}
     loose = version("v1alpha1", schema(size))
     lids.create([loose, version("v1", schema(size))], storage="v1alpha1")
+    bad = lids.object("v1alpha1", "bad")
+    # Without any field it would have no managedFields, and nothing would tell what it holds.
+    bad["metadata"]["labels"] = {"made-by": "a-test"}
     lids.add(
         "v1alpha1",
         *(lids.object("v1alpha1", name, spec={"size": 1}) for name in ("good", "better")),
-        lids.object("v1alpha1", "bad"),
-    )
-    # An object without any field has no managedFields, and then nothing tells what it holds.
-    lids.plane.api.merge(
-        f"{lids.objects_path('v1alpha1')}/bad", {"metadata": {"labels": {"made-by": "a-test"}}}
+        bad,
     )
     # Servers tolerate values that were invalid before, but not at the root.
     strict = {**schema(size), "required": ["spec"]}
