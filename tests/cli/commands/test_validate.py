@@ -2,7 +2,10 @@
 ``espalier validate``: violations with places, and what is not known is never valid.
 """
 
+import sys
+from collections import Counter
 from pathlib import Path
+from types import FrameType
 
 import pytest
 from click.testing import CliRunner, Result
@@ -17,6 +20,14 @@ from tests.cli.clusters import site
 from tests.cli.golden import check_golden
 from tests.cli.manifests import INVALID, NOT_STRUCTURAL, RULED, STRUCTURAL, WIDGETS, document_in
 
+COMPILERS = {
+    "espalier.schema.parsing.parse",
+    "espalier.schema.structural.invariants.check_structural",
+    "espalier.schema.normalization.compiler.compiled",
+    "espalier.schema.prefilter.json_schema.translate",
+    "espalier.schema.rules.compilation.compile_rules",
+    "espalier.schema.validation.dispatch.plans_of",
+}
 GOOD = "apiVersion: example.com/v1\nkind: Widget\nmetadata: {name: good}\n"
 
 
@@ -32,6 +43,26 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def run(*arguments: str, stdin: str | None = None) -> Result:
     return CliRunner().invoke(main, ["validate", *arguments], input=stdin)
+
+
+def compilations(text: str, *arguments: str) -> Counter[str]:
+    """
+    Count the calls of everything that reads or compiles a schema while a text is validated.
+    """
+    counted: Counter[str] = Counter()
+
+    def count(frame: FrameType, event: str, _: object) -> None:
+        place = f"{frame.f_globals.get('__name__')}.{frame.f_code.co_name}"
+        if event == "call" and place in COMPILERS:
+            counted[place] += 1
+
+    sys.setprofile(count)
+    try:
+        result = run("--crd", "ruled.yaml", *arguments, "-", stdin=text)
+    finally:
+        sys.setprofile(None)
+    assert result.exit_code == Exit.FINDINGS, result.output
+    return counted
 
 
 def statuses(result: Result) -> list[str]:
@@ -91,6 +122,18 @@ def test_rules_are_evaluated() -> None:
     assert "-:4:1: error: Widget good: spec: Invalid value: " in result.stdout
     assert result.stdout.splitlines()[0].endswith(": large ones need a mode")
     assert result.exit_code == Exit.FINDINGS
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("old", [(), ("--update-of", "good.yaml")], ids=["create", "update"])
+def test_a_schema_is_compiled_once_for_all_objects(old: tuple[str, ...]) -> None:
+    text = GOOD + "spec: {size: 9, mode: 7}\n---\n"
+
+    compiled = compilations(text, *old)
+
+    assert compiled == compilations(text * 40, *old)
+    assert compiled["espalier.schema.parsing.parse"] == 1
+    assert compiled["espalier.schema.rules.compilation.compile_rules"] == 1
 
 
 @pytest.mark.usefixtures("folder")

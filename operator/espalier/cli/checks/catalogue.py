@@ -2,6 +2,7 @@
 Find the schema for an object: definitions, by the kinds that they define.
 """
 
+import functools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -13,13 +14,16 @@ from espalier.cli.result import Problem
 from espalier.crd import Definition, Version
 from espalier.errors import MalformedDefinitionError, SchemaParseError, SourceError
 from espalier.paths import JSON
-from espalier.schema import Profile, Structural
+from espalier.schema import Profile, Resource, Structural
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Defined:
     """
     The definition of an object, and the version that the object names.
+
+    Its schema is read only once for each profile, so that rules and checks compiled from it are
+    used for all objects.
     """
 
     definition: Definition
@@ -27,6 +31,16 @@ class Defined:
     _known: dict[Profile, Structural | None] = field(
         default_factory=dict, repr=False, hash=False, compare=False
     )
+
+    @functools.cached_property
+    def resource(self) -> Resource:
+        """
+        The resource that the version serves.
+
+        Raises:
+            SchemaParseError: API servers refuse to read a part of the schema.
+        """
+        return crd.resource_of(self.definition, self.version)
 
     def structural(self, profile: Profile) -> Structural | None:
         """
@@ -40,7 +54,10 @@ class Defined:
         return self._known[profile]
 
     def _read(self, profile: Profile) -> Structural | None:
-        structural = schema.parse(self.version.schema, profile=profile)
+        if profile is Profile.APISERVER:
+            structural = self.resource.structural
+        else:
+            structural = schema.parse(self.version.schema, profile=profile)
         found = schema.check_structural(structural, profile=profile)
         if found:
             raise SchemaParseError(

@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from espalier import crd, schema
+from espalier import schema
 from espalier.cli.checks.catalogue import Defined, DefinitionCatalogue, display_name
 from espalier.cli.input.files import Document
 from espalier.cli.result import Finding, Level, Subject
@@ -136,7 +136,7 @@ def _validate(
     obj, removed = _normal(value, defined, profile)
     if profile is Profile.KEP:
         return Answer(schema.validate(obj, structural, profile=profile)), removed
-    resource = crd.resource_of(defined.definition, defined.version)
+    resource = defined.resource
     namespace = context.namespace if resource.is_namespaced else ""
     obj = _placed(obj, namespace)
     if old is not None:
