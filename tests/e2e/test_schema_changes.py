@@ -104,10 +104,15 @@ def test_what_only_the_unserved_version_specifies_stops_the_run(crd: MakeCrd) ->
     unserved(bowls, WITH_NOTE, PLAIN)
     before = bowls.raw()
     bowls.plane.api.merge(bowls.path, {"metadata": {"labels": {"espalier.dev/mode": "observe"}}})
-    observed = bowls.wait_for(CURRENT, "False", "Observed")
-    assert (
-        "What is stored at v1alpha1 cannot be seen, since it is not served" in (observed["message"])
-    )
+
+    def observed() -> None:
+        found = bowls.wait_for(CURRENT, "False", "Observed")
+        # While a survey is under way the message is its progress.
+        assert (
+            "What is stored at v1alpha1 cannot be seen, since it is not served" in found["message"]
+        )
+
+    eventually(observed)
     # The older version has stored a default colour in each object.
     bowls.label(mode="enforce")
     lost = bowls.wait_for(CURRENT, "False", "WouldLoseData")

@@ -1,4 +1,6 @@
 import asyncio
+import math
+import random
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import count
@@ -30,7 +32,7 @@ class Log:
     most_under_way: int = 0
 
     async def write(self, pacer: Pacer, size_bytes: int, *, takes_seconds: float = 0.05) -> None:
-        async with pacer.turn():
+        async with pacer.turn() as turn:
             self.under_way += 1
             self.most_under_way = max(self.most_under_way, self.under_way)
             try:
@@ -38,7 +40,7 @@ class Log:
             finally:
                 self.under_way -= 1
             self.writes.append((self.clock.monotonic_seconds(), size_bytes))
-            pacer.succeeded(written=True)
+            turn.succeeded(written=True)
 
     async def write_for(self, seconds: float, pacer: Pacer, size_bytes: int) -> None:
         pacer.sampled([size_bytes])
@@ -152,11 +154,11 @@ async def test_writes_that_change_nothing_take_no_bytes() -> None:
 
         async def write(number: int) -> None:
             with suppress(ConflictError):
-                async with pacer.turn():
+                async with pacer.turn() as turn:
                     await clock.sleep(0.02)
                     if number % 2:
                         raise ConflictError(verb="patch", resource="widgets")
-                    pacer.succeeded(written=False)
+                    turn.succeeded(written=False)
 
         await work_through(range(10_000), write, workers=48)
         return clock.monotonic_seconds()
@@ -210,3 +212,46 @@ async def test_to_wait_without_a_turn_takes_none() -> None:
         return moments
 
     assert await story() == [0.0, 0.75, 1.75]
+
+
+class ClockThatRuns(FakeClock):
+    """
+    Shows a later time at each look, and sleeps for whole milliseconds, as uvloop does.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._random = random.Random(1)  # noqa: S311 - not for secrets
+        self._passed_seconds = 0.0
+
+    def monotonic_seconds(self) -> float:
+        self._passed_seconds += self._random.uniform(0, 3e-4)
+        return super().monotonic_seconds() + self._passed_seconds
+
+    async def sleep(self, seconds: float) -> None:
+        await super().sleep(math.floor(seconds * 1000) / 1000)
+
+
+async def test_a_rate_that_becomes_free_between_two_looks_at_the_clock_stops_nothing() -> None:
+    clock = ClockThatRuns()
+    pacer = pacer_with(Budget(clock, writes_per_second=120), clock)
+    log = Log(clock)
+
+    await work_through(
+        range(200), lambda _: log.write(pacer, KIB, takes_seconds=0), workers=pacer.max_in_flight
+    )
+
+    assert len(log.writes) == 200
+
+
+async def test_a_turn_without_a_write_takes_no_bytes() -> None:
+    clock = FakeClock()
+    pacer = pacer_with(Budget(clock, bytes_per_second=100 * KIB), clock)
+    pacer.sampled([100 * KIB])
+    for _ in range(10):
+        async with pacer.turn():
+            pass
+    log = Log(clock)
+    await log.write(pacer, 100 * KIB, takes_seconds=0)
+
+    assert clock.monotonic_seconds() == 0

@@ -26,11 +26,11 @@ async def test_the_pace_halves_once_for_one_overload_and_grows_back() -> None:
         await asyncio.sleep(1)
     limits.append(pacer.limit)
     for _ in range(500):
-        pacer.succeeded(written=False)
+        pacer.succeeded(calls=1, took_seconds=0.0)
     limits.append(pacer.limit)
     await asyncio.sleep(TRY_AGAIN_AFTER_SECONDS)
     for _ in range(500):
-        pacer.succeeded(written=False)
+        pacer.succeeded(calls=1, took_seconds=0.0)
 
     assert [*limits, pacer.limit] == [16, 8, 1, 15, 20]
 
@@ -43,7 +43,7 @@ async def test_a_server_that_takes_few_at_a_time_is_kept_busy_and_seldom_overrun
     async def write(_: int) -> None:
         nonlocal under_way, refused
         while True:
-            async with pacer.turn():
+            async with pacer.turn() as turn:
                 if under_way == 6:
                     refused += 1
                     pacer.struggled(busy(retry_after_seconds=1))
@@ -51,7 +51,7 @@ async def test_a_server_that_takes_few_at_a_time_is_kept_busy_and_seldom_overrun
                 under_way += 1
                 await clock.sleep(0.05)
                 under_way -= 1
-            pacer.succeeded(written=False)
+                turn.succeeded(written=False)
             return
 
     await work_through(range(6000), write, workers=pacer.max_in_flight)
@@ -73,8 +73,8 @@ async def test_writes_are_bounded_by_bytes_and_by_number(
     pacer.sampled([size_bytes])
 
     async def write(_: int) -> None:
-        async with pacer.turn():
-            pacer.succeeded(written=True)
+        async with pacer.turn() as turn:
+            turn.succeeded(written=True)
 
     await work_through(range(100), write, workers=pacer.max_in_flight)
 
@@ -88,10 +88,10 @@ async def test_writes_that_change_nothing_and_refused_ones_are_bounded_too() -> 
 
     async def write(number: int) -> None:
         with suppress(RejectedError):
-            async with pacer.turn():
+            async with pacer.turn() as turn:
                 if number % 2 == 0:
                     raise rejected()
-                pacer.succeeded(written=False)
+                turn.succeeded(written=False)
 
     await work_through(range(100), write, workers=pacer.max_in_flight)
 
@@ -104,10 +104,10 @@ async def test_the_first_writes_keep_to_the_rate_too() -> None:
     begun = []
 
     async def write(_: int) -> None:
-        async with pacer.turn():
+        async with pacer.turn() as turn:
             begun.append(clock.monotonic_seconds())
             await clock.sleep(10)
-            pacer.succeeded(written=True)
+            turn.succeeded(written=True)
 
     await work_through(range(4), write, workers=pacer.max_in_flight)
 

@@ -134,9 +134,9 @@ async def test_a_server_that_answers_ever_more_slowly_gets_fewer_calls_at_a_time
     limits = []
     for seconds in (0.1, 0.3, SLOW_SECONDS + 1.0, SLOW_SECONDS + 1.0, 0.1):
         for _ in range(pacer.limit):
-            async with pacer.turn():
+            async with pacer.turn() as turn:
                 await clock.sleep(seconds)
-            pacer.succeeded(written=False)
+                turn.succeeded(written=False)
         limits.append(pacer.limit)
 
     assert limits == [16, 16, 8, 4, 5]
@@ -146,9 +146,9 @@ async def test_a_server_that_has_always_been_slow_is_not_held_to_be_overloaded()
     clock = FakeClock()
     pacer = Pacer(clock, max_in_flight=16)
     for _ in range(3 * pacer.limit):
-        async with pacer.turn():
+        async with pacer.turn() as turn:
             await clock.sleep(SLOW_SECONDS * 0.9)
-        pacer.succeeded(written=False)
+            turn.succeeded(written=False)
 
     assert pacer.limit == 16
 

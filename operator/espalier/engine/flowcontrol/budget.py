@@ -129,7 +129,7 @@ class Budget:
         """
         Wait for a turn of a share, and charge it; None waits for one, and takes nothing.
         """
-        if not self._waiting and self._is_free(cost_bytes):
+        if not self._waiting and self._has_room(cost_bytes) and self._pause_seconds() <= 0:
             share.rejoin(self._had_seconds)
             return self._begin(share, cost_bytes)
         waiter = _Waiter(cost_bytes, asyncio.get_running_loop().create_future())
@@ -177,9 +177,8 @@ class Budget:
         self._writes.charge(self._write_seconds)
         return self._bytes.charge(seconds)
 
-    def _is_free(self, cost_bytes: float | None) -> bool:
-        has_room = cost_bytes is None or self._in_flight < self._max_in_flight
-        return has_room and self._pause_seconds() <= 0
+    def _has_room(self, cost_bytes: float | None) -> bool:
+        return cost_bytes is None or self._in_flight < self._max_in_flight
 
     def _pause_seconds(self) -> float:
         return max(self._bytes.pause_seconds, self._writes.pause_seconds)
@@ -194,15 +193,18 @@ class Budget:
         while self._waiting:
             share = min(self._waiting, key=lambda one: one.had_seconds)
             waiter = share.waiters[0]
-            if not self._is_free(waiter.cost_bytes):
-                break
+            if not self._has_room(waiter.cost_bytes):
+                # The end of a write dispatches again.
+                return
+            # Asked once: time passes between two looks at the clock.
+            pause_seconds = self._pause_seconds()
+            if pause_seconds > 0:
+                self._dispatcher = asyncio.create_task(self._dispatch_later(pause_seconds))
+                return
             self._remove(share, waiter)
             self._had_seconds = max(self._had_seconds, share.had_seconds)
             if not waiter.charge.done():
                 waiter.charge.set_result(self._begin(share, waiter.cost_bytes))
-        pause_seconds = self._pause_seconds()
-        if self._waiting and pause_seconds > 0:
-            self._dispatcher = asyncio.create_task(self._dispatch_later(pause_seconds))
 
     async def _dispatch_later(self, seconds: float) -> None:
         await self._clock.sleep(seconds)

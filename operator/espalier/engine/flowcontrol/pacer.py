@@ -17,7 +17,7 @@ import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable
 from types import TracebackType
-from typing import TypeVar
+from typing import Self, TypeVar
 
 from espalier.engine.flowcontrol.backoff import LONGEST_CALL_PAUSE_SECONDS
 from espalier.engine.flowcontrol.budget import Budget, Charge
@@ -54,8 +54,6 @@ class Pacer:
         self._clock = clock
         self._max_in_flight = max_in_flight
         self._share = (budget or Budget(clock)).share()
-        # In the order in which they began; it does not matter whose is whose.
-        self._unsettled: deque[Charge] = deque()
         self._limit = min(FIRST_IN_FLIGHT, max_in_flight)
         self._in_flight = 0
         self._successes = self._all_successes = 0
@@ -103,9 +101,12 @@ class Pacer:
         """
         return Turn(self)
 
-    async def begin(self) -> None:
+    async def begin(self) -> Charge:
         """
         Wait until there is a turn, and until the rates allow it.
+
+        Returns:
+            What the turn was charged; ``end`` takes it.
         """
         while self._in_flight >= self._limit:
             waiter = asyncio.get_running_loop().create_future()
@@ -118,7 +119,7 @@ class Pacer:
                 raise
         self._in_flight += 1
         try:
-            await self._begin_within_budget()
+            return await self._begin_within_budget()
         except BaseException:
             self._leave()
             raise
@@ -130,22 +131,14 @@ class Pacer:
         await self._until_awaited()
         await self._share.until_free()
 
-    def end(self, *, took_seconds: float = 0.0) -> None:
+    def end(self, charge: Charge, *, may_have_written: bool) -> None:
         """
         Give a turn back.
         """
-        self._round_seconds += took_seconds
+        if not may_have_written:
+            self._share.credit(charge)
         self._share.end()
         self._leave()
-
-    def failed(self, error: BaseException) -> None:
-        """
-        Record a write that failed.
-        """
-        charge = self._unsettled.popleft()
-        # A call without an answer may have written.
-        if isinstance(error, ClusterError) and not isinstance(error, TransientError):
-            self._share.credit(charge)
 
     def now_seconds(self) -> float:
         """
@@ -153,20 +146,18 @@ class Pacer:
         """
         return self._clock.monotonic_seconds()
 
-    def succeeded(self, *, written: bool, calls: int = 1) -> None:
+    def succeeded(self, *, calls: int, took_seconds: float) -> None:
         """
-        Record an answer; ``written`` if it means a new revision in etcd.
+        Record an answer to a write; ``Turn.succeeded`` is for callers.
 
         Args:
             calls: How many writes it took, one after another.
         """
+        self._round_seconds += took_seconds
         self._all_successes += 1
         self._successes += 1
         if self._successes >= self._limit:
             self._end_round()
-        charge = self._unsettled.popleft() if self._unsettled else None
-        if not written and charge is not None:
-            self._share.credit(charge)
         for _ in range(1, calls):
             self._share.charge_again(self._object_bytes)
 
@@ -226,13 +217,12 @@ class Pacer:
         self._successes, self._round_seconds = 0, 0.0
         self._limit = max(self._limit // 2, 1)
 
-    async def _begin_within_budget(self) -> None:
+    async def _begin_within_budget(self) -> Charge:
         while True:
             await self._until_awaited()
             charge = await self._share.begin(self._object_bytes)
             if self._not_before_seconds <= self._clock.monotonic_seconds():
-                self._unsettled.append(charge)
-                return
+                return charge
             # The server asked for a pause meanwhile; others may use the turn.
             self._share.credit(charge)
             self._share.end()
@@ -256,18 +246,31 @@ class Pacer:
 
 class Turn:
     """
-    One turn.
+    One turn. What is done in it without a call of ``succeeded`` was no write.
     """
 
-    __slots__ = ("_begun_seconds", "_pacer")
+    __slots__ = ("_begun_seconds", "_calls", "_charge", "_pacer", "_written")
 
     def __init__(self, pacer: Pacer) -> None:
         self._pacer = pacer
         self._begun_seconds = 0.0
+        self._charge = Charge(0.0, 0.0)
+        self._calls = 0
+        self._written = False
 
-    async def __aenter__(self) -> None:
-        await self._pacer.begin()
+    async def __aenter__(self) -> Self:
+        self._charge = await self._pacer.begin()
         self._begun_seconds = self._pacer.now_seconds()
+        return self
+
+    def succeeded(self, *, written: bool, calls: int = 1) -> None:
+        """
+        Record an answer; ``written`` if it means a new revision in etcd.
+
+        Args:
+            calls: How many writes it took, one after another.
+        """
+        self._written, self._calls = written, calls
 
     async def __aexit__(
         self,
@@ -275,10 +278,16 @@ class Turn:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        took_seconds = 0.0 if error else self._pacer.now_seconds() - self._begun_seconds
-        if error is not None:
-            self._pacer.failed(error)
-        self._pacer.end(took_seconds=took_seconds)
+        if error is None and self._calls:
+            took_seconds = self._pacer.now_seconds() - self._begun_seconds
+            self._pacer.succeeded(calls=self._calls, took_seconds=took_seconds)
+        self._pacer.end(self._charge, may_have_written=self._may_have_written(error))
+
+    def _may_have_written(self, error: BaseException | None) -> bool:
+        if error is None:
+            return self._written
+        # A call without an answer may have written.
+        return isinstance(error, TransientError) or not isinstance(error, ClusterError)
 
 
 async def work_through(

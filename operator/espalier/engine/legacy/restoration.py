@@ -210,9 +210,9 @@ class _Restorer:
     ) -> None:
         sizes_bytes = [size_of({"": value}) for value in (obj, *(one.value for one in wanted))]
         self._pacer.sampled([sum(size for size in sizes_bytes if size is not None)])
-        async with self._pacer.turn():
+        async with self._pacer.turn() as turn:
             await self._put(obj, wanted, written)
-        self._pacer.succeeded(written=True)
+            turn.succeeded(written=True)
 
     async def _put(
         self, obj: dict[str, JSON], wanted: list[Addition], written: set[Pointer]

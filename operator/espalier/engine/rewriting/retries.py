@@ -10,7 +10,7 @@ from typing import NamedTuple, Protocol, TypeAlias
 
 from espalier.engine.coordination.write_gate import LeftAlone
 from espalier.engine.flowcontrol.backoff import call_pause_seconds, jittered_seconds
-from espalier.engine.flowcontrol.pacer import Pacer
+from espalier.engine.flowcontrol.pacer import Pacer, Turn
 from espalier.engine.ports import ObjectKey
 from espalier.engine.ports.clock import Clock
 from espalier.engine.status.causes import cause_of, kind_of, unreached_webhook
@@ -178,8 +178,9 @@ async def retry_until_decided(what: Attempt, clock: Clock, pacer: Pacer) -> Writ
     while True:
         attempt += 1
         try:
-            async with pacer.turn():
+            async with pacer.turn() as turn:
                 fate = await what.attempt()
+                _count_success(fate, turn)
         except ConversionError:
             raise
         except ClusterError as error:
@@ -199,15 +200,14 @@ async def retry_until_decided(what: Attempt, clock: Clock, pacer: Pacer) -> Writ
                     await _give_way(what.key, conflicts, clock)
                     conflicts += 1
         else:
-            _count_success(fate, pacer)
             return fate
 
 
-def _count_success(fate: WriteResult, pacer: Pacer) -> None:
-    # Nothing was asked of the server for an object that was left alone.
+def _count_success(fate: WriteResult, turn: Turn) -> None:
+    # No write was sent for an object that was left alone.
     if not isinstance(fate, LeftAlone):
         calls = fate.calls if isinstance(fate, Rewritten) else 1
-        pacer.succeeded(written=isinstance(fate, Rewritten), calls=calls)
+        turn.succeeded(written=isinstance(fate, Rewritten), calls=calls)
 
 
 async def _give_way(key: ObjectKey, conflicts_before: int, clock: Clock) -> None:
