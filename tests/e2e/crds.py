@@ -61,14 +61,19 @@ class Crd:
         """
         Create the definition through the API, and wait until it is served.
         """
-        body = {
+        self.plane.api.post(CRDS, self.manifest(versions, storage=storage))
+        self.wait_until_served(storage)
+
+    def manifest(self, versions: list[Document], *, storage: str) -> Document:
+        """
+        Return the manifest of the definition.
+        """
+        return {
             "apiVersion": "apiextensions.k8s.io/v1",
             "kind": "CustomResourceDefinition",
             "metadata": {"name": self.name},
             "spec": {**self._spec(), "versions": _with_storage(versions, storage)},
         }
-        self.plane.api.post(CRDS, body)
-        self.wait_until_served(storage)
 
     def put_legacy(
         self,

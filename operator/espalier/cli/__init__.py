@@ -32,7 +32,7 @@ _COMMANDS: Mapping[str, str] = MappingProxyType(
         "default": "espalier.cli.commands.normalize",
         "normalize": "espalier.cli.commands.normalize",
         "survey": "espalier.cli.commands.survey",
-        "plan": "espalier.cli.commands.survey",
+        "plan": "espalier.cli.commands.plan",
         "operator": "espalier.cli.commands.operator",
         "migrate": "espalier.cli.commands.migrate",
         "status": "espalier.cli.commands.status",

@@ -33,6 +33,7 @@ from espalier.engine.status.conditions import NOT_CHECKED, Reason
 from espalier.engine.status.path_counts import Counts, PathCount
 from espalier.engine.status.tally import Totals
 from espalier.engine.status.text import enumerated
+from espalier.engine.surveys.forecast import Forecast, forecast_of
 from espalier.engine.surveys.report import Normalising, Survey
 from espalier.engine.surveys.survey import Scope, survey
 from espalier.engine.surveys.surveyor import Surveyor
@@ -44,6 +45,7 @@ __all__ = [
     "ConversionLoss",
     "Copied",
     "Counts",
+    "Forecast",
     "Legacy",
     "Mode",
     "Normalising",
@@ -71,6 +73,7 @@ __all__ = [
     "export_archive",
     "find_record",
     "find_traces",
+    "forecast_of",
     "gate_alone",
     "is_digest",
     "is_unprovable",

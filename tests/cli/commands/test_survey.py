@@ -21,7 +21,9 @@ OBJECTS = [
 ]
 # Without mode and open, with another bound and a default.
 CANDIDATE = (
-    WIDGETS.partition("                mode:")[0].replace("minimum: 1", "minimum: 6")
+    WIDGETS.partition("                mode:")[0].replace(
+        "minimum: 1, default: 3", "minimum: 6, default: 9"
+    )
     + "                shape: {type: string, default: round}\n"
 )
 
@@ -65,7 +67,7 @@ async def test_what_is_so_today_is_no_news(tmp_path: Path) -> None:
     async with site(WIDGETS, OBJECTS) as cluster:
         await cluster.change(minimum(10))
         invalid = await cluster.run("survey", NAME)
-        file.write_text(WIDGETS.replace("minimum: 1", "minimum: 10"))
+        file.write_text(WIDGETS.replace("minimum: 1, default: 3", "minimum: 10, default: 12"))
         result = await cluster.run("plan", "-f", str(file))
 
     assert invalid.exit_code == Exit.FINDINGS
@@ -128,5 +130,7 @@ async def test_one_namespace_and_all_are_a_contradiction() -> None:
 
 
 def minimum(number: int) -> dict[str, Any]:
-    manifest = yaml.safe_load(WIDGETS.replace("minimum: 1", f"minimum: {number}"))
+    manifest = yaml.safe_load(
+        WIDGETS.replace("minimum: 1, default: 3", f"minimum: {number}, default: 12")
+    )
     return {"spec": {"versions": manifest["spec"]["versions"]}}

@@ -254,3 +254,13 @@ def test_a_folder_stands_for_the_files_in_it(tmp_path: Path) -> None:
 def test_a_folder_without_such_files_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match=r"has no \.yaml"):
         list(expand([str(tmp_path)]))
+
+
+def test_a_mounted_config_map_is_read_once(tmp_path: Path) -> None:
+    data = tmp_path / "..2026_01_02_03_04_05.678"
+    data.mkdir()
+    (data / "a.yaml").write_text("kind: A\n")
+    (tmp_path / "..data").symlink_to(data.name)
+    (tmp_path / "a.yaml").symlink_to("..data/a.yaml")
+
+    assert list(expand([str(tmp_path)])) == [str(tmp_path / "a.yaml")]

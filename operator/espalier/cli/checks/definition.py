@@ -107,6 +107,23 @@ def judge(document: Document, *, profile: Profile, old: JSON = None) -> Definiti
     )
 
 
+def findings_as_update(document: Document, old: JSON) -> tuple[list[Finding], list[Finding]]:
+    """
+    Return what an API server has against a definition, and what it and Espalier remark on it.
+
+    Args:
+        old: The definition that it replaces; None checks it as a new one.
+
+    Returns:
+        The refusals, and the warnings.
+
+    Raises:
+        MalformedDefinitionError: The definition is malformed.
+    """
+    judged = _DefinitionJudge(document, crd.read_definition(document.value), old)
+    return list(judged.refusals()), [*judged.warnings(), *judged.lints()]
+
+
 def _malformed(document: Document, error: MalformedDefinitionError) -> SourceError:
     mark = document.mark(error.path)
     detail = str(error) if mark else f"document {document.number}: {error}"

@@ -1,5 +1,5 @@
 """
-``espalier survey`` and ``espalier plan``: examine stored objects, and write nothing.
+``espalier survey``: examine stored objects, and write nothing.
 """
 
 import asyncio
@@ -8,9 +8,7 @@ from dataclasses import dataclass, field
 
 import click
 
-from espalier import cluster, crd, engine
-from espalier.cli.checks.definition import is_definition
-from espalier.cli.input.files import Document, expand, read_documents
+from espalier import cluster, engine
 from espalier.cli.options import Target, reporting, targeting
 from espalier.cli.output.survey_result import (
     counts_of,
@@ -25,14 +23,13 @@ from espalier.cluster import Cluster
 from espalier.crd import Definition
 from espalier.engine import (
     Counts,
-    PathCount,
     RecordPorts,
     RunSettings,
     Scope,
     Survey,
     gate_alone,
 )
-from espalier.errors import EspalierError, MalformedDefinitionError, SourceError
+from espalier.errors import EspalierError
 from espalier.plurals import counted
 
 
@@ -68,7 +65,7 @@ class _SurveyProgress:
         self._advance(objects, total=total, text=self._name)
 
 
-_namespaced = click.option(
+namespaced = click.option(
     "-n",
     "--namespace",
     "namespaces",
@@ -76,15 +73,15 @@ _namespaced = click.option(
     metavar="NAME",
     help="Only objects in this namespace; may be given more than once.",
 )
-_all_namespaces = click.option(
+everywhere = click.option(
     "-A", "--all-namespaces", is_flag=True, help="Objects in all namespaces; this is the default."
 )
 
 
 @click.command()
 @click.argument("names", nargs=-1, metavar="[CRD...]")
-@_namespaced
-@_all_namespaces
+@namespaced
+@everywhere
 @targeting()
 @reporting()
 def survey(
@@ -118,64 +115,19 @@ def survey(
       3  the cluster could not be read
       4  some objects could not be read
     """
-    chosen = _chosen(namespaces, all_namespaces=all_namespaces)
+    chosen = chosen_namespaces(namespaces, all_namespaces=all_namespaces)
     with terminal.progress("surveying") as advance:
         surveyed = asyncio.run(_survey(target, names, chosen, advance))
-    terminal.finish(_result_of(surveyed, "SurveyResult", is_plan=False))
+    terminal.finish(_result_of(surveyed))
 
 
-@click.command()
-@click.option(
-    "-f",
-    "--filename",
-    "files",
-    multiple=True,
-    required=True,
-    metavar="NEW-CRD",
-    help="The changed definitions: a file, a folder or -; may be given more than once.",
-)
-@_namespaced
-@_all_namespaces
-@targeting()
-@reporting()
-def plan(
-    *,
-    terminal: Terminal,
-    target: Target,
-    files: tuple[str, ...],
-    namespaces: tuple[str, ...],
-    all_namespaces: bool,
-) -> None:
+def chosen_namespaces(namespaces: Sequence[str], *, all_namespaces: bool) -> Sequence[str]:
     """
-    Report what a changed definition would do to the stored objects.
+    Return the namespaces that the options choose; none for all.
 
-    Checks every stored object against the storage version's schema in NEW-CRD, and writes nothing.
-    Reports fields that would be lost, new defaults, and violations that do not exist today. The
-    output has paths, counts and names of objects, but no values.
-
-    \b
-    Examples:
-      espalier plan -f widgets.yaml
-      espalier plan -f config/crd/ --fail-on warning -o markdown
-
-    \b
-    Exit codes:
-      0  no data would be lost, and no object would become invalid
-      1  data would be lost, or an object would become invalid
-      2  the command line or the kubeconfig is not valid
-      3  a file or the cluster could not be read, or the definition is not in the cluster
-      4  some objects could not be read
+    Raises:
+        UsageError: One namespace and all of them were asked for.
     """
-    chosen = _chosen(namespaces, all_namespaces=all_namespaces)
-    surveyed = Surveyed()
-    candidates = _candidates(files, surveyed.problems)
-    if not surveyed.problems:
-        with terminal.progress("planning") as advance:
-            asyncio.run(_plan(target, candidates, chosen, surveyed, advance))
-    terminal.finish(_result_of(surveyed, "PlanResult", is_plan=True))
-
-
-def _chosen(namespaces: Sequence[str], *, all_namespaces: bool) -> Sequence[str]:
     if namespaces and all_namespaces:
         raise click.UsageError("--namespace and --all-namespaces: choose one.")
     return namespaces
@@ -215,34 +167,18 @@ async def survey_one(
     gate = await gate_alone(definition, connected.objects, ports, RunSettings())
     is_asked = not definition.preserve_unknown_fields
     scope = Scope(would_lose=gate.items if is_asked else None, namespaces=namespaces)
-    return await _survey_objects(connected, definition, scope, advance)
+    return await survey_objects(connected, definition, scope, advance)
 
 
-async def _plan(
-    target: Target,
-    candidates: Sequence[Definition],
-    namespaces: Sequence[str],
-    surveyed: Surveyed,
-    advance: Advance,
-) -> None:
-    async with cluster.connect(target.kubeconfig, context=target.context) as connected:
-        for candidate in candidates:
-            try:
-                definition = await connected.definitions.get_definition(candidate.name)
-                today = await _survey_objects(
-                    connected, definition, Scope(namespaces=namespaces), advance
-                )
-                scope = Scope(candidate=candidate, namespaces=namespaces)
-                then = await _survey_objects(connected, definition, scope, advance)
-            except EspalierError as error:
-                surveyed.problems.append(Problem(source=candidate.name, message=str(error)))
-            else:
-                surveyed.add(then, _news(counts_of(today), counts_of(then)))
-
-
-async def _survey_objects(
+async def survey_objects(
     connected: Cluster, definition: Definition, scope: Scope, advance: Advance
 ) -> Survey:
+    """
+    Survey objects, and move the progress bar.
+
+    Raises:
+        EspalierError: The objects could not be read.
+    """
     return await engine.survey(
         definition,
         connected.objects,
@@ -252,55 +188,10 @@ async def _survey_objects(
     )
 
 
-def _news(today: Mapping[str, Counts], then: Mapping[str, Counts]) -> dict[str, Counts]:
-    """
-    Return the counts of the new definition without those that the present one has too.
-    """
-    news = {}
-    for name, counts in then.items():
-        known = {one.path: one.objects for one in today[name].paths}
-        fresh = tuple(one for one in counts.paths if one.objects > known.get(one.path, 0))
-        news[name] = counts if not known else _reduced(counts, fresh)
-    return news
-
-
-def _reduced(counts: Counts, fresh: tuple[PathCount, ...]) -> Counts:
-    # One object may have several of the paths, so only the largest count is certain.
-    objects = max((one.objects for one in fresh), default=0)
-    first = fresh[0].first if fresh else ()
-    return Counts(objects=objects, first=first, paths=fresh, is_cut=counts.is_cut)
-
-
-def _candidates(files: Sequence[str], problems: list[Problem]) -> list[Definition]:
-    found: list[Definition] = []
-    for named in files:
-        before = len(found)
-        try:
-            for source in expand([named]):
-                found += map(_candidate, filter(is_definition, read_documents(source)))
-        except SourceError as error:
-            problems.append(Problem(source=error.source, message=error.detail, line=error.line))
-            continue
-        if len(found) == before:
-            text = "no CustomResourceDefinition in it"
-            problems.append(Problem(source=named, message=text))
-    return found
-
-
-def _candidate(document: Document) -> Definition:
-    try:
-        return crd.read_definition(document.value)
-    except MalformedDefinitionError as error:
-        mark = document.mark(error.path)
-        raise SourceError(document.source, str(error), mark.line if mark else None) from error
-
-
-def _result_of(surveyed: Surveyed, kind: str, *, is_plan: bool) -> Result:
+def _result_of(surveyed: Surveyed) -> Result:
     pairs = list(zip(surveyed.surveys, surveyed.counts, strict=True))
     findings = tuple(
-        finding
-        for found, counts in pairs
-        for finding in findings_of(found, counts, is_plan=is_plan)
+        finding for found, counts in pairs for finding in findings_of(found, counts, is_plan=False)
     )
     not_seen = [
         f"{found.crd}: {text}" for found in surveyed.surveys for text in unread_objects(found)
@@ -308,24 +199,17 @@ def _result_of(surveyed: Surveyed, kind: str, *, is_plan: bool) -> Result:
     objects = sum(found.objects for found in surveyed.surveys)
     scope = f"{counted(len(pairs), 'definition')}, {counted(objects, 'stored object')}"
     errors = sum(finding.level is Level.ERROR for finding in findings)
-    verdict = _verdict(errors, is_plan=is_plan)
+    bad = f"{counted(errors, 'finding')} of lost, invalid or blocked data"
+    verdict = bad if errors else "nothing is lost, invalid or blocked"
     unread = f"; not read: {'; '.join(not_seen)}" if not_seen else ""
     return Result(
-        kind=kind,
+        kind="SurveyResult",
         summary=f"{scope}: {verdict}{unread}",
         findings=findings,
         problems=tuple(surveyed.problems),
         subjects=tuple(Subject(name=found.crd) for found in surveyed.surveys),
-        tables=(survey_table(surveyed.surveys, surveyed.counts, is_plan=is_plan),),
+        tables=(survey_table(surveyed.surveys, surveyed.counts, is_plan=False),),
         items=tuple(survey_item(found, counts) for found, counts in pairs),
         counts={"definitions": len(pairs), "objects": objects},
         is_incomplete=bool(not_seen),
     )
-
-
-def _verdict(errors: int, *, is_plan: bool) -> str:
-    if is_plan:
-        bad = f"{counted(errors, 'path')} would be lost or become invalid"
-        return bad if errors else "nothing would be lost, and nothing would become invalid"
-    bad = f"{counted(errors, 'finding')} of lost, invalid or blocked data"
-    return bad if errors else "nothing is lost, invalid or blocked"

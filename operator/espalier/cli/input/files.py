@@ -122,7 +122,8 @@ def expand(sources: Sequence[str]) -> Iterator[str]:
     """
     Replace each folder by the YAML and JSON files below it, and each pattern by its matches.
 
-    The files of one folder or pattern are sorted by name.
+    The files of one folder or pattern are sorted by name. Below a folder, names that begin with two
+    dots are left out: a kubelet keeps the files of a mounted ConfigMap there, and links to them.
 
     Raises:
         SourceError: A folder has no such file, or a pattern matches none.
@@ -132,10 +133,16 @@ def expand(sources: Sequence[str]) -> Iterator[str]:
         if source == "-" or not folder.is_dir():
             yield from _matching(source)
             continue
-        files = sorted(p for p in folder.rglob("*") if p.suffix in _SUFFIXES and p.is_file())
+        files = sorted(p for p in folder.rglob("*") if _is_manifest(p, folder))
         if not files:
             raise SourceError(source, "the folder has no .yaml, .yml or .json file")
         yield from map(str, files)
+
+
+def _is_manifest(path: FilePath, folder: FilePath) -> bool:
+    if path.suffix not in _SUFFIXES or not path.is_file():
+        return False
+    return not any(part.startswith("..") for part in path.relative_to(folder).parts)
 
 
 def _matching(source: str) -> Sequence[str]:

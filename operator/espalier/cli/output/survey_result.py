@@ -150,7 +150,7 @@ def survey_table(
     return Table(columns=columns, rows=rows)
 
 
-def survey_item(found: Survey, counts: Mapping[str, Counts]) -> JSON:
+def survey_item(found: Survey, counts: Mapping[str, Counts]) -> dict[str, JSON]:
     """
     Return the record of one survey for the JSON and YAML output.
     """
