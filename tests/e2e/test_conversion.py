@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from espalier.engine.status.text import MAX_NAMED
 from tests.e2e.conftest import MakeCrd, StartOperator
 from tests.e2e.controlplane.certificates import Authority
 from tests.e2e.crds import CURRENT, VALID, Crd, schema, version
@@ -147,24 +148,34 @@ def test_another_ca_bundle_in_the_middle_of_a_run_restarts_nothing(
     assert operator.child.exit_code is None
 
 
+@pytest.mark.parametrize(
+    ("plural", "wanted"), [("dyes", {3, 17}), ("inks", set(range(12))), ("stains", {*range(4, 20)})]
+)
 def test_what_the_webhook_refuses_is_named_with_its_words_and_the_others_are_moved(
-    crd: MakeCrd, start_operator: StartOperator, webhook: Webhook, refused: set[str]
+    crd: MakeCrd,
+    start_operator: StartOperator,
+    webhook: Webhook,
+    refused: set[str],
+    plural: str,
+    wanted: set[int],
 ) -> None:
     start_operator(page_size=8)
-    dyes = crd("dyes")
-    refused |= {"o0003", "o0017"}
-    flipped(dyes, webhook, 20, shown="o0001")
+    dyes = crd(plural)
+    refused |= {f"o{n:04}" for n in wanted}
+    flipped(dyes, webhook, 20, shown=f"o{min(set(range(20)) - wanted):04}")
 
     dyes.label(mode="enforce")
     undecodable = dyes.wait_for(CURRENT, "False", "Undecodable", within_seconds=60)
     valid = dyes.wait_for(VALID, "Unknown", "Incomplete")
 
-    for name in refused:
+    for name in sorted(refused)[:MAX_NAMED]:
         named = f"default/{name} (the conversion webhook refuses it: {WORDS})"
         assert named in undecodable["message"]
         assert named in valid["message"]
-    assert "18 other objects looked at" in undecodable["message"]
-    assert dyes.stored_at() == {"v1alpha1": 2, "v1": 18}
+    others = 20 - len(wanted)
+    assert f"cannot read {len(wanted)} objects" in undecodable["message"]
+    assert f"{others} other objects looked at" in undecodable["message"]
+    assert dyes.stored_at() == {"v1alpha1": len(wanted), "v1": others}
     assert dyes.stored_versions() == ["v1alpha1", "v1"]
 
     refused.clear()

@@ -16,6 +16,7 @@ from espalier.engine.ports import (
 )
 from espalier.errors import (
     ConflictError,
+    ConversionError,
     ConversionRefusedError,
     NotFoundError,
     RejectedError,
@@ -42,6 +43,7 @@ class Stored:
     is_terminating: bool = False
     is_broken: bool = False
     refusal: str = ""
+    is_silent: bool = False
 
 
 class FakeEtcd:
@@ -200,7 +202,16 @@ class FakeEtcd:
         stored = self.etcd[key]
         return bool(stored.refusal) and stored.raw["apiVersion"] != f"example.com/{version}"
 
-    def _refusal(self, refused: Sequence[ObjectKey]) -> ConversionRefusedError:
+    def _refusal(self, refused: Sequence[ObjectKey]) -> ConversionRefusedError | ConversionError:
+        if self.etcd[refused[0]].is_silent:
+            # The webhook's text reads like that of a server that could not call it.
+            return ConversionError(
+                verb="list",
+                resource=WIDGETS,
+                status=500,
+                reason="InternalError",
+                detail=f"conversion webhook for Widget failed: {self.etcd[refused[0]].refusal}",
+            )
         keys = tuple(f"/example.com/widgets/{key}" for key in refused) if self.names_broken else ()
         return ConversionRefusedError(
             verb="list",

@@ -2,8 +2,6 @@
 Stories of a conversion webhook that answers, and will not convert some objects.
 """
 
-from dataclasses import replace
-
 import pytest
 
 from espalier.engine import Reason, RunOutcome, RunSettings, Scope, run, survey
@@ -108,18 +106,6 @@ async def test_one_that_lists_still_show_from_a_cache_fails_with_the_message() -
     assert f"the conversion webhook refuses it: {WORDS} (default/w009)" in message
     assert left_behind(cluster) == {"default/w009"}
     assert cluster.count("set_stored_versions") == 0
-
-
-async def test_a_webhook_that_shows_no_object_at_an_older_version_counts_as_away() -> None:
-    # The older version is served, and nothing is stored at it any more by the list of versions.
-    cluster = FakeCluster(widgets(conversion="Webhook", stored_versions=("v1",)))
-    for number in range(12):
-        cluster.put(f"w{number:03d}", {"spec": {"size": 1}}, version="v1")
-    for number in range(12):
-        refuse(cluster, number)
-    outcome = await run_on(cluster, replace(SETTINGS, page_size=50))
-    assert outcome.reason == Reason.WEBHOOK_UNAVAILABLE
-    assert cluster.count("rewrite", "set_stored_versions") == 0
 
 
 async def test_what_it_does_not_show_at_an_older_version_is_reported() -> None:

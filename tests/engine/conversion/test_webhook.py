@@ -26,6 +26,19 @@ def unavailable(verb: str = "get") -> ConversionError:
     )
 
 
+def go_away_at(cluster: FakeCluster, call: str, name: str = "") -> None:
+    """
+    Have no object converted any more from a call on.
+    """
+
+    def go_away(entered: str, of: str) -> None:
+        if entered == call and of == (name or of) and not cluster.faults:
+            for each in ("list_metadata", "list_objects", "get_object", "rewrite"):
+                cluster.fail(each, unavailable(), times=10**6)
+
+    cluster.hooks.append(go_away)
+
+
 async def run_on(cluster: FakeCluster) -> RunOutcome:
     assert cluster.definition is not None
     return await run(cluster.definition, cluster.ports, SETTINGS, cluster)
@@ -47,7 +60,7 @@ async def test_a_webhook_is_asked_before_each_page_and_then_objects_are_rewritte
 async def test_while_the_webhook_is_away_nothing_is_written(call: str, rewritten: int) -> None:
     cluster = FakeCluster(by_webhook())
     cluster.fill(4)
-    cluster.fail(call, unavailable(), times=99)
+    go_away_at(cluster, call)
     outcome = await run_on(cluster)
     assert (outcome.reason, outcome.retries) == (Reason.WEBHOOK_UNAVAILABLE, True)
     assert sum("v1alpha1" not in str(one.raw) for one in cluster.etcd.values()) == rewritten
@@ -58,12 +71,7 @@ async def test_while_the_webhook_is_away_nothing_is_written(call: str, rewritten
 async def test_a_webhook_that_goes_away_in_mid_run_stops_it_at_once() -> None:
     cluster = FakeCluster(by_webhook())
     cluster.fill(9)
-
-    def go_away(call: str, name: str) -> None:
-        if (call, name) == ("rewrite", "w004"):
-            cluster.fail("rewrite", unavailable("patch"), times=99)
-
-    cluster.hooks.append(go_away)
+    go_away_at(cluster, "rewrite", "w004")
     outcome = await run_on(cluster)
     assert outcome.reason == Reason.WEBHOOK_UNAVAILABLE
     assert cluster.count("rewrite") <= 6

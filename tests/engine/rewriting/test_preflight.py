@@ -115,6 +115,13 @@ async def test_a_dry_run_that_meets_a_conflict_reads_again() -> None:
 async def test_a_dry_run_by_which_the_conversion_webhook_is_away_stops_the_run() -> None:
     cluster = a_cluster()
     cluster.fail("try_rewrite", replace(AWAY), times=99)
+
+    def go_away(call: str, _: str) -> None:
+        if call == "try_rewrite":
+            for each in ("list_metadata", "list_objects", "get_object"):
+                cluster.fail(each, replace(AWAY), times=10**6)
+
+    cluster.hooks.append(go_away)
     assert (await run_on(cluster)).reason == Reason.WEBHOOK_UNAVAILABLE
     assert len(tried(cluster)) == 1
     assert cluster.count("rewrite") == 0

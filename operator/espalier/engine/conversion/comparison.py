@@ -10,15 +10,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from espalier.engine.conversion.diffs import differences
+from espalier.engine.listing.conversions import NOT_SHOWN
 from espalier.engine.ports import Endpoint, ObjectKey, key_of
 from espalier.engine.ports.objects import Objects
 from espalier.engine.ports.records import identity_of
 from espalier.engine.status.path_counts import Counter, Counts, general
-from espalier.errors import NotFoundError, RejectedError, UndecodableError
+from espalier.errors import NotFoundError, RejectedError
 from espalier.paths import JSON, Path
 
 MAX_ATTEMPTS = 3
 """How often to read an object again that another client keeps writing."""
+
+UNREADABLE = "cannot be read"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,6 +73,13 @@ class Comparison:
             else:
                 await self._read_again(key_of(expected))
 
+    def leave_out(self, storage_page: Sequence[dict[str, JSON]]) -> None:
+        """
+        Count objects that the version does not show.
+        """
+        for obj in storage_page:
+            self._unsettled.add(key_of(obj), [UNREADABLE])
+
     def loss(self) -> ConversionLoss:
         """
         Return what was found.
@@ -88,8 +98,8 @@ class Comparison:
                 found = await self._objects.get_object(self.resource, key)
             except NotFoundError:
                 return
-            except (UndecodableError, RejectedError):
-                self._unsettled.add(key, ["cannot be read"])
+            except (*NOT_SHOWN, RejectedError):
+                self._unsettled.add(key, [UNREADABLE])
                 return
             if identity_of(expected) == identity_of(found):
                 self._add(expected, found)

@@ -2,25 +2,29 @@
 Conversion by webhook: whether it answers, and what it seems to lose.
 
 A write while the webhook is away can cost an object its managedFields, so it is asked before each
-page: by a read of one of its objects in each served version.
+page: by a read of one of its objects in each served version. A refusal concerns its object alone,
+as long as others are converted; see ``espalier.engine.listing.conversions``.
 """
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 from espalier.crd import Definition
 from espalier.engine.conversion.comparison import ConversionLoss
 from espalier.engine.conversion.versions import VersionsReader
-from espalier.engine.listing.pages import MAX_REFUSED_AT_FIRST, as_unavailable, pages
+from espalier.engine.listing.conversions import NOT_SHOWN, ConversionProbe, as_unavailable
+from espalier.engine.listing.pages import pages
 from espalier.engine.listing.undecodable import UndecodableSkipper
 from espalier.engine.policy.plan import Plan
-from espalier.engine.ports import ObjectKey
+from espalier.engine.ports import ObjectKey, StoredMetadata
 from espalier.engine.ports.clock import Clock
 from espalier.engine.ports.objects import Objects
-from espalier.engine.ports.records import resource_of
 from espalier.engine.status.text import enumerated
-from espalier.errors import ConversionRefusedError, NotFoundError, RejectedError, UndecodableError
+from espalier.errors import ConversionRefusedError, NotFoundError, RejectedError
 from espalier.paths import JSON
 from espalier.plurals import counted
+
+MAX_ASKED = 10
+"""How many objects of a page are asked for, until one is converted."""
 
 
 def converts_by_webhook(definition: Definition) -> bool:
@@ -31,50 +35,76 @@ def converts_by_webhook(definition: Definition) -> bool:
 
 
 async def ask_webhook(
-    definition: Definition, objects: Objects, keys: Iterable[ObjectKey]
+    objects: Objects, probe: ConversionProbe, keys: Sequence[ObjectKey]
 ) -> dict[str, JSON] | None:
     """
-    Read an object in each served version: the first one that is there, and can be read.
+    Read some objects in each served version, until one is converted.
+
+    What a version refuses to show is left to whatever writes such an object: see the gate.
 
     Returns:
-        The object at the storage version; None if none could be read.
+        An object at the storage version; None if none could be read.
+    """
+    seen = None
+    for key in keys[:MAX_ASKED]:
+        shown = []
+        for resource in probe.resources:
+            try:
+                shown.append(await objects.get_object(resource, key))
+            except NotFoundError as error:
+                if error.is_object:
+                    break
+                # Not every server serves that version yet, or any more.
+            except NOT_SHOWN:
+                probe.note_refused(resource)
+            except RejectedError:
+                break
+        seen = shown[0] if seen is None and shown else seen
+        if len(shown) >= min(len(probe.resources), 2):
+            probe.note_converted(key)
+            break
+    return seen
+
+
+async def check_shown(probe: ConversionProbe, objects: Objects, seen: StoredMetadata) -> None:
+    """
+    Check before a write that an object can be shown at the versions that its managedFields name.
+
+    A server that cannot convert an object to one of them removes all of its managedFields. Versions
+    at which no object was refused are not looked at.
 
     Raises:
-        ConversionError: The webhook does not answer as it must, or refuses all it is asked about.
+        ConversionRefusedError: It cannot be shown at one of them.
+        ConversionError: The webhook converts nothing.
     """
-    refused = 0
-    for key in keys:
+    for resource in probe.resources:
+        if resource.version not in probe.refused_at or not _names(seen, resource.api_version):
+            continue
         try:
-            return await _read_in_each_version(definition, objects, key)
-        except ConversionRefusedError as error:
-            refused += 1
-            if refused >= MAX_REFUSED_AT_FIRST:
+            await objects.get_object(resource, seen.key)
+        except NOT_SHOWN as error:
+            if not await probe.is_about_one(error, str(seen.key)):
                 raise as_unavailable(error) from error
-        except (NotFoundError, RejectedError, UndecodableError):
-            continue
-    return None
+            raise ConversionRefusedError(
+                verb="get",
+                resource=f"{resource} {seen.key}",
+                status=error.status,
+                reason=error.reason,
+                detail=f"its managedFields name version {resource.version}, to which the conversion"
+                " webhook does not convert it: a write would remove all of them",
+            ) from error
 
 
-async def _read_in_each_version(
-    definition: Definition, objects: Objects, key: ObjectKey
-) -> dict[str, JSON] | None:
-    shown = None
-    for version in definition.versions:
-        if not version.served:
-            continue
-        try:
-            obj = await objects.get_object(resource_of(definition, version), key)
-        except NotFoundError as error:
-            if error.is_object:
-                raise
-            # Not every server serves that version yet, or any more.
-            continue
-        if version.storage:
-            shown = obj
-    return shown
+def _names(seen: StoredMetadata, api_version: str) -> bool:
+    return any(
+        isinstance(entry, dict) and entry.get("apiVersion") == api_version
+        for entry in seen.managed_fields
+    )
 
 
-async def compare_versions(planned: Plan, objects: Objects, clock: Clock, *, page_size: int) -> str:
+async def compare_versions(
+    planned: Plan, objects: Objects, clock: Clock, probe: ConversionProbe, *, page_size: int
+) -> str:
     """
     Read all objects at each stored version that is served, and report what only older ones show.
 
@@ -84,15 +114,17 @@ async def compare_versions(planned: Plan, objects: Objects, clock: Clock, *, pag
     reader = VersionsReader(planned.definition, objects, page_size)
     if not reader.comparisons:
         return ""
-    skipper = UndecodableSkipper(objects, planned.definition)
+    skipper = UndecodableSkipper(objects, planned.definition, probe)
     for namespace in planned.policy.namespaces or ("",):
         async for page, _ in pages(reader.listing(namespace), clock, skipper=skipper):
             await reader.compare(page)
     sentences = [_loss_message(comparison.loss()) for comparison in reader.comparisons]
-    if skipper.names:
+    uncompared = dict.fromkeys((*skipper.names, *reader.uncompared))
+    if uncompared:
         sentences.append(
-            f"What older versions show could not be compared for {enumerated(skipper.names)}"
+            f"What older versions show could not be compared for {enumerated(uncompared)}"
         )
+    probe.refused_at.update(reader.refused_at)
     return ". ".join(sentence for sentence in sentences if sentence)
 
 

@@ -10,6 +10,7 @@ from typing import Generic, TypeGuard, TypeVar
 
 from espalier.engine.coordination.definition_guard import DefinitionGuard
 from espalier.engine.coordination.write_gate import WriteGate
+from espalier.engine.listing.conversions import ConversionProbe
 from espalier.engine.policy.plan import Legacy, Plan
 from espalier.engine.ports.reporter import Reporter
 from espalier.engine.settings import Ports, RunSettings
@@ -28,6 +29,7 @@ class RunContext(Generic[PlanT_co]):
         reporter: Is given every condition.
         guard: Reports whether the definition is still the one that the run was planned for.
         gate: Permits each write of an object.
+        probe: Reports whether the conversion webhook converts anything.
     """
 
     planned: PlanT_co
@@ -36,6 +38,7 @@ class RunContext(Generic[PlanT_co]):
     reporter: Reporter
     guard: DefinitionGuard
     gate: WriteGate
+    probe: ConversionProbe
 
 
 def context_of(
@@ -52,6 +55,7 @@ def context_of(
         reporter=reporter,
         guard=guard,
         gate=WriteGate(guard),
+        probe=ConversionProbe(ports.objects, planned.definition),
     )
 
 

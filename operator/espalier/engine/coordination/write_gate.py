@@ -24,6 +24,15 @@ Raises:
     ClusterError: It cannot be read.
 """
 
+CheckShown = Callable[[StoredMetadata], Awaitable[None]]
+"""
+Sees that the write of an object would not cost it its managedFields.
+
+Raises:
+    ConversionRefusedError: It would: the webhook does not convert the object.
+    ClusterError: That cannot be found out.
+"""
+
 
 class LeftAlone(NamedTuple):
     """
@@ -58,12 +67,15 @@ class WriteGate:
         self._evidence: Evidence | None = None
         self._consent = NOTHING_SHOWN
         self._compare: Compare = compare_nothing
+        self._check_shown: CheckShown | None = None
 
     def open(
         self,
         evidence: Evidence | None,
         consent: ShownLoss = NOTHING_SHOWN,
         compare: Compare = compare_nothing,
+        *,
+        check_shown: CheckShown | None = None,
     ) -> None:
         """
         Open the gate with the evidence by which objects are judged.
@@ -71,7 +83,9 @@ class WriteGate:
         Args:
             evidence: None where the server prunes nothing.
             consent: The losses that were shown and consented to.
+            check_shown: None where no webhook converts.
         """
+        self._check_shown = check_shown
         self._evidence, self._consent, self._compare = evidence, consent, compare
         self._is_closed = False
 
@@ -95,6 +109,7 @@ class WriteGate:
         Raises:
             ConflictError: The object has changed since it was read: read it, and ask again.
             DefinitionChangedError: The definition was deleted, replaced or changed.
+            ConversionRefusedError: The write would remove the object's managedFields.
             ClusterError: The object or the definition cannot be read.
         """
         if self._is_closed:
@@ -102,6 +117,8 @@ class WriteGate:
         items = await self.items(metadata)
         if not self.covers(items):
             return LeftAlone(items)
+        if self._check_shown is not None:
+            await self._check_shown(metadata)
         await self._guard.confirm()
         return WritePermit(
             key=metadata.key, uid=metadata.uid, resource_version=metadata.resource_version

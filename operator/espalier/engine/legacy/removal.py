@@ -20,7 +20,7 @@ from espalier.engine.ports import key_of
 from espalier.engine.ports.archive import ArchiveEntry
 from espalier.engine.ports.records import identity_of, metadata_of
 from espalier.engine.rewriting.retries import UNGUARDED, Failed, Rewritten, Unchanged, WriteResult
-from espalier.errors import ArchiveFullError, ClusterError, TransientError
+from espalier.errors import ArchiveFullError, ClusterError, ConversionError, TransientError
 from espalier.paths import JSON
 
 COMES_BACK = "removed fields come back with the write itself, as by an admission webhook"
@@ -42,6 +42,7 @@ class Remover:
         self.pruner = Pruner(planned.definition)
         self.guard = context.guard
         self.gate = context.gate
+        self.probe = context.probe
         self._archive = ports.archive
         self._clock = ports.clock
         self._has_begun = False
@@ -150,6 +151,12 @@ class Removal:
         Raises:
             DefinitionChangedError: The definition was deleted, replaced or changed.
         """
+        try:
+            return await self._attempt()
+        except ConversionError as error:
+            raise await self._remover.probe.check_alone(error, self.key) from error
+
+    async def _attempt(self) -> WriteResult:
         remover = self._remover
         if self._is_stale and await self._is_left_to_its_owner():
             return self._done()

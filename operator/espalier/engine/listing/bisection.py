@@ -15,9 +15,10 @@ prove that no object was skipped. Without that proof the result reports that.
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from espalier.engine.listing.conversions import NOT_SHOWN
 from espalier.engine.ports import Endpoint, ObjectKey
 from espalier.engine.ports.objects import Objects
-from espalier.errors import ForbiddenError, NotFoundError, UndecodableError
+from espalier.errors import ForbiddenError, NotFoundError
 
 MAX_NAME_CHARACTERS = 512
 """Of a namespace and a name; they have up to 317."""
@@ -164,7 +165,7 @@ class Search:
             return False
         try:
             await self.objects.get_object(self.resource, key)
-        except UndecodableError:
+        except NOT_SHOWN:
             return True
         except NotFoundError:
             return False
@@ -181,7 +182,7 @@ class Search:
                 continue_token=self.objects.token_at(place) if place else None,
                 namespace=self.namespace,
             )
-        except UndecodableError:
+        except NOT_SHOWN:
             return None
         return len(page.objects) + (page.remaining or 0)
 

@@ -17,12 +17,12 @@ from dataclasses import dataclass
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from espalier.engine.flowcontrol.backoff import call_pause_seconds
+from espalier.engine.listing.conversions import as_unavailable
 from espalier.engine.listing.undecodable import SHRINKING, UndecodableSkipper
 from espalier.engine.ports import Endpoint
 from espalier.engine.ports.clock import Clock
 from espalier.errors import (
     ConversionError,
-    ConversionRefusedError,
     ExpiredTokenError,
     RejectedError,
     TransientError,
@@ -34,13 +34,6 @@ MAX_TRANSIENT_FAILURES = 6
 
 # A server that hands out tokens which are expired at once must not be asked for ever.
 MAX_FRESH_TOKENS_IN_A_ROW = 3
-
-MAX_REFUSED_AT_FIRST = 10
-"""So many objects a conversion webhook refuses before it counts as away, if it converts none."""
-
-MAX_REFUSED_IN_A_ROW = 100
-"""The same if it did convert some."""
-
 
 ItemT_co = TypeVar("ItemT_co", covariant=True)
 
@@ -159,8 +152,7 @@ async def pages(
 
     Raises:
         ExpiredTokenError: Tokens expire faster than pages are worked on, again and again.
-        ConversionError: At once: the conversion webhook does not answer as it must, or refuses
-            all objects.
+        ConversionError: The conversion webhook converts no other object either.
         TransientError: The server stays busy or away.
         UndecodableError: There is no skipper.
     """
@@ -204,9 +196,7 @@ class _Course(Generic[PageT]):
         self._page_size = listing.page_size
         self._behind: int | None = None
         self._is_resuming = start_token is not None
-        self._stuck: UndecodableError | None = None
-        self._refused = 0
-        self._has_passed = False
+        self._stuck: UndecodableError | ConversionError | None = None
         self._fresh_in_a_row = 0
         self._failures = 0
         self.listed = Listed(is_consistent=start_token is None, restarts=0)
@@ -223,12 +213,14 @@ class _Course(Generic[PageT]):
                 return await self._listing.page_at(self._token, page_size=self._page_size)
             except ExpiredTokenError as error:
                 self._go_on_from(error)
-            except ConversionError:
-                raise
+            except (UndecodableError, ConversionError) as error:
+                if self._skipper is None:
+                    raise
+                if not await self._may_pass_over(error, self._skipper):
+                    raise as_unavailable(error) from error
+                self._stuck = error
             except TransientError as error:
                 await self._wait(error)
-            except UndecodableError as error:
-                self._stuck = error
             except RejectedError:
                 if not self._is_resuming:
                     raise
@@ -238,8 +230,8 @@ class _Course(Generic[PageT]):
         """
         Go on behind a page; False after the last one.
         """
-        self._fresh_in_a_row = self._failures = self._refused = 0
-        self._is_resuming, self._has_passed = False, True
+        self._fresh_in_a_row = self._failures = 0
+        self._is_resuming = False
         self._page_size = min(self._page_size * SHRINKING, self._listing.page_size)
         self._behind = page.remaining
         self._token = page.continue_token
@@ -274,17 +266,28 @@ class _Course(Generic[PageT]):
             raise error
         self._begin_anew()
 
-    async def _narrow(self, error: UndecodableError) -> bool:
+    async def _may_pass_over(
+        self, error: UndecodableError | ConversionError, skipper: UndecodableSkipper
+    ) -> bool:
+        """
+        Report whether the list may go on without the objects that cannot be read.
+        """
+        # A page that is refused is first made smaller, until it is one object.
+        if self._page_size > 1 and not isinstance(error, ConversionError):
+            return True
+        return await skipper.is_about_one(
+            error, namespace=self._listing.namespace, token=self._token
+        )
+
+    async def _narrow(self, error: UndecodableError | ConversionError) -> bool:
         """
         Make the page smaller, or skip its one object; False if it is not known where to go on.
         """
-        if self._skipper is None:
-            raise error
         if self._page_size > 1:
             self._page_size = max(1, self._page_size // SHRINKING)
             return True
-        self._see_one_refused(error)
         self.listed = Listed(is_consistent=False, restarts=self.listed.restarts)
+        assert self._skipper is not None  # noqa: S101 - without one the list has ended
         token = await self._skipper.token_behind(
             error, namespace=self._listing.namespace, token=self._token, behind=self._behind
         )
@@ -292,27 +295,3 @@ class _Course(Generic[PageT]):
             self._behind -= 1
         self._token = token
         return token is not None
-
-    def _see_one_refused(self, error: UndecodableError) -> None:
-        """
-        Take a webhook that refuses every object for one that is away.
-        """
-        if not isinstance(error, ConversionRefusedError):
-            return
-        self._refused += 1
-        limit = MAX_REFUSED_IN_A_ROW if self._has_passed else MAX_REFUSED_AT_FIRST
-        if self._refused >= limit:
-            raise as_unavailable(error) from error
-
-
-def as_unavailable(error: ConversionRefusedError) -> ConversionError:
-    """
-    Take the last of many refusals for that of a webhook that converts nothing.
-    """
-    return ConversionError(
-        verb=error.verb,
-        resource=error.resource,
-        status=error.status,
-        reason=error.reason,
-        detail=error.detail,
-    )

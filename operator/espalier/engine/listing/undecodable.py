@@ -11,10 +11,10 @@ from collections.abc import Iterable
 
 from espalier.crd import Definition
 from espalier.engine.listing.bisection import Search, key_of_place
+from espalier.engine.listing.conversions import NOT_SHOWN, ConversionProbe, as_refused
 from espalier.engine.ports import ObjectKey
 from espalier.engine.ports.objects import Objects
-from espalier.engine.ports.records import resource_of
-from espalier.errors import ConversionRefusedError, NotFoundError, UndecodableError
+from espalier.errors import ConversionError, ConversionRefusedError, NotFoundError, UndecodableError
 
 SHRINKING = 4
 """By how much a page is made smaller, and larger again when it is past the object."""
@@ -29,14 +29,16 @@ class UndecodableSkipper:
 
     Args:
         definition: Whose objects they are; one version of it, at least, is served.
+        probe: Shared by all that work on these objects, since it remembers what it has found.
     """
 
-    def __init__(self, objects: Objects, definition: Definition) -> None:
+    def __init__(
+        self, objects: Objects, definition: Definition, probe: ConversionProbe | None = None
+    ) -> None:
         self._objects = objects
-        storage = definition.storage
+        self._probe = ConversionProbe(objects, definition) if probe is None else probe
         # Lists are made at the storage version, wherever that is served.
-        versions = sorted(definition.versions, key=lambda version: version.name != storage.name)
-        self._resources = [resource_of(definition, one) for one in versions if one.served]
+        self._resources = self._probe.resources
         self._names: dict[str, None] = {}
         self._searches = 0
 
@@ -53,9 +55,27 @@ class UndecodableSkipper:
         """
         self._names.update(dict.fromkeys(names))
 
+    async def is_about_one(
+        self, error: UndecodableError | ConversionError, *, namespace: str, token: str | None
+    ) -> bool:
+        """
+        Report whether a list fails because of single objects, and not of a webhook that is away.
+
+        Args:
+            namespace: The one that is listed; empty for all.
+            token: The continue token of the page that failed; None for the first one.
+        """
+        place = (self._objects.place_of(token) if token else None) or ""
+        if not place and len(self._resources) == 1:
+            # No other version shows what the first object is.
+            search = Search(objects=self._objects, resource=self._resources[0], namespace=namespace)
+            found = await search.first_unreadable("", behind=None)
+            place = found.place if found else ""
+        return await self._probe.is_about_one(error, place, namespace=namespace)
+
     async def token_behind(
         self,
-        error: UndecodableError,
+        error: UndecodableError | ConversionError,
         *,
         namespace: str,
         token: str | None,
@@ -75,6 +95,7 @@ class UndecodableSkipper:
         Raises:
             ClusterError: The server stays busy or away.
         """
+        error = as_refused(error) if isinstance(error, ConversionError) else error
         key = key_of_storage_key(error.keys[0]) if error.keys else None
         if key is None:
             key = await self._shown_elsewhere(namespace, token)
@@ -96,7 +117,7 @@ class UndecodableSkipper:
                 page = await self._objects.list_metadata(
                     resource, page_size=1, continue_token=token, namespace=namespace
                 )
-            except (UndecodableError, NotFoundError):
+            except (*NOT_SHOWN, NotFoundError):
                 continue
             return next((metadata.key for metadata in page.objects), None)
         return None

@@ -7,13 +7,14 @@ from collections.abc import Sequence
 
 from espalier import schema
 from espalier.engine.conversion.diffs import differences
-from espalier.engine.ports import Endpoint, ObjectKey
-from espalier.engine.ports.objects import Objects
+from espalier.engine.coordination.run_context import RunContext
+from espalier.engine.policy.plan import Plan
+from espalier.engine.ports import ObjectKey
 from espalier.engine.ports.records import identity_of, size_of
 from espalier.engine.rewriting.retries import UNGUARDED, Failed, Unchanged, WriteResult
 from espalier.engine.status.conditions import Reason
 from espalier.engine.status.text import enumerated
-from espalier.errors import ClusterError, RejectedError, RunStoppedError
+from espalier.errors import ClusterError, ConversionError, RejectedError, RunStoppedError
 from espalier.paths import JSON, render_path
 from espalier.schema import Profile, Structural
 
@@ -37,14 +38,15 @@ class DryRun:
     """
 
     def __init__(
-        self, objects: Objects, resource: Endpoint, key: ObjectKey, structural: Structural | None
+        self, context: RunContext[Plan], key: ObjectKey, structural: Structural | None
     ) -> None:
         self.key = key
         self.is_answered = False
         self.refused_by = ""
         self.size_bytes: int | None = None
-        self._objects = objects
-        self._resource = resource
+        self._objects = context.ports.objects
+        self._resource = context.planned.resource
+        self._probe = context.probe
         self._structural = structural
 
     async def attempt(self) -> WriteResult:
@@ -60,6 +62,8 @@ class DryRun:
             refused = _NO_DRY_RUNS.search(error.detail)
             self.refused_by = refused[1] if refused else ""
             raise
+        except ConversionError as error:
+            raise await self._probe.check_alone(error, self.key) from error
 
     def note(self, error: ClusterError, *, reads_again: bool) -> None:
         """

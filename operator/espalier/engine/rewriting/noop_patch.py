@@ -4,12 +4,13 @@ The patch that changes nothing, by which the server stores an object anew.
 
 from dataclasses import replace
 
-from espalier.engine.coordination.write_gate import LeftAlone, WriteGate
-from espalier.engine.ports import Endpoint, ObjectKey, StoredMetadata
-from espalier.engine.ports.objects import Objects
+from espalier.engine.coordination.run_context import RunContext
+from espalier.engine.coordination.write_gate import LeftAlone
+from espalier.engine.policy.plan import Plan
+from espalier.engine.ports import ObjectKey, StoredMetadata
 from espalier.engine.ports.records import metadata_of
 from espalier.engine.rewriting.retries import UNGUARDED, Failed, Rewritten, Unchanged, WriteResult
-from espalier.errors import ClusterError, TransientError
+from espalier.errors import ClusterError, ConversionError, TransientError
 
 MAX_GUARDED_ATTEMPTS = 5
 """
@@ -26,12 +27,11 @@ class Rewrite:
         seen: The state of it that was listed.
     """
 
-    def __init__(
-        self, objects: Objects, resource: Endpoint, gate: WriteGate, seen: StoredMetadata
-    ) -> None:
-        self._objects = objects
-        self._resource = resource
-        self._gate = gate
+    def __init__(self, context: RunContext[Plan], seen: StoredMetadata) -> None:
+        self._objects = context.ports.objects
+        self._resource = context.planned.resource
+        self._gate = context.gate
+        self._probe = context.probe
         self._first = self._seen = seen
         self._conflicts = 0
         self._is_stale = False
@@ -48,6 +48,12 @@ class Rewrite:
         """
         Patch once, after reading anew if what was seen is old.
         """
+        try:
+            return await self._attempt()
+        except ConversionError as error:
+            raise await self._probe.check_alone(error, self.key) from error
+
+    async def _attempt(self) -> WriteResult:
         if self._is_stale:
             obj = await self._objects.get_object(self._resource, self.key)
             self._seen = replace(metadata_of(obj), key=self.key)

@@ -43,12 +43,13 @@ class Preflight:
 
     def __init__(self, context: RunContext[Plan], pacer: Pacer) -> None:
         planned, ports = context.planned, context.ports
+        self._context = context
         self._definition = planned.definition
-        self._resource = planned.resource
         self._structural = None
         if isinstance(planned, ServerPruned):
             self._structural = crd.structural_of(planned.definition.storage)
         self._objects = ports.objects
+        self._probe = context.probe
         self._clock = ports.clock
         self._pacer = pacer
         self._is_answered = False
@@ -72,7 +73,7 @@ class Preflight:
         if not keys:
             return
         if converts_by_webhook(self._definition):
-            shown = await ask_webhook(self._definition, self._objects, keys)
+            shown = await ask_webhook(self._objects, self._probe, keys)
             if shown is not None:
                 self._measured(size_of(shown))
         self._allowed += len(keys) / WRITES_PER_SAMPLE
@@ -137,7 +138,7 @@ class Preflight:
         """
         Make one dry run; report also whether a webhook takes none.
         """
-        dry_run = DryRun(self._objects, self._resource, key, self._structural)
+        dry_run = DryRun(self._context, key, self._structural)
         fate = await retry_until_decided(dry_run, self._clock, self._pacer)
         self._measured(dry_run.size_bytes)
         if dry_run.is_answered:

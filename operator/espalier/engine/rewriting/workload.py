@@ -102,7 +102,7 @@ class Workload(ABC, Generic[ItemT]):
         """
         Make what gets a list past objects that the server cannot read.
         """
-        return UndecodableSkipper(self._objects, self._planned.definition)
+        return UndecodableSkipper(self._objects, self._planned.definition, self._context.probe)
 
     def preflight(self) -> Preflight:
         """
@@ -117,7 +117,7 @@ class Workload(ABC, Generic[ItemT]):
         Raises:
             ConversionError: The conversion webhook does not answer as it must.
         """
-        found = await read_again(keys, self.resource, self._context.ports, self._pacer, tally)
+        found = await read_again(keys, self._context, self._pacer, tally)
         return [self.item_of(obj) for obj in found]
 
 
@@ -156,7 +156,7 @@ class Rewriting(Workload[StoredMetadata]):
         """
 
         async def rewrite(metadata: StoredMetadata) -> None:
-            what = Rewrite(self._objects, self.resource, self._context.gate, metadata)
+            what = Rewrite(self._context, metadata)
             fate = await retry_until_decided(what, self.clock, self._pacer)
             count(tally, metadata.key, fate)
 

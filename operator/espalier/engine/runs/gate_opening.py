@@ -2,12 +2,16 @@
 Opens the gate of a run: gathers what is known of the definition, and what was consented to.
 """
 
+from functools import partial
+
 from espalier.crd import Definition
 from espalier.engine.conversion.exact import ExactComparison
+from espalier.engine.conversion.webhook import check_shown, converts_by_webhook
 from espalier.engine.coordination.definition_guard import DefinitionGuard
 from espalier.engine.coordination.ledger import Ledger, load_known
 from espalier.engine.coordination.run_context import RunContext
-from espalier.engine.coordination.write_gate import WriteGate
+from espalier.engine.coordination.write_gate import CheckShown, WriteGate
+from espalier.engine.listing.conversions import ConversionProbe
 from espalier.engine.policy.consent import consented
 from espalier.engine.policy.evidence import Evidence
 from espalier.engine.policy.labels import read_policy
@@ -30,7 +34,8 @@ async def open_gate(context: RunContext[Plan], ledger: Ledger) -> None:
     await ledger.accept(context.planned.policy.accepted_loss)
     evidence = evidence_of(definition, ledger.record, context.settings, ports.clock)
     compare = ExactComparison(definition, ports.objects).items
-    context.gate.open(evidence, ledger.accepted, compare)
+    shown = _check_of(definition, ports.objects, context.probe)
+    context.gate.open(evidence, ledger.accepted, compare, check_shown=shown)
 
 
 async def gate_alone(
@@ -51,8 +56,15 @@ async def gate_alone(
         evidence_of(definition, known.record if known else None, settings, ports.clock),
         consented(read_policy(definition).accepted_loss, shown),
         ExactComparison(definition, objects).items,
+        check_shown=_check_of(definition, objects, ConversionProbe(objects, definition)),
     )
     return gate
+
+
+def _check_of(
+    definition: Definition, objects: Objects, probe: ConversionProbe
+) -> CheckShown | None:
+    return partial(check_shown, probe, objects) if converts_by_webhook(definition) else None
 
 
 def evidence_of(

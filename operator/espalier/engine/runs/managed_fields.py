@@ -9,14 +9,13 @@ from contextlib import aclosing
 
 from espalier.crd import Definition
 from espalier.engine.coordination.run_context import RunContext
-from espalier.engine.coordination.write_gate import LeftAlone, WriteGate
+from espalier.engine.coordination.write_gate import LeftAlone
 from espalier.engine.flowcontrol.pacer import work_through
 from espalier.engine.listing.pages import Listing, pages
 from espalier.engine.listing.undecodable import UndecodableSkipper
 from espalier.engine.policy.field_managers import names_owner
 from espalier.engine.policy.plan import Plan
 from espalier.engine.ports import StoredMetadata
-from espalier.engine.ports.objects import Objects
 from espalier.engine.ports.records import metadata_of
 from espalier.engine.rewriting.outages import count
 from espalier.engine.rewriting.preflight import SILENCE, Preflight
@@ -29,7 +28,13 @@ from espalier.engine.rewriting.retries import (
 )
 from espalier.engine.settings import pacer_of
 from espalier.engine.status.tally import Tally, describe_failures
-from espalier.errors import ClusterError, ConflictError, RejectedError, RunStoppedError
+from espalier.errors import (
+    ClusterError,
+    ConflictError,
+    ConversionError,
+    RejectedError,
+    RunStoppedError,
+)
 from espalier.paths import JSON
 from espalier.plurals import counted
 
@@ -58,10 +63,10 @@ async def clean_histories(context: RunContext[Plan]) -> str:
     )
 
     async def clean(metadata: StoredMetadata) -> None:
-        what = _Cleaning(planned, ports.objects, context.gate, metadata)
+        what = _Cleaning(context, metadata)
         count(tally, metadata.key, await retry_until_decided(what, ports.clock, pacer))
 
-    skipper = UndecodableSkipper(ports.objects, planned.definition)
+    skipper = UndecodableSkipper(ports.objects, planned.definition, context.probe)
     async with aclosing(pages(listing, ports.clock, skipper=skipper)) as source:
         async for page, _ in source:
             wanted = [one for one in page.objects if left_of(planned, one) is not None]
@@ -102,13 +107,12 @@ class _Cleaning:
     One object on its way.
     """
 
-    def __init__(
-        self, planned: Plan, objects: Objects, gate: WriteGate, metadata: StoredMetadata
-    ) -> None:
+    def __init__(self, context: RunContext[Plan], metadata: StoredMetadata) -> None:
         self.key = metadata.key
-        self._gate = gate
-        self._planned = planned
-        self._objects = objects
+        self._gate = context.gate
+        self._probe = context.probe
+        self._planned = context.planned
+        self._objects = context.ports.objects
         self._metadata: StoredMetadata | None = metadata
 
     async def attempt(self) -> WriteResult:
@@ -118,6 +122,12 @@ class _Cleaning:
         Raises:
             ConflictError: It was written meanwhile.
         """
+        try:
+            return await self._attempt()
+        except ConversionError as error:
+            raise await self._probe.check_alone(error, self.key) from error
+
+    async def _attempt(self) -> WriteResult:
         if self._metadata is None:
             obj = await self._objects.get_object(self._planned.resource, self.key)
             self._metadata = metadata_of(obj)

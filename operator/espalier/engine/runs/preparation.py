@@ -60,7 +60,9 @@ async def prepare(context: RunContext[Plan], ledger: Ledger, listener: Listener)
     if converts_by_webhook(planned.definition):
         page_size = context.settings.page_size
         notes.append(
-            await compare_versions(planned, ports.objects, ports.clock, page_size=page_size)
+            await compare_versions(
+                planned, ports.objects, ports.clock, context.probe, page_size=page_size
+            )
         )
     passes: AnyPasses = Passes(rewriting, listener)
     if is_legacy(context) and planned.policy.does("prune"):

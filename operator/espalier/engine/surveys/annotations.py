@@ -11,11 +11,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from espalier.engine.coordination.run_context import RunContext
-from espalier.engine.coordination.write_gate import LeftAlone, WriteGate
+from espalier.engine.coordination.write_gate import LeftAlone
 from espalier.engine.flowcontrol.pacer import Pacer, work_through
 from espalier.engine.policy.plan import Plan
-from espalier.engine.ports import Endpoint, ObjectKey, StoredMetadata
-from espalier.engine.ports.objects import Objects
+from espalier.engine.ports import ObjectKey, StoredMetadata
 from espalier.engine.ports.records import metadata_of
 from espalier.engine.rewriting.outages import count
 from espalier.engine.rewriting.preflight import SILENCE, Preflight
@@ -24,7 +23,7 @@ from espalier.engine.status.tally import Tally, describe_failures
 from espalier.engine.status.text import printable_path
 from espalier.engine.surveys.object_verdict import schema_detail
 from espalier.engine.surveys.report import Looked
-from espalier.errors import ClusterError, RunStoppedError
+from espalier.errors import ClusterError, ConversionError, RunStoppedError
 from espalier.findings import FieldError
 from espalier.names import SCHEMA_VIOLATIONS
 from espalier.paths import JSON
@@ -114,9 +113,8 @@ class Annotator:
         pacer: Pacer,
         decide: Callable[[dict[str, JSON]], Note | None],
     ) -> None:
-        self._resource = context.planned.resource
-        self._ports = context.ports
-        self._gate = context.gate
+        self._context = context
+        self._clock = context.ports.clock
         self._pacer = pacer
         self._preflight = Preflight(context, pacer)
         self._decide = decide
@@ -163,10 +161,8 @@ class Annotator:
             yield note
 
     async def _write(self, note: Note) -> None:
-        what = _Annotation(self._ports.objects, self._resource, self._gate, note, self._decide)
-        count(
-            self._tally, note.key, await retry_until_decided(what, self._ports.clock, self._pacer)
-        )
+        what = _Annotation(self._context, note, self._decide)
+        count(self._tally, note.key, await retry_until_decided(what, self._clock, self._pacer))
 
 
 class _Annotation:
@@ -176,16 +172,15 @@ class _Annotation:
 
     def __init__(
         self,
-        objects: Objects,
-        resource: Endpoint,
-        gate: WriteGate,
+        context: RunContext[Plan],
         note: Note,
         decide: Callable[[dict[str, JSON]], Note | None],
     ) -> None:
         self.key = note.key
-        self._objects = objects
-        self._resource = resource
-        self._gate = gate
+        self._objects = context.ports.objects
+        self._resource = context.planned.resource
+        self._gate = context.gate
+        self._probe = context.probe
         self._note: Note | None = note
         self._decide = decide
 
@@ -193,6 +188,12 @@ class _Annotation:
         """
         Write, after deciding anew if the object was written meanwhile.
         """
+        try:
+            return await self._attempt()
+        except ConversionError as error:
+            raise await self._probe.check_alone(error, self.key) from error
+
+    async def _attempt(self) -> WriteResult:
         if self._note is None:
             self._note = self._decide(await self._objects.get_object(self._resource, self.key))
         if self._note is None:

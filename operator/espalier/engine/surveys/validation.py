@@ -44,7 +44,7 @@ async def validate_all(context: RunContext[Plan], *, turns: LeaseBursts | None =
     surveyor = Surveyor(planned.definition, clock=ports.clock)
     pacer = pacer_of(context.settings, ports) if turns is None else turns.pacer
     annotator = Annotator(context, pacer, _decider(context))
-    skipper = UndecodableSkipper(ports.objects, planned.definition)
+    skipper = UndecodableSkipper(ports.objects, planned.definition, context.probe)
     async for page in _pages(context, skipper):
         notes: list[Note] = []
         for obj in page.objects:
