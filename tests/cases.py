@@ -17,6 +17,7 @@ from espalier.crd import Definition
 from espalier.errors import EspalierError, MalformedValueError
 from espalier.paths import JSON, render_unknown
 from espalier.schema import Normalized, Profile
+from espalier.schema.requests.creation import prepare_creation
 from espalier.schema.values import equal_json
 
 DEFAULT_FOLDER = Path(__file__).parent / "data" / "cases"
@@ -118,6 +119,10 @@ def check_case(case: Path) -> Iterator[tuple[str, Exception | None]]:
             if "errors" in wanted:
                 errors = wanted.get("errorsInNewerReference", wanted["errors"])
                 yield f"{name}: errors", _failure_of_errors(manifest, obj, messages(errors))
+        created = wanted.get("created") if isinstance(wanted, dict) else None
+        if isinstance(created, dict):
+            obj = only_document(case / name)
+            yield f"{name}: created", _failure_of_creation(manifest, obj, created)
 
 
 def _failure_of_verdict(manifest: JSON, expected: JSON, message: JSON) -> Exception | None:
@@ -183,6 +188,28 @@ def _failure_of_errors(
     got = sorted(str(error) for error in (*answer.errors, *answer.unchecked))
     wanted = sorted(_OLDER.get(text, text) for text in expected if text not in _PASSES_NOW)
     return None if got == wanted else MismatchError(f"got {got}, expected {wanted}")
+
+
+def _failure_of_creation(
+    manifest: JSON, obj: dict[str, JSON], expected: dict[str, JSON]
+) -> Exception | None:
+    definition = crd.read_definition(manifest)
+    resource = crd.resource_of(
+        definition, definition.version(str(obj["apiVersion"]).rpartition("/")[2])
+    )
+    decoded = decode(definition, obj).value
+    created = prepare_creation(
+        decoded if isinstance(decoded, dict) else {},
+        is_namespaced=resource.is_namespaced,
+        has_status=resource.has_status,
+        namespace="default",
+    )
+    got = sorted(str(error) for error in schema.check_creation(created, resource).errors)
+    if got != messages(expected["errors"]):
+        return MismatchError(f"got {got}, expected {expected['errors']}")
+    if not equal_json(created, expected["stored"]):
+        return MismatchError(f"stored {created}, expected {expected['stored']}")
+    return None
 
 
 def _placed(obj: dict[str, JSON], definition: Definition) -> dict[str, JSON]:

@@ -28,6 +28,10 @@ COMPILERS = {
     "espalier.schema.rules.compilation.compile_rules",
     "espalier.schema.validation.dispatch.plans_of",
 }
+STATUS = WIDGETS + (
+    "            status: {type: object, properties: {ready: {type: boolean}}}\n"
+    "      subresources: {status: {}}\n"
+)
 GOOD = "apiVersion: example.com/v1\nkind: Widget\nmetadata: {name: good}\n"
 
 
@@ -104,13 +108,59 @@ def test_violations_alone_are_findings() -> None:
 
 
 @pytest.mark.usefixtures("folder")
-def test_an_unknown_field_fails_only_if_warnings_do() -> None:
-    text = GOOD + "colour: red\n"
+@pytest.mark.parametrize(
+    ("mode", "fail_on", "code"),
+    [
+        ("strict", "error", Exit.FINDINGS),
+        ("warn", "error", Exit.CLEAN),
+        ("warn", "warning", Exit.FINDINGS),
+        ("ignore", "warning", Exit.CLEAN),
+    ],
+)
+@pytest.mark.parametrize("member", ["colour: red\n", "spec: {size: 1, size: 2}\n"])
+def test_unknown_and_duplicate_fields_are_what_the_field_validation_makes_of_them(
+    member: str, mode: str, fail_on: str, code: Exit
+) -> None:
+    options = ["--field-validation", mode, "--fail-on", fail_on]
 
-    assert run("--crd", "crd.yaml", "-", stdin=text).exit_code == Exit.CLEAN
-    assert run("--crd", "crd.yaml", "--fail-on", "warning", "-", stdin=text).exit_code == (
-        Exit.FINDINGS
-    )
+    assert run("--crd", "crd.yaml", *options, "-", stdin=GOOD + member).exit_code == code
+
+
+@pytest.mark.usefixtures("folder")
+def test_field_validation_is_strict_as_kubectls() -> None:
+    result = run("--crd", "crd.yaml", "-", stdin=GOOD + "colour: red\n")
+
+    text = "colour: unknown field: an API server refuses it"
+    assert result.stdout.startswith(f"-:4:1: error: Widget good: {text}\n")
+    assert result.exit_code == Exit.FINDINGS
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize(
+    ("text", "where"),
+    [
+        (GOOD + "spec:\n  size: 1\n  mode: a\n  size: 2\n", "-:7:3"),
+        (
+            """{"apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"name": "good"},
+"spec": {"size": {"x": [1]},\n"mode": "a",\n"size": 2}}""",
+            "-:4:1",
+        ),
+    ],
+)
+def test_a_duplicate_field_is_shown_at_its_last_place(text: str, where: str) -> None:
+    result = run("--crd", "crd.yaml", "-", stdin=text)
+
+    message = "spec.size: duplicate field: an API server refuses it"
+    assert result.stdout.splitlines()[0] == f"{where}: error: Widget good: {message}"
+
+
+@pytest.mark.usefixtures("folder")
+def test_the_last_of_duplicate_fields_counts() -> None:
+    text = GOOD + "spec: {size: 1, size: 0}\n"
+
+    result = run("--crd", "crd.yaml", "--field-validation", "ignore", "-", stdin=text)
+
+    assert "spec.size: Invalid value: 0" in result.stdout
 
 
 @pytest.mark.usefixtures("folder")
@@ -154,7 +204,7 @@ def test_rules_that_are_not_evaluated_leave_an_object_unchecked(
 def test_a_missing_schema_is_a_status_of_its_own(folder: Path) -> None:
     (folder / "bare.yaml").write_text(STRUCTURAL.partition("      schema:")[0])
     (folder / "bad.yaml").write_text(NOT_STRUCTURAL)
-    other = GOOD.replace("v1", "v3")
+    other = GOOD.replace("Widget", "Gadget")
 
     without = run("--crd", "bare.yaml", "-o", "json", "good.yaml")
     unfit = run("--crd", "bad.yaml", "-o", "json", "good.yaml")
@@ -163,8 +213,62 @@ def test_a_missing_schema_is_a_status_of_its_own(folder: Path) -> None:
 
     assert statuses(without) == statuses(unfit) == [ObjectStatus.NO_SCHEMA]
     assert without.exit_code == unfit.exit_code == unknown.exit_code == Exit.INCOMPLETE
-    assert "there is no schema for it; its kind has only v1\n" in unknown.stdout
+    assert "there is no schema for it\n" in unknown.stdout
     assert lenient.exit_code == Exit.CLEAN
+
+
+def test_a_version_that_is_not_served_takes_nothing(folder: Path) -> None:
+    (folder / "unserved.yaml").write_text(WIDGETS.replace("served: true", "served: false"))
+    text = "an API server refuses it (404): widgets.example.com serves only"
+
+    missing = run("--crd", "crd.yaml", "-", stdin=GOOD.replace("v1", "v3"))
+    unserved = run("--crd", "unserved.yaml", "good.yaml")
+
+    assert f"{text} v1\n" in missing.stdout
+    assert f"{text} no version\n" in unserved.stdout
+    assert missing.exit_code == unserved.exit_code == Exit.FINDINGS
+
+
+def test_the_status_of_a_new_object_is_not_validated(folder: Path) -> None:
+    (folder / "crd.yaml").write_text(STATUS)
+    text = GOOD + "status: {ready: maybe}\n"
+
+    created = run("--crd", "crd.yaml", "-", stdin=text)
+    written = run("--crd", "crd.yaml", "--subresource", "status", "-", stdin=text)
+
+    dropped = "status: not stored: on create, an API server drops the status; see --subresource\n"
+    assert created.stdout == f"-:4:1: note: Widget good: {dropped}1 object: 1 valid\n"
+    assert "error: Widget good: status.ready: Invalid value" in written.stdout
+    assert written.exit_code == Exit.FINDINGS
+
+
+def test_a_status_can_be_required_of_new_objects(folder: Path) -> None:
+    needed = STATUS.replace(
+        "          type: object\n", "          type: object\n          required: [status]\n", 1
+    )
+    (folder / "crd.yaml").write_text(needed)
+
+    result = run("--crd", "crd.yaml", "-", stdin=GOOD + "status: {ready: true}\n")
+
+    assert "error: Widget good: status: Required value\n" in result.stdout
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_version_without_the_subresource_takes_no_status() -> None:
+    result = run("--crd", "crd.yaml", "--subresource", "status", "good.yaml")
+
+    assert "(404): v1 of widgets.example.com has no status subresource\n" in result.stdout
+    assert result.exit_code == Exit.FINDINGS
+
+
+def test_the_namespace_of_a_cluster_scoped_object_is_cleared(folder: Path) -> None:
+    (folder / "crd.yaml").write_text(WIDGETS.replace("Namespaced", "Cluster"))
+    text = GOOD.replace("name: good", "name: good, namespace: x")
+
+    result = run("--crd", "crd.yaml", "-", stdin=text)
+
+    assert "note: Widget x/good: metadata.namespace: not stored" in result.stdout
+    assert result.exit_code == Exit.CLEAN
 
 
 def test_an_update_is_forgiven_what_was_wrong_before(folder: Path) -> None:
@@ -197,6 +301,7 @@ async def test_the_definitions_of_a_cluster_will_do() -> None:
     "arguments",
     [
         ["--crd", "crd.yaml", "--update-of", "good.yaml", "--profile", "kep", "good.yaml"],
+        ["--crd", "crd.yaml", "--subresource", "status", "--profile", "kep", "good.yaml"],
         ["good.yaml"],
         ["--crd", "-", "-"],
         ["--crd", "crd.yaml", "--update-of", "-", "-"],

@@ -132,13 +132,20 @@ class DefinitionCatalogue:
         """
         Return the end of a message that lists the versions of an object's kind; may be empty.
         """
+        known = [one.version.name for one in self.versions_of(obj)]
+        return f"; its kind has only {', '.join(known)}" if known else ""
+
+    def versions_of(self, obj: JSON) -> list[Defined]:
+        """
+        Return all versions of an object's kind; none if there is no definition of it.
+        """
         match obj:
             case {"apiVersion": str(api_version), "kind": str(kind)}:
                 group = api_version.rpartition("/")[0]
-                known = [key[1] for key in self._defined if (key[0], key[2]) == (group, kind)]
-                return f"; its kind has only {', '.join(known)}" if known else ""
+                named = (group, kind)
+                return [one for key, one in self._defined.items() if (key[0], key[2]) == named]
             case _:
-                return ""
+                return []
 
 
 def display_name(obj: JSON) -> str:

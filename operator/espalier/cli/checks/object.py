@@ -6,8 +6,9 @@ An object is reported as valid only if every rule was evaluated.
 
 import enum
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 from espalier import schema
 from espalier.cli.checks.catalogue import Defined, DefinitionCatalogue, display_name
@@ -17,10 +18,26 @@ from espalier.errors import MalformedValueError, SchemaParseError
 from espalier.findings import FieldError
 from espalier.paths import JSON, Path, render_path, render_unknown
 from espalier.schema import Answer, Profile
+from espalier.schema.requests.creation import drop_unstored, place, prepare_creation
 from espalier.schema.rules.evaluation import CelJudge
 from espalier.schema.validation.walk import render_validation
 
 _RULES = CelJudge(monotonic_seconds=time.monotonic)
+
+
+class FieldValidation(enum.StrEnum):
+    """
+    What an API server does about unknown and duplicate fields: the query ``fieldValidation``.
+    """
+
+    IGNORE = "ignore"
+    WARN = "warn"
+    STRICT = "strict"
+
+
+_LEVELS = MappingProxyType(
+    {FieldValidation.WARN: Level.WARNING, FieldValidation.STRICT: Level.ERROR}
+)
 
 
 class ObjectStatus(enum.StrEnum):
@@ -68,11 +85,15 @@ class ValidationContext:
         profile: ``kep`` checks values only, with the proposals' messages; ``apiserver`` checks
             rules (CEL) and metadata too, and tolerates on update what was invalid before.
         namespace: The namespace of objects that name none.
+        field_validation: What becomes of unknown and duplicate fields.
+        of_status: Validate a write through the ``status`` subresource.
     """
 
     catalogue: DefinitionCatalogue
     profile: Profile
     namespace: str
+    field_validation: FieldValidation = FieldValidation.STRICT
+    of_status: bool = False
 
 
 def validate_document(
@@ -88,28 +109,36 @@ def validate_document(
     subject = document.subject(display_name(document.value))
     catalogue = context.catalogue
     defined = catalogue.find(document.value)
-    if defined is None:
-        text = f"there is no schema for it{catalogue.other_versions(document.value)}"
-        return _without_schema(document, subject, text)
+    versions = catalogue.versions_of(document.value)
+    if not versions:
+        return _without_schema(document, subject, "there is no schema for it")
+    refusal = _not_served(defined, versions, of_status=context.of_status)
+    if defined is None or refusal:
+        finding = _finding(document, (), "not-served", refusal)
+        return ObjectVerdict(
+            subject=subject,
+            status=ObjectStatus.INVALID,
+            version="" if defined is None else defined.version.name,
+            findings=(finding,),
+        )
     version = defined.version.name
     if defined.version.schema is None:
         text = f"version {version} of {defined.definition.name} has no schema"
         return replace(_without_schema(document, subject, text), version=version)
     try:
-        answer, unknown = _validate(document.value, defined, context, old)
+        answer, notes = _Request(document, defined, context, old).handle()
     except MalformedValueError as error:
         path = error.finding.path if error.finding is not None else ()
-        answer, unknown = Answer(), ()
+        answer, notes = Answer(), ()
         found = [_finding(document, path, "decode", str(error))]
     except SchemaParseError as error:
         return replace(_without_schema(document, subject, str(error)), version=version)
     else:
         found = [_violation(document, one, context.profile) for one in answer.errors]
-    status = ObjectStatus.INVALID if found else ObjectStatus.VALID
-    found += _unchecked_and_tolerated(document, answer)
-    found += [_unknown(document, path, defined) for path in unknown]
-    if answer.unchecked and status is ObjectStatus.VALID:
-        status = ObjectStatus.NOT_CHECKED
+    found += [*_unchecked_and_tolerated(document, answer), *notes]
+    status = ObjectStatus.NOT_CHECKED if answer.unchecked else ObjectStatus.VALID
+    if any(one.level is Level.ERROR for one in found):
+        status = ObjectStatus.INVALID
     return ObjectVerdict(
         subject=subject,
         status=status,
@@ -117,6 +146,18 @@ def validate_document(
         findings=tuple(found),
         rules_not_checked=len(answer.unchecked),
     )
+
+
+def _not_served(defined: Defined | None, versions: list[Defined], *, of_status: bool) -> str:
+    # Return why an API server has no such resource; empty if it has one.
+    name = versions[0].definition.name
+    if defined is None or not defined.version.served:
+        served = ", ".join(one.version.name for one in versions if one.version.served)
+        return f"an API server refuses it (404): {name} serves only {served or 'no version'}"
+    if of_status and not defined.version.has_status:
+        version = defined.version.name
+        return f"an API server refuses it (404): {version} of {name} has no status subresource"
+    return ""
 
 
 def _unchecked_and_tolerated(document: Document, answer: Answer) -> Iterator[Finding]:
@@ -128,35 +169,110 @@ def _unchecked_and_tolerated(document: Document, answer: Answer) -> Iterator[Fin
         yield _finding(document, one.path, "forgiven", text, Level.NOTE)
 
 
-def _validate(
-    value: JSON, defined: Defined, context: ValidationContext, old: JSON
-) -> tuple[Answer, tuple[Path, ...]]:
-    profile = context.profile
-    structural = defined.structural(profile)
-    obj, removed = _normal(value, defined, profile)
-    if profile is Profile.KEP:
-        return Answer(schema.validate(obj, structural, profile=profile)), removed
-    resource = defined.resource
-    namespace = context.namespace if resource.is_namespaced else ""
-    obj = _placed(obj, namespace)
-    if old is not None:
-        before = _versioned(_placed(_normal(old, defined, profile)[0], namespace))
-        answer = schema.check_update(_versioned(obj), before, resource, rules=_RULES)
+@dataclass(frozen=True)
+class _Request:
+    """
+    A create or update request with one object.
+    """
+
+    document: Document
+    defined: Defined
+    context: ValidationContext
+    old: JSON
+
+    def handle(self) -> tuple[Answer, tuple[Finding, ...]]:
+        """
+        Return the answer of an API server, and what it does to fields besides.
+
+        Raises:
+            MalformedValueError: An API server could not decode an object.
+            SchemaParseError: The schema cannot be used.
+        """
+        obj, unknown = self._decode(self.document.value)
+        notes = [*self._strict(unknown)]
+        if self.old is None and not self.context.of_status:
+            notes += self._unstored(obj)
+        return self._answer(obj), tuple(notes)
+
+    def _answer(self, obj: dict[str, JSON]) -> Answer:
+        created = self._prepare(obj)
+        if self.context.profile is Profile.KEP:
+            structural = self.defined.structural(Profile.KEP)
+            new = created if self.old is None else obj
+            return Answer(schema.validate(new, structural, profile=Profile.KEP))
+        resource = self.defined.resource
+        if self.old is None and not self.context.of_status:
+            return schema.check_creation(created, resource, rules=_RULES)
+        before = created if self.old is None else self._place(self._decode(self.old)[0])
+        new = self._place(obj)
+        check = schema.check_status_update if self.context.of_status else schema.check_update
+        answer = check(_versioned(new), _versioned(before), resource, rules=_RULES)
         # An update reports each violation in metadata twice.
-        return answer._replace(errors=tuple({str(e): e for e in answer.errors}.values())), removed
-    return schema.check_creation(obj, resource, rules=_RULES), removed
+        return answer._replace(errors=tuple({str(e): e for e in answer.errors}.values()))
+
+    def _place(self, obj: dict[str, JSON]) -> dict[str, JSON]:
+        return place(
+            obj,
+            is_namespaced=self.defined.definition.namespaced,
+            namespace=self.context.namespace,
+        )
+
+    def _prepare(self, obj: dict[str, JSON]) -> dict[str, JSON]:
+        return prepare_creation(
+            obj,
+            is_namespaced=self.defined.definition.namespaced,
+            has_status=self.defined.version.has_status,
+            namespace=self.context.namespace,
+        )
+
+    def _decode(self, value: JSON) -> tuple[dict[str, JSON], tuple[Path, ...]]:
+        normal = schema.normalize(
+            value,
+            self.defined.structural(self.context.profile),
+            profile=self.context.profile,
+            preserve_unknown_fields=self.defined.definition.preserve_unknown_fields,
+        )
+        # The value has a kind, so it is an object before and after.
+        return (normal.value if isinstance(normal.value, dict) else {}), normal.removed
+
+    def _strict(self, unknown: tuple[Path, ...]) -> Iterator[Finding]:
+        level = _LEVELS.get(self.context.field_validation)
+        if level is None:
+            return
+        for one in self.document.duplicates:
+            effect = "refuses it" if level is Level.ERROR else "takes the last one"
+            text = f"{render_unknown(one.path)}: duplicate field: an API server {effect}"
+            finding = _finding(self.document, one.path, "duplicate-field", text, level)
+            if one.mark is not None:
+                placed = replace(finding.subject, line=one.mark.line, column=one.mark.column)
+                finding = replace(finding, subject=placed)
+            yield finding
+        drops = "drops it"
+        if self.defined.definition.preserve_unknown_fields:
+            drops = "drops it from metadata"
+        for path in unknown:
+            effect = "refuses it" if level is Level.ERROR else drops
+            text = f"{render_unknown(path)}: unknown field: an API server {effect}"
+            yield _finding(self.document, path, "unknown-field", text, level)
+
+    def _unstored(self, obj: dict[str, JSON]) -> Iterator[Finding]:
+        unstored = drop_unstored(
+            obj,
+            is_namespaced=self.defined.definition.namespaced,
+            has_status=self.defined.version.has_status,
+        )
+        for path in unstored.removed:
+            text = f"{render_path(path)}: not stored: {_WHY_UNSTORED[path]}"
+            if path != ("status",) or obj["status"]:
+                yield _finding(self.document, path, "not-stored", text, Level.NOTE)
 
 
-def _placed(obj: dict[str, JSON], namespace: str) -> dict[str, JSON]:
-    # kubectl adds the namespace, and the server adds a suffix of five characters to generateName.
-    metadata = obj.get("metadata")
-    if not isinstance(metadata, dict):
-        return obj
-    placed = {"namespace": namespace, **metadata} if namespace else dict(metadata)
-    generate = metadata.get("generateName")
-    if isinstance(generate, str) and generate and not metadata.get("name"):
-        placed["name"] = f"{generate}xxxxx"
-    return {**obj, "metadata": placed}
+_WHY_UNSTORED: Mapping[Path, str] = MappingProxyType(
+    {
+        ("status",): "on create, an API server drops the status; see --subresource",
+        ("metadata", "namespace"): "an API server clears it, since the kind is cluster-scoped",
+    }
+)
 
 
 def _versioned(obj: dict[str, JSON]) -> dict[str, JSON]:
@@ -167,19 +283,6 @@ def _versioned(obj: dict[str, JSON]) -> dict[str, JSON]:
     return {**obj, "metadata": {**metadata, "resourceVersion": "1"}}
 
 
-def _normal(
-    value: JSON, defined: Defined, profile: Profile
-) -> tuple[dict[str, JSON], tuple[Path, ...]]:
-    normal = schema.normalize(
-        value,
-        defined.structural(profile),
-        profile=profile,
-        preserve_unknown_fields=defined.definition.preserve_unknown_fields,
-    )
-    # The value has a kind, so it is an object before and after.
-    return (normal.value if isinstance(normal.value, dict) else {}), normal.removed
-
-
 def _without_schema(document: Document, subject: Subject, text: str) -> ObjectVerdict:
     finding = _finding(document, (), "no-schema", text, Level.WARNING)
     return ObjectVerdict(subject=subject, status=ObjectStatus.NO_SCHEMA, findings=(finding,))
@@ -188,14 +291,6 @@ def _without_schema(document: Document, subject: Subject, text: str) -> ObjectVe
 def _violation(document: Document, error: FieldError, profile: Profile) -> Finding:
     text = render_validation(error, profile=profile)
     return _finding(document, error.path, error.origin or "rule", text)
-
-
-def _unknown(document: Document, path: Path, defined: Defined) -> Finding:
-    effect = "an API server drops it"
-    if defined.definition.preserve_unknown_fields:
-        effect = "an API server drops it from metadata"
-    text = f"{render_unknown(path)}: unknown field: {effect}"
-    return _finding(document, path, "unknown-field", text, Level.WARNING)
 
 
 def _finding(

@@ -17,6 +17,7 @@ from espalier.cli.result import Finding, Level
 from espalier.errors import MalformedValueError, SchemaParseError
 from espalier.paths import JSON, Path, render_path
 from espalier.schema import Profile
+from espalier.schema.requests.creation import Unstored, drop_unstored
 from espalier.schema.values import equal_json
 
 
@@ -86,19 +87,36 @@ def transform(
         return Transformed(document=document, value=document.value, findings=(finding,))
     try:
         change = _ACTS[operation](document.value, defined, profile)
+        different = _differences(document, defined, operation, profile, change)
     except (SchemaParseError, MalformedValueError) as error:
         finding = _finding(document, (), Level.ERROR, f"{operation}/impossible", str(error))
         return Transformed(document=document, value=document.value, findings=(finding,))
+    value, unstored = change.value, tuple[Path, ...]()
+    if operation is Operation.NORMALIZE and isinstance(value, dict):
+        value, unstored = _stored(value, defined)
     findings = [
         *_acts(document, operation, "removed", change.removed),
         *_acts(document, operation, "dropped a null at", change.dropped),
         *_acts(document, operation, "filled in", change.filled),
-        *_differences(document, defined, operation, profile, change),
+        *_acts(document, operation, "did not store", unstored),
+        *different,
     ]
     if defined.version.schema is None:
         text = f"version {defined.version.name} of {defined.definition.name} has no schema"
         findings.append(_finding(document, (), Level.WARNING, f"{operation}/no-schema", text))
-    return Transformed(document=document, value=change.value, findings=tuple(findings))
+    return Transformed(document=document, value=value, findings=tuple(findings))
+
+
+def _stored(value: dict[str, JSON], defined: Defined) -> Unstored:
+    # An object with a uid was stored before, so its status was written through the subresource.
+    match value:
+        case {"metadata": {"uid": str()}}:
+            drops_status = False
+        case _:
+            drops_status = defined.version.has_status
+    return drop_unstored(
+        value, is_namespaced=defined.definition.namespaced, has_status=drops_status
+    )
 
 
 def _prune(value: JSON, defined: Defined, profile: Profile) -> Transformation:

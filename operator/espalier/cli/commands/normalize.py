@@ -153,10 +153,11 @@ def normalize(*, terminal: Terminal, **given: object) -> None:
     """
     Print objects in normal form: pruned and defaulted, without nulls that are not allowed.
 
-    This is the form in which an API server stores and returns them. OBJ is a YAML or JSON file,
-    which may have several documents and lists, a folder, a quoted pattern, or - for standard
-    input. Every change is reported on standard error, and so is every difference to the other
-    profile.
+    This is the form in which an API server stores and returns them. A new object, one without a
+    uid, loses its status if the version has the status subresource, as on create. OBJ is a YAML or
+    JSON file, which may have several documents and lists, a folder, a quoted pattern, or - for
+    standard input. Every change is reported on standard error, and so is every difference to the
+    other profile.
 
     \b
     Examples:

@@ -3,6 +3,7 @@
 """
 
 import asyncio
+import functools
 import importlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -13,13 +14,14 @@ from espalier.cli.checks.batch import problem_of
 from espalier.cli.checks.catalogue import DefinitionCatalogue
 from espalier.cli.checks.definition import is_definition
 from espalier.cli.checks.object import (
+    FieldValidation,
     ObjectStatus,
     ObjectVerdict,
     ValidationContext,
     validate_document,
 )
 from espalier.cli.input.files import Document, expand, read_documents
-from espalier.cli.options import Target, profiled, reporting, targeting
+from espalier.cli.options import Command, Target, profiled, reporting, targeting
 from espalier.cli.output.terminal import Advance, Terminal
 from espalier.cli.result import Column, Problem, Result, Table
 from espalier.errors import SourceError
@@ -47,6 +49,63 @@ class _OldObjects:
         return self.objects.get(_identity(value))
 
 
+_REQUEST_OPTIONS = (
+    click.option(
+        "-n",
+        "--namespace",
+        default="default",
+        show_default=True,
+        metavar="NAME",
+        help="The namespace of objects that name none.",
+    ),
+    click.option(
+        "--subresource",
+        type=click.Choice(["status"]),
+        help="Validate the status of each object, as a write through this subresource.",
+    ),
+    click.option(
+        "--field-validation",
+        type=click.Choice([one.value for one in FieldValidation]),
+        default=FieldValidation.STRICT.value,
+        show_default=True,
+        help="Whether unknown and duplicate fields are errors, warnings or accepted.",
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _ValidateRequest:
+    """
+    The request that the objects are validated for.
+    """
+
+    namespace: str
+    of_status: bool
+    field_validation: FieldValidation
+
+    def context(self, catalogue: DefinitionCatalogue, profile: Profile) -> ValidationContext:
+        return ValidationContext(
+            catalogue=catalogue,
+            profile=profile,
+            namespace=self.namespace,
+            field_validation=self.field_validation,
+            of_status=self.of_status,
+        )
+
+
+def _requested(command: Command) -> Command:
+    @functools.wraps(command)
+    def wrapped(
+        *, namespace: str, subresource: str | None, field_validation: str, **given: object
+    ) -> None:
+        mode = FieldValidation(field_validation)
+        command(request=_ValidateRequest(namespace, subresource is not None, mode), **given)
+
+    for option in reversed(_REQUEST_OPTIONS):
+        wrapped = option(wrapped)
+    return wrapped
+
+
 @click.command()
 @click.argument("objects", nargs=-1, required=True, metavar="OBJ...")
 @click.option(
@@ -63,14 +122,7 @@ class _OldObjects:
     metavar="OLD",
     help="Validate each as an update of the object of the same name in this file or folder.",
 )
-@click.option(
-    "-n",
-    "--namespace",
-    default="default",
-    show_default=True,
-    metavar="NAME",
-    help="The namespace of objects that name none.",
-)
+@_requested
 @click.option(
     "--allow-unchecked",
     is_flag=True,
@@ -88,7 +140,7 @@ def validate(  # noqa: PLR0913 - one argument an option
     crds: tuple[str, ...],
     in_cluster: bool,
     old: str | None,
-    namespace: str,
+    request: _ValidateRequest,
     allow_unchecked: bool,
 ) -> None:
     """
@@ -99,6 +151,9 @@ def validate(  # noqa: PLR0913 - one argument an option
     and then checked by the schema of the version that it names. Every violation of types, values,
     validation rules (CEL) and metadata is reported with its position.
 
+    A new object loses its status first if the version has the status subresource. Unknown and
+    duplicate fields are errors, as with kubectl.
+
     An object without a schema is neither valid nor invalid, and an object is not valid if one of
     its rules could not be evaluated. Both are reported, and the exit code is 4.
 
@@ -108,34 +163,48 @@ def validate(  # noqa: PLR0913 - one argument an option
       espalier validate --crd config/crd/ --allow-unchecked 'deploy/**/*.yaml'
       espalier validate --cluster widget.yaml
       espalier validate --crd crd.yaml --update-of before.yaml after.yaml
+      espalier validate --crd crd.yaml --subresource status widget.yaml
 
     \b
     Exit codes:
       0  all objects are valid
-      1  an object is not valid (with --fail-on warning: or has unknown fields)
+      1  an object is not valid (with --fail-on warning: or has warnings)
       2  the command line is not valid
       3  a file or the cluster could not be read
       4  an object has no schema, or a rule was not evaluated; see --allow-unchecked
     """
     if not crds and not in_cluster:
         raise click.UsageError("Name the definitions: --crd FILE, or --cluster.")
-    _check_arguments((*crds, *objects), old, profile)
+    _check_arguments((*crds, *objects), old, request, profile)
     catalogue = _catalogue_of(crds, target if in_cluster else None)
-    context = ValidationContext(catalogue=catalogue, profile=profile, namespace=namespace)
-    problems = list(catalogue.problems)
+    context = request.context(catalogue, profile)
+    validated, problems = _run(terminal, objects, context, old)
+    terminal.finish(_result_of(validated, problems, is_lenient=allow_unchecked))
+
+
+def _run(
+    terminal: Terminal, objects: Sequence[str], context: ValidationContext, old: str | None
+) -> tuple[list[ObjectVerdict], list[Problem]]:
+    problems = list(context.catalogue.problems)
     validated: list[ObjectVerdict] = []
     if not problems:
         olds = None if old is None else _read_olds(old, problems)
         with terminal.progress("validating") as advance:
             validated += _validated(objects, context, olds, problems, advance)
-    terminal.finish(_result_of(validated, problems, is_lenient=allow_unchecked))
+    return validated, problems
 
 
-def _check_arguments(sources: Sequence[str], old: str | None, profile: Profile) -> None:
-    if old is not None and profile is Profile.KEP:
-        raise click.UsageError(
-            "--update-of needs --profile apiserver: only it has rules for updates."
-        )
+def _check_arguments(
+    sources: Sequence[str], old: str | None, request: _ValidateRequest, profile: Profile
+) -> None:
+    for option, is_given in (
+        ("--update-of", old is not None),
+        ("--subresource", request.of_status),
+    ):
+        if is_given and profile is Profile.KEP:
+            raise click.UsageError(
+                f"{option} needs --profile apiserver: only it has rules for updates."
+            )
     if (*sources, old).count("-") > 1:
         raise click.UsageError("Standard input (-) can be read only once.")
 
@@ -177,7 +246,8 @@ def _sources(objects: Sequence[str], problems: list[Problem]) -> Iterator[str]:
 def _objects_in(source: str, problems: list[Problem]) -> Iterator[Document]:
     try:
         # Definitions that lie beside the objects are not validated.
-        yield from (one for one in read_documents(source) if not is_definition(one))
+        documents = read_documents(source, keeps_duplicates=True)
+        yield from (one for one in documents if not is_definition(one))
     except SourceError as error:
         problems.append(problem_of(error))
 

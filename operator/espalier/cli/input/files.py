@@ -9,7 +9,8 @@ import glob
 import json
 import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path as FilePath
 
@@ -17,6 +18,7 @@ from espalier.cli.input.json_positions import JsonMarks, JsonText
 from espalier.cli.input.yaml_dialect import bounded
 from espalier.cli.input.yaml_documents import (
     MAX_DEPTH,
+    Duplicate,
     Mark,
     UnreadableDocumentError,
     build_documents,
@@ -41,6 +43,7 @@ class Document:
         root: The position of its first character; None if it is not known.
         marks: The positions of its values, by the id of the container and the step in it.
         is_json: Whether it was written as JSON, not as YAML.
+        duplicates: The keys that occur again in the same map; empty unless they are to be kept.
     """
 
     source: str
@@ -49,6 +52,7 @@ class Document:
     root: Mark | None = None
     marks: Mapping[tuple[int, Step], Mark] = field(default_factory=dict, repr=False)
     is_json: bool = False
+    duplicates: tuple[Duplicate, ...] = ()
 
     def mark(self, path: Path) -> Mark | None:
         """
@@ -89,20 +93,24 @@ class Document:
         )
 
 
-def read_documents(source: str) -> Iterator[Document]:
+def read_documents(source: str, *, keeps_duplicates: bool = False) -> Iterator[Document]:
     """
     Yield the documents of a file or of standard input (``-``), without empty ones.
 
     A list, such as ``List`` or ``WidgetList``, is replaced by its items.
 
+    Args:
+        keeps_duplicates: Keep the last of several equal keys of a map, as API servers do, and list
+            them in the document, instead of raising.
+
     Raises:
         SourceError: The file cannot be read, or is neither YAML nor JSON.
     """
-    for document in read_whole(source):
+    for document in read_whole(source, keeps_duplicates=keeps_duplicates):
         yield from items_of(document)
 
 
-def read_whole(source: str) -> list[Document]:
+def read_whole(source: str, *, keeps_duplicates: bool = False) -> list[Document]:
     """
     Read the documents of a file or of standard input (``-``); lists stay lists.
 
@@ -111,7 +119,7 @@ def read_whole(source: str) -> list[Document]:
     """
     data = _read(source)
     try:
-        return list(_documents(source, data))
+        return list(_documents(source, data, keeps_duplicates=keeps_duplicates))
     except UnreadableDocumentError as error:
         line = None if error.mark is None else error.mark.line
         advice = "; is it a template? render it first" if b"{{" in data else ""
@@ -168,32 +176,40 @@ def _read(source: str) -> bytes:
         raise SourceError(source, f"cannot be read: {error}") from error
 
 
-def _documents(source: str, data: bytes) -> Iterator[Document]:
-    values = _json_values(data) if data.lstrip().startswith((b"{", b"[")) else None
+def _documents(source: str, data: bytes, *, keeps_duplicates: bool) -> Iterator[Document]:
+    objects = _JsonObjects(keeps_duplicates=keeps_duplicates)
+    values = _json_values(data, objects) if data.lstrip().startswith((b"{", b"[")) else None
     if values is not None:
         text = JsonText(data.decode())
         for number, (value, start) in enumerate(values, 1):
+            marks = JsonMarks(text, value, start, objects.repeats)
             yield Document(
                 source=source,
                 number=number,
                 value=value,
                 root=text.mark(start),
-                marks=JsonMarks(text, value, start),
+                marks=marks,
                 is_json=True,
+                duplicates=tuple(objects.duplicates_in(value, marks)),
             )
         return
-    for number, built in enumerate(build_documents(data), 1):
+    for number, built in enumerate(build_documents(data, keeps_duplicates=keeps_duplicates), 1):
         if built.value is not None:
             yield Document(
-                source=source, number=number, value=built.value, root=built.root, marks=built.marks
+                source=source,
+                number=number,
+                value=built.value,
+                root=built.root,
+                marks=built.marks,
+                duplicates=built.duplicates,
             )
 
 
-def _json_values(data: bytes) -> list[tuple[JSON, int]] | None:
+def _json_values(data: bytes, objects: "_JsonObjects") -> list[tuple[JSON, int]] | None:
     # Values with their offsets; None if this is no JSON. YAML in flow style begins with a brace
     # too, and the YAML reader gives the line of an error.
     decoder = json.JSONDecoder(
-        object_pairs_hook=_object, parse_int=_integer, parse_constant=_refuse_constant
+        object_pairs_hook=objects.make, parse_int=_integer, parse_constant=_refuse_constant
     )
     values: list[tuple[JSON, int]] = []
     try:
@@ -217,13 +233,50 @@ def _skip_space(text: str, position: int) -> int:
     return len(text) if found is None else found.start()
 
 
-def _object(pairs: list[tuple[str, JSON]]) -> dict[str, JSON]:
-    read = dict(pairs)
-    if len(read) != len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise UnreadableDocumentError(f"the key {twice!r} occurs twice in one object", None)
-    return read
+class _JsonObjects:
+    """
+    Make the objects of a JSON text, and find the names that occur again in one of them.
+    """
+
+    def __init__(self, *, keeps_duplicates: bool) -> None:
+        self._keeps_duplicates = keeps_duplicates
+        # The pairs keep replaced objects alive, so that no id is used twice.
+        self._kept: list[list[tuple[str, JSON]]] = []
+        self.repeats: dict[tuple[int, str], int] = {}
+
+    def make(self, pairs: list[tuple[str, JSON]]) -> dict[str, JSON]:
+        """
+        Make an object; of equal names the last one counts.
+        """
+        read = dict(pairs)
+        if len(read) != len(pairs):
+            counts = Counter(name for name, _ in pairs)
+            twice = {name: count - 1 for name, count in counts.items() if count > 1}
+            if not self._keeps_duplicates:
+                text = f"the key {next(iter(twice))!r} occurs twice in one object"
+                raise UnreadableDocumentError(text, None)
+            self._kept.append(pairs)
+            self.repeats |= {(id(read), name): count for name, count in twice.items()}
+        return read
+
+    def duplicates_in(
+        self, value: JSON, marks: Mapping[tuple[int, Step], Mark]
+    ) -> Iterator[Duplicate]:
+        """
+        Yield the names that occur again in a document.
+        """
+        waiting: list[tuple[Path, JSON]] = [((), value)] if self.repeats else []
+        while waiting:
+            path, container = waiting.pop()
+            steps: Iterable[tuple[Step, JSON]] = ()
+            if isinstance(container, dict):
+                steps = container.items()
+            elif isinstance(container, list):
+                steps = enumerate(container)
+            for step, member in steps:
+                if (id(container), step) in self.repeats:
+                    yield Duplicate((*path, step), marks.get((id(container), step)))
+                waiting.append(((*path, step), member))
 
 
 def _integer(digits: str) -> int | float:
@@ -269,6 +322,11 @@ def items_of(document: Document) -> Iterator[Document]:
             root=document.mark(("items", index)),
             marks=document.marks,
             is_json=document.is_json,
+            duplicates=tuple(
+                one._replace(path=one.path[2:])
+                for one in document.duplicates
+                if one.path[:2] == ("items", index)
+            ),
         )
 
 

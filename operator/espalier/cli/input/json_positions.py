@@ -11,6 +11,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from types import MappingProxyType
 
 from espalier.cli.input.yaml_documents import Mark
 from espalier.paths import JSON, Step
@@ -46,6 +47,29 @@ class _OpenValue:
     index: int = 0
 
 
+class _Skipped:
+    """
+    A value whose name occurs again, so that it is replaced: its lexemes are passed over.
+    """
+
+    def __init__(self) -> None:
+        self._is_open = False
+        self._depth = 0
+
+    def begin(self) -> None:
+        self._is_open = True
+
+    def takes(self, lexeme: str) -> bool:
+        """
+        Report whether a lexeme belongs to the value.
+        """
+        if not self._is_open:
+            return False
+        self._depth += (lexeme in "{[") - (lexeme in "}]")
+        self._is_open = self._depth > 0
+        return True
+
+
 class JsonMarks(Mapping[tuple[int, Step], Mark]):
     """
     The positions of all values of one document, by the id of the container and the step in it.
@@ -53,14 +77,23 @@ class JsonMarks(Mapping[tuple[int, Step], Mark]):
     The position of an object's member is that of its name, as in YAML.
 
     Args:
-        value: The decoded document; no name occurs twice in one of its objects.
+        value: The decoded document.
         start: The offset of the document in the text.
+        repeats: How many times more than once a name occurs in an object, by the object's id and
+            the name. The positions are those of the last one.
     """
 
-    def __init__(self, text: JsonText, value: JSON, start: int) -> None:
+    def __init__(
+        self,
+        text: JsonText,
+        value: JSON,
+        start: int,
+        repeats: Mapping[tuple[int, str], int] = MappingProxyType({}),
+    ) -> None:
         self._text = text
         self._value = value
         self._start = start
+        self._repeats = repeats
 
     def __getitem__(self, place: tuple[int, Step]) -> Mark:
         return self._marks[place]
@@ -80,8 +113,11 @@ class JsonMarks(Mapping[tuple[int, Step], Mark]):
         if not isinstance(value, (dict, list)):
             return
         walk: list[_OpenValue] = []
+        repeats, skipped = dict(self._repeats), _Skipped()
         for match in _TOKEN.finditer(self._text.text, self._start):
             lexeme = match[0]
+            if skipped.takes(lexeme):
+                continue
             if not walk:
                 walk.append(_OpenValue(value))
             elif lexeme in "}]":
@@ -89,12 +125,17 @@ class JsonMarks(Mapping[tuple[int, Step], Mark]):
                 if not walk:
                     return
             elif isinstance(walk[-1].value, dict) and walk[-1].key is None:
-                walk[-1].key = json.loads(lexeme)
-                yield (id(walk[-1].value), str(walk[-1].key)), self._text.mark(match.start())
+                place = (id(walk[-1].value), str(json.loads(lexeme)))
+                if repeats.get(place):
+                    repeats[place] -= 1
+                    skipped.begin()
+                    continue
+                walk[-1].key = place[1]
+                yield place, self._text.mark(match.start())
             else:
-                place = self._step_in(walk)
-                if isinstance(place[1], int):
-                    yield place, self._text.mark(match.start())
+                entered = self._step_in(walk)
+                if isinstance(entered[1], int):
+                    yield entered, self._text.mark(match.start())
 
     def _step_in(self, walk: list[_OpenValue]) -> tuple[int, Step]:
         # Advance to the next value of the innermost container; enter it if it is a container.

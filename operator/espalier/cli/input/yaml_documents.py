@@ -3,7 +3,7 @@ Build YAML documents from parser events, with the line and column of every value
 
 Documents are built in a loop, not by recursion, so that deep nesting cannot exhaust the stack. The
 values that aliases stand for are counted and bounded. A key that occurs twice in one map is an
-error: kubectl would keep the last one silently, which hides a mistake.
+error, or it is recorded: kubectl would keep the last one silently, which hides a mistake.
 """
 
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from typing import NamedTuple, Protocol
 import yaml
 
 from espalier.cli.input.yaml_dialect import key_of, resolve
-from espalier.paths import JSON, Step
+from espalier.paths import JSON, Path, Step
 
 MAX_DEPTH = 256
 """The deepest nesting that is read; the deepest published CRDs have about 60 levels."""
@@ -51,6 +51,15 @@ class UnreadableDocumentError(ValueError):
         self.mark = mark
 
 
+class Duplicate(NamedTuple):
+    """
+    A key that its map already had, and its position; the map holds the value of the last one.
+    """
+
+    path: Path
+    mark: Mark | None
+
+
 class BuiltDocument(NamedTuple):
     """
     One document, and the positions of its values by the id of the container and the step in it.
@@ -59,25 +68,31 @@ class BuiltDocument(NamedTuple):
     value: JSON
     marks: dict[tuple[int, Step], Mark]
     root: Mark
+    duplicates: tuple[Duplicate, ...] = ()
 
 
-def build_documents(data: bytes | str) -> Iterator[BuiltDocument]:
+def build_documents(
+    data: bytes | str, *, keeps_duplicates: bool = False
+) -> Iterator[BuiltDocument]:
     """
     Yield every document of a YAML stream; the value of an empty one is None.
+
+    Args:
+        keeps_duplicates: Record a key that occurs twice in one map, instead of raising.
 
     Raises:
         UnreadableDocumentError: It is not YAML, a key occurs twice, or it is too deep or too large.
     """
-    builder = _Builder()
+    builder = _Builder(keeps_duplicates=keeps_duplicates)
     try:
         for event in yaml.parse(data, Loader=_LOADER):
             # Nearly all events are nodes.
             if isinstance(event, yaml.NodeEvent):
                 builder.take(event)
             elif isinstance(event, yaml.DocumentStartEvent):
-                builder = _Builder()
+                builder = _Builder(keeps_duplicates=keeps_duplicates)
             elif isinstance(event, yaml.DocumentEndEvent):
-                yield BuiltDocument(builder.root, builder.marks, builder.root_mark)
+                yield builder.built()
             else:
                 builder.take(event)
     except yaml.MarkedYAMLError as error:
@@ -117,13 +132,23 @@ class _Builder:
     Build one document from its events.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, keeps_duplicates: bool) -> None:
         self.root: JSON = None
         self.root_mark = Mark(1, 1)
+        self._keeps_duplicates = keeps_duplicates
+        self._duplicates: list[Duplicate] = []
+        # A replaced container must live as long as its id stands in the marks.
+        self._replaced: list[JSON] = []
         self.marks: dict[tuple[int, Step], Mark] = {}
         self._open: list[_OpenNode] = []
         self._anchors: dict[str, _Anchored | None] = {}
         self._aliased = 0
+
+    def built(self) -> BuiltDocument:
+        """
+        Return the document, after its last event.
+        """
+        return BuiltDocument(self.root, self.marks, self.root_mark, tuple(self._duplicates))
 
     def take(self, event: yaml.Event) -> None:
         """
@@ -218,9 +243,20 @@ class _Builder:
         except ValueError as error:
             raise UnreadableDocumentError(str(error), mark) from error
         if key in holder.explicit:
-            raise UnreadableDocumentError(f"the key {key!r} occurs twice in one map", mark)
+            self._take_duplicate(holder, key, mark)
         holder.explicit.add(key)
         holder.key, holder.key_mark = key, mark
+
+    def _take_duplicate(self, holder: _OpenNode, key: str, mark: Mark) -> None:
+        if not self._keeps_duplicates:
+            raise UnreadableDocumentError(f"the key {key!r} occurs twice in one map", mark)
+        above = (
+            len(node.value) if isinstance(node.value, list) else node.key or ""
+            for node in self._open[:-1]
+        )
+        self._duplicates.append(Duplicate((*above, key), mark))
+        if isinstance(holder.value, dict):
+            self._replaced.append(holder.value[key])
 
     def _merge(self, into: dict[str, JSON], value: JSON, mark: Mark) -> None:
         # Source: sigs.k8s.io/yaml, goyaml.v2/decode.go, merge. Of several maps the first wins.
