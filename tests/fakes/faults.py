@@ -37,12 +37,19 @@ class Fault:
 class ScriptedCalls:
     """
     Each call is noted, and answered with the fault that a test has put up for it.
+
+    Attributes:
+        hooks: Called before the effect of each call.
+        after_hooks: Called between the effect and the answer.
+        takes_seconds: How long each call of a name takes.
     """
 
     def __init__(self) -> None:
         self.calls: list[tuple[str, str]] = []
         self.faults: list[Fault] = []
         self.hooks: list[Callable[[str, str], None]] = []
+        self.after_hooks: list[Callable[[str, str], None]] = []
+        self.takes_seconds: dict[str, float] = {}
         self.kill_at: int | None = None
         self.is_killed_after_effect = False
 
@@ -59,7 +66,7 @@ class ScriptedCalls:
         return sum(1 for call, _ in self.calls if call in names)
 
     async def _enter(self, call: str, name: str) -> None:
-        await asyncio.sleep(0)
+        await asyncio.sleep(self.takes_seconds.get(call, 0))
         if self.kill_at is not None and not self.is_killed_after_effect:
             self._count_down()
         self.calls.append((call, name))
@@ -70,6 +77,8 @@ class ScriptedCalls:
     async def _leave(self, call: str, name: str) -> None:
         if self.kill_at is not None and self.is_killed_after_effect:
             self._count_down()
+        for hook in [*self.after_hooks]:
+            hook(call, name)
         self._raise_fault(call, name, is_after_effect=True)
 
     def _count_down(self) -> None:

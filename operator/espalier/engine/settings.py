@@ -63,6 +63,8 @@ class RunSettings:
     Attributes:
         settle_seconds: For so long a run has seen the definition unchanged before it verifies.
         page_size: The most objects in a page.
+        sample_least: Of the objects that a write after the settle time has proved, at least so
+            many are written again in the verify pass.
         max_in_flight: The most writes at a time.
         bytes_per_second: The most bytes that are written to etcd, from sampled sizes, where the
             ports have no budget.
@@ -77,6 +79,7 @@ class RunSettings:
 
     settle_seconds: float = 30.0
     page_size: int = 500
+    sample_least: int = 2000
     max_in_flight: int = 48
     bytes_per_second: float = DEFAULT_BYTES_PER_SECOND
     writes_per_second: float | None = None

@@ -10,6 +10,7 @@ from espalier.engine.policy.plan import Plan
 from espalier.engine.ports import ObjectKey, StoredMetadata
 from espalier.engine.ports.records import metadata_of
 from espalier.engine.rewriting.retries import UNGUARDED, Failed, Rewritten, Unchanged, WriteResult
+from espalier.engine.rewriting.settled_writes import SettledWrites
 from espalier.errors import ClusterError, ConversionError, TransientError
 
 MAX_GUARDED_ATTEMPTS = 5
@@ -25,14 +26,18 @@ class Rewrite:
 
     Args:
         seen: The state of it that was listed.
+        settled: Remembers the answer, if it is a proof.
     """
 
-    def __init__(self, context: RunContext[Plan], seen: StoredMetadata) -> None:
+    def __init__(
+        self, context: RunContext[Plan], seen: StoredMetadata, settled: SettledWrites
+    ) -> None:
         self._objects = context.ports.objects
         self._resource = context.planned.resource
         self._gate = context.gate
         self._probe = context.probe
         self._first = self._seen = seen
+        self._settled = settled
         self._conflicts = 0
         self._is_stale = False
         self._may_be_written = False
@@ -65,7 +70,10 @@ class Rewrite:
             return permit
         if self._conflicts >= MAX_GUARDED_ATTEMPTS and self._gate.loses_nothing:
             permit = permit._replace(resource_version=None)
+        is_proof = self._settled.is_proof()
         after = await self._objects.rewrite(self._resource, permit)
+        if is_proof:
+            self._settled.add(self._seen.uid, after)
         if after != self._seen.resource_version:
             return Rewritten()
         # An earlier patch without an answer may be the one that rewrote it.

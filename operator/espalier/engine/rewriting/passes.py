@@ -12,6 +12,7 @@ from espalier.engine.listing.pages import Listed, Page, pages
 from espalier.engine.listing.undecodable import UndecodableSkipper
 from espalier.engine.ports import ObjectKey
 from espalier.engine.rewriting.preflight import Preflight
+from espalier.engine.rewriting.settled_writes import Sample
 from espalier.engine.rewriting.workload import Workload
 from espalier.engine.status.tally import Tally
 
@@ -75,12 +76,13 @@ class Passes(Generic[ItemT]):
                         look_at(item)
         return skipper.names
 
-    async def go_through(self, *, start_token: str | None) -> Tally:
+    async def go_through(self, *, start_token: str | None, sample: Sample | None = None) -> Tally:
         """
         Bring all objects into form; one that cannot be brought into form never stops the others.
 
         Args:
             start_token: Where an earlier pass is to go on; only if there is one list.
+            sample: Leave out what a write has proved, but for this sample; None leaves out nothing.
 
         Raises:
             RunStoppedError: Admission changes objects, or what is stored cannot be read.
@@ -96,7 +98,7 @@ class Passes(Generic[ItemT]):
             async for page, listed in source:
                 tally.is_consistent = tally.is_consistent and listed.is_consistent
                 await listener.before_page()
-                await self._bring_into_form(preflight, page.objects, tally)
+                await self._bring_into_form(preflight, page.objects, tally, sample)
                 await listener.after_page(
                     tally, token=page.continue_token, remaining=page.remaining
                 )
@@ -142,20 +144,25 @@ class Passes(Generic[ItemT]):
                     yield page, listed
 
     async def _bring_into_form(
-        self, preflight: Preflight, items: Sequence[ItemT], tally: Tally
+        self,
+        preflight: Preflight,
+        items: Sequence[ItemT],
+        tally: Tally,
+        sample: Sample | None = None,
     ) -> None:
         """
         Work on all items but those that are to be left alone, once nothing speaks against it.
         """
         work = self._work
         tally.namespaces.update(work.key_of(item).namespace for item in items)
-        wanted = []
+        kept = []
         for item in items:
             if work.is_skipped(item):
                 tally.seen += 1
                 tally.skipped.add(work.key_of(item))
             else:
-                wanted.append(item)
+                kept.append(item)
+        wanted = work.unproved(kept, tally, sample)
         await preflight.look([work.key_of(item) for item in wanted])
         tally.admission = preflight.note()
         await work.work_on(wanted, tally)

@@ -19,7 +19,8 @@ from espalier.engine.rewriting.noop_patch import Rewrite
 from espalier.engine.rewriting.outages import count
 from espalier.engine.rewriting.preflight import Preflight
 from espalier.engine.rewriting.rereads import read_again
-from espalier.engine.rewriting.retries import retry_until_decided
+from espalier.engine.rewriting.retries import Rewritten, retry_until_decided
+from espalier.engine.rewriting.settled_writes import Sample, SettledWrites
 from espalier.engine.status.tally import Tally
 from espalier.paths import JSON
 
@@ -86,6 +87,18 @@ class Workload(ABC, Generic[ItemT]):
         Report whether a GitOps controller manages fields of an object.
         """
 
+    def unproved(
+        self, items: Sequence[ItemT], tally: Tally, sample: Sample | None
+    ) -> Sequence[ItemT]:
+        """
+        Choose what must be written in a verify pass: all, unless a write was a proof already.
+
+        Args:
+            sample: Draws what is written all the same; None where nothing was proved.
+        """
+        del tally, sample
+        return items
+
     @abstractmethod
     async def work_on(self, items: Sequence[ItemT], tally: Tally) -> None:
         """
@@ -126,17 +139,21 @@ class Rewriting(Workload[StoredMetadata]):
     The work where Espalier itself removes nothing.
 
     Pages are metadata only, and each object gets a patch that changes nothing.
+
+    Args:
+        settled: The writes that are proofs.
     """
 
     lists_ahead = True
 
-    def __init__(self, context: RunContext[Plan], pacer: Pacer) -> None:
+    def __init__(self, context: RunContext[Plan], pacer: Pacer, settled: SettledWrites) -> None:
         super().__init__(
             context,
             pacer,
             fetch=context.ports.objects.list_metadata,
             key_of=attrgetter("key"),
         )
+        self._settled = settled
 
     def item_of(self, obj: dict[str, JSON]) -> StoredMetadata:
         """
@@ -150,14 +167,30 @@ class Rewriting(Workload[StoredMetadata]):
         """
         return names_owner(item.managed_fields)
 
+    def unproved(
+        self, items: Sequence[StoredMetadata], tally: Tally, sample: Sample | None
+    ) -> Sequence[StoredMetadata]:
+        """
+        Choose what must be written in a verify pass: what no write has proved, and a sample.
+        """
+        if sample is None:
+            return items
+        left = [item for item in items if not self._settled.proves(item) or sample.draws()]
+        tally.seen += len(items) - len(left)
+        tally.proved += len(items) - len(left)
+        return left
+
     async def work_on(self, items: Sequence[StoredMetadata], tally: Tally) -> None:
         """
         Rewrite objects.
         """
 
         async def rewrite(metadata: StoredMetadata) -> None:
-            what = Rewrite(self._context, metadata)
+            was_proved = self._settled.proves(metadata)
+            what = Rewrite(self._context, metadata, self._settled)
             fate = await retry_until_decided(what, self.clock, self._pacer)
+            if was_proved and isinstance(fate, Rewritten):
+                self._settled.refute()
             count(tally, metadata.key, fate)
 
         await work_through(items, rewrite, workers=self._pacer.max_in_flight)

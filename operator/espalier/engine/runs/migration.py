@@ -2,7 +2,8 @@
 One run on one definition: prove that nothing is lost, rewrite, settle, verify, trim.
 
 A verify pass begins only when this very run has seen the definition unchanged for the settle time,
-and only a pass that rewrites nothing counts.
+and only a pass that rewrites nothing counts. It does not write again what was written after that
+time, but for a sample.
 """
 
 from dataclasses import replace
@@ -16,11 +17,13 @@ from espalier.engine.policy.consent import ShownLoss
 from espalier.engine.policy.loss_message import would_lose_message
 from espalier.engine.policy.plan import Plan
 from espalier.engine.policy.restrictions import restrictions_of
+from espalier.engine.rewriting.settled_writes import SettledWrites
 from espalier.engine.runs.gate_opening import open_gate
 from espalier.engine.runs.only_failed import failed_of, unnamed_message, with_failures
 from espalier.engine.runs.pass_messages import (
     expiry_message,
     failure_message,
+    proof_notes,
     undecodable_message,
     unrest_message,
 )
@@ -61,7 +64,10 @@ class Migration:
         self._context = context
         self._planned = context.planned
         self._ledger = ledger
-        self._timer = SettleTimer(context)
+        self._settled = SettledWrites(
+            context.ports.clock.monotonic_seconds, sample_least=context.settings.sample_least
+        )
+        self._timer = SettleTimer(context, self._settled)
         self._keeper = ProgressKeeper(context, ledger)
 
     async def migrate(self) -> Migrated:
@@ -74,7 +80,7 @@ class Migration:
             ArchiveFullError: What would be removed cannot be archived.
             ClusterError: The API server cannot be reached, or refuses.
         """
-        passes, notes = await prepare(self._context, self._ledger, self._keeper)
+        passes, notes = await prepare(self._context, self._ledger, self._keeper, self._settled)
         note = ". ".join(notes)
         if self._context.settings.only_failed:
             tally = await self._try_failed(passes)
@@ -95,7 +101,9 @@ class Migration:
                 proved_objects=tally.seen,
             )
         )
-        return Migrated(trimmed, tally, is_proved=True, note=note)
+        return Migrated(
+            trimmed, tally, is_proved=True, note=". ".join([*notes, *proof_notes(tally)])
+        )
 
     async def _try_failed(self, passes: AnyPasses) -> Tally:
         """
@@ -177,7 +185,8 @@ class Migration:
             before = await self._timer.wait()
             keeper.begin_pass("verifying", number)
             await keeper.report(0, total=None)
-            tally = await passes.go_through(start_token=None)
+            sample = self._settled.sample()
+            tally = await passes.go_through(start_token=None, sample=sample)
             if tally.failed or self._ledger.progress.failed_total:
                 done = with_failures(self._ledger.progress, tally, before=keeper.before)
                 await self._ledger.save(done)

@@ -59,3 +59,16 @@ def undecodable_message(tally: Tally) -> str:
     if tally.failed:
         return f"{text}, of which {tally.failed} failed: {describe_failures(tally.failures)}"
     return f"{text}, all in normal form" if not tally.rewritten else text
+
+
+def proof_notes(last: Tally) -> tuple[str, ...]:
+    """
+    Describe how the objects were proved, if it was not by writing each of them again.
+    """
+    if not last.proved:
+        return ()
+    note = (
+        f"{last.proved} of them were proved by the answers to their writes,"
+        " the others were written again"
+    )
+    return (note,)

@@ -14,6 +14,7 @@ from espalier.engine.legacy.prune_pass import Removing
 from espalier.engine.policy.plan import Plan
 from espalier.engine.ports import StoredMetadata
 from espalier.engine.rewriting.passes import Listener, Passes
+from espalier.engine.rewriting.settled_writes import SettledWrites
 from espalier.engine.rewriting.workload import Rewriting
 from espalier.engine.settings import pacer_of
 from espalier.engine.status import conditions
@@ -38,9 +39,14 @@ class Prepared(NamedTuple):
     notes: tuple[str, ...]
 
 
-async def prepare(context: RunContext[Plan], ledger: Ledger, listener: Listener) -> Prepared:
+async def prepare(
+    context: RunContext[Plan], ledger: Ledger, listener: Listener, settled: SettledWrites
+) -> Prepared:
     """
     Check that the server does not migrate the objects itself, and compare versions for the report.
+
+    Args:
+        settled: Remembers the writes that are proofs.
 
     Raises:
         RunStoppedError: The server migrates the objects itself.
@@ -56,7 +62,7 @@ async def prepare(context: RunContext[Plan], ledger: Ledger, listener: Listener)
         conditions.not_current(Reason.PENDING, "the lease is held; the run begins"),
     )
     pacer = pacer_of(context.settings, ports)
-    rewriting = Rewriting(context, pacer)
+    rewriting = Rewriting(context, pacer, settled)
     if converts_by_webhook(planned.definition):
         page_size = context.settings.page_size
         notes.append(

@@ -8,6 +8,7 @@ reports when all of them have agreed.
 from espalier.crd import Definition
 from espalier.engine.coordination.run_context import RunContext
 from espalier.engine.policy.plan import Plan
+from espalier.engine.rewriting.settled_writes import SettledWrites
 from espalier.engine.status import conditions
 from espalier.engine.status.conditions import Reason
 
@@ -15,9 +16,13 @@ from espalier.engine.status.conditions import Reason
 class SettleTimer:
     """
     Begins when it is made.
+
+    Args:
+        settled: Remembers the writes that begin after the settle time.
     """
 
-    def __init__(self, context: RunContext[Plan]) -> None:
+    def __init__(self, context: RunContext[Plan], settled: SettledWrites) -> None:
+        self._settled = settled
         self._context = context
         self._clock = context.ports.clock
         self._restart(context.planned.definition)
@@ -53,3 +58,4 @@ class SettleTimer:
         self._ends_at_seconds = (
             self._clock.monotonic_seconds() + self._context.settings.settle_seconds
         )
+        self._settled.restart(self._ends_at_seconds)

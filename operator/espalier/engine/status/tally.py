@@ -68,6 +68,7 @@ class Tally:
         rewritten_first: The first ones of these.
         pruned: Those from which Espalier removed something; they count as rewritten too.
         unchanged: Those for which the server answered that nothing had to be written.
+        proved: Those that were not written, since a write of an earlier pass is a proof.
         gone: Those that were deleted meanwhile.
         conflicts: How many of those that failed were written by other clients at each try.
         unanswered: How many of those that failed got no answer, or one that the server is busy.
@@ -91,6 +92,7 @@ class Tally:
     rewritten_first: list[ObjectKey] = field(default_factory=list)
     pruned: int = 0
     unchanged: int = 0
+    proved: int = 0
     gone: int = 0
     conflicts: int = 0
     unanswered: int = 0
