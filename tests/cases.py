@@ -15,7 +15,7 @@ from espalier import crd, schema
 from espalier.cli.input.files import read_documents
 from espalier.crd import Definition
 from espalier.errors import EspalierError, MalformedValueError
-from espalier.paths import JSON, render_unknown
+from espalier.paths import JSON, render_path, render_unknown
 from espalier.schema import Normalized, Profile
 from espalier.schema.requests.creation import prepare_creation
 from espalier.schema.values import equal_json
@@ -111,6 +111,8 @@ def check_case(case: Path) -> Iterator[tuple[str, Exception | None]]:
     yield "crd.yaml", _failure_of_verdict(manifest, structure, message)
     if isinstance(told, dict) and "createRejections" in told:
         yield "rejections", _failure_of_rejections(manifest, messages(told["createRejections"]))
+    if isinstance(told, dict) and "lints" in told:
+        yield "lints", _failure_of_lints(manifest, messages(told["lints"]))
     objects = expect.get("objects")
     for name, wanted in (objects if isinstance(objects, dict) else {}).items():
         if isinstance(wanted, dict) and {"result", "decodeError"} & wanted.keys():
@@ -143,6 +145,12 @@ def _failure_of_rejections(manifest: JSON, expected: list[str]) -> Exception | N
     if extra or missing:
         return MismatchError(f"refused for {extra} too, but not for {missing}")
     return None
+
+
+def _failure_of_lints(manifest: JSON, expected: list[str]) -> Exception | None:
+    linted = crd.lint(crd.read_definition(manifest))
+    got = sorted(f"{render_path(one.path)} {one.rule}" for one in linted)
+    return None if got == expected else MismatchError(f"got {got}, expected {expected}")
 
 
 def _failure_of_object(

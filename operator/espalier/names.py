@@ -59,6 +59,7 @@ NON_STRUCTURAL_SCHEMA = "NonStructuralSchema"
 
 ESTABLISHED = "Established"
 NAMES_ACCEPTED = "NamesAccepted"
+NAMES_ACCEPTED = "NamesAccepted"
 STORAGE_MIGRATING = "StorageMigrating"
 """Set on definitions by kube-controller-manager."""
 

@@ -67,6 +67,8 @@ class Definition:
     Attributes:
         versions: In the order of ``spec.versions``.
         stored_versions: ``status.storedVersions``, in the server's order.
+        singular: ``spec.names.singular``; the kind in lower case if that is not set.
+        short_names: ``spec.names.shortNames``.
         conversion: The name of the strategy: ``None`` or ``Webhook``.
         preserve_unknown_fields: True for legacy definitions, which the server does not prune.
         spec_written_at: The latest time, RFC 3339, at which the spec was written, by
@@ -91,6 +93,8 @@ class Definition:
     annotations: Mapping[str, str] = field(default_factory=lambda: _NOTHING, hash=False)
     conditions: tuple[Condition, ...] = ()
     spec_written_at: str = ""
+    singular: str = ""
+    short_names: tuple[str, ...] = ()
 
     @property
     def storage(self) -> Version:
@@ -170,7 +174,24 @@ def read_definition(manifest: JSON) -> Definition:
         annotations=_text_map(metadata, "annotations"),
         conditions=conditions,
         spec_written_at=_spec_written_at(metadata),
+        singular=_singular(names),
+        short_names=_short_names(names),
     )
+
+
+def _singular(names: dict[str, JSON]) -> str:
+    match names:
+        case {"singular": str(singular)} if singular:
+            return singular
+        case {"kind": str(kind)}:
+            return kind.lower()
+        case _:
+            return ""
+
+
+def _short_names(names: dict[str, JSON]) -> tuple[str, ...]:
+    listed = names.get("shortNames")
+    return tuple(str(one) for one in listed) if isinstance(listed, list) else ()
 
 
 def _spec_written_at(metadata: dict[str, JSON]) -> str:

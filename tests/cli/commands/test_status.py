@@ -52,3 +52,23 @@ async def test_only_those_that_are_labelled_or_named() -> None:
     assert one.stdout.endswith("1 definition, 0 labelled\n")
     assert none.stderr == "espalier: none.example.com: the definition does not exist\n"
     assert none.exit_code == Exit.UNREADABLE
+
+
+async def test_names_that_are_not_accepted_are_reported() -> None:
+    async with site(WIDGETS) as cluster:
+        definition = await cluster.change({})
+        condition = Condition(
+            type="NamesAccepted",
+            status="False",
+            reason="ShortNamesConflict",
+            message='"widget" is already in use',
+            last_transition_time="2026-01-02T03:04:05Z",
+        )
+        await cluster.connected.definitions.apply_conditions(
+            definition, [condition], field_manager="test"
+        )
+        result = await cluster.run("status")
+
+    text = 'NamesAccepted is False, ShortNamesConflict: "widget" is already in use'
+    assert f"warning: {NAME}: {text}\n" in result.stdout
+    assert result.exit_code == Exit.CLEAN

@@ -67,3 +67,32 @@ def test_a_lint_has_the_hint_of_its_rule() -> None:
 
     hint = "add `default: {}` to the parent, if the default must always apply"
     assert crd.hint_for(found) == hint
+
+
+def test_the_hint_for_a_field_of_metadata_names_those_that_there_are() -> None:
+    schema: JSON = {
+        "type": "object",
+        "x-kubernetes-validations": [{"rule": "self.metadata.namespace != 'x'"}],
+    }
+    written: JSON = {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": "foos.example.com"},
+        "spec": {
+            "group": "example.com",
+            "scope": "Namespaced",
+            "names": {"plural": "foos", "singular": "foo", "kind": "Foo", "listKind": "FooList"},
+            "versions": [
+                {
+                    "name": "v1",
+                    "served": True,
+                    "storage": True,
+                    "schema": {"openAPIV3Schema": schema},
+                }
+            ],
+        },
+    }
+
+    [refused] = crd.check_definition(written)
+
+    assert "`name` and `generateName`" in crd.hint_for(refused, written)

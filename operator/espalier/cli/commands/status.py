@@ -3,7 +3,7 @@
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import click
 
@@ -11,16 +11,26 @@ from espalier import cluster, crd
 from espalier.cli.options import Target, reporting, targeting
 from espalier.cli.output.formats import TABULAR
 from espalier.cli.output.terminal import Terminal
-from espalier.cli.result import Column, Problem, Result, Table
+from espalier.cli.result import Column, Finding, Level, Problem, Result, Subject, Table
 from espalier.cluster import MalformedDefinition
 from espalier.crd import Condition, Definition
 from espalier.engine import Mode, read_policy
 from espalier.errors import NoStorageVersionError, SchemaParseError
-from espalier.names import NON_STRUCTURAL_SCHEMA, STORED_OBJECTS_CURRENT, STORED_OBJECTS_VALID
+from espalier.names import (
+    NAMES_ACCEPTED,
+    NON_STRUCTURAL_SCHEMA,
+    STORED_OBJECTS_CURRENT,
+    STORED_OBJECTS_VALID,
+)
 from espalier.paths import JSON
 from espalier.plurals import counted
 
-_SHOWN_CONDITIONS = (NON_STRUCTURAL_SCHEMA, STORED_OBJECTS_CURRENT, STORED_OBJECTS_VALID)
+_SHOWN_CONDITIONS = (
+    NAMES_ACCEPTED,
+    NON_STRUCTURAL_SCHEMA,
+    STORED_OBJECTS_CURRENT,
+    STORED_OBJECTS_VALID,
+)
 
 
 @click.command()
@@ -33,7 +43,8 @@ def status(*, terminal: Terminal, target: Target, names: tuple[str, ...], labell
     List definitions: are they structural, and are their objects current and valid?
 
     CURRENT shows status and reason of the condition espalier.dev/StoredObjectsCurrent, VALID those
-    of espalier.dev/StoredObjectsValid. -o wide shows the message of CURRENT too.
+    of espalier.dev/StoredObjectsValid. -o wide shows the message of CURRENT too. A definition whose
+    names are not accepted gets a warning: API servers serve it under its old names.
 
     \b
     Examples:
@@ -81,11 +92,24 @@ def _result_of(definitions: Sequence[Definition], problems: Sequence[Problem]) -
     return Result(
         kind="StatusList",
         summary=f"{counted(len(definitions), 'definition')}, {labelled} labelled",
+        findings=tuple(finding for one in definitions for finding in _conflicts(one)),
         problems=tuple(problems),
         tables=(Table(columns=columns, rows=[_row(one) for one in definitions]),),
         items=tuple(_item(one) for one in definitions),
         counts={"definitions": len(definitions), "labelled": labelled},
     )
+
+
+def _conflicts(definition: Definition) -> Iterator[Finding]:
+    names = definition.condition(NAMES_ACCEPTED)
+    if names is not None and names.status == "False":
+        yield Finding(
+            level=Level.WARNING,
+            rule="status/names-not-accepted",
+            subject=Subject(name=definition.name),
+            message=f"NamesAccepted is False, {names.reason}: {names.message}",
+            hint="rename what conflicts; a short name must not be the plural or the singular",
+        )
 
 
 def _row(definition: Definition) -> list[str]:

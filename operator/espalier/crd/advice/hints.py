@@ -26,6 +26,12 @@ _BY_RULE: Mapping[str, str] = MappingProxyType(
         "enum-nullable": "remove `nullable`, or move the enum into an `anyOf`",
         "enum-type": "write the value in the field's type, or change the type",
         "nested-default": "add `default: {}` to the parent, if the default must always apply",
+        "own-short-name": "remove the short name",
+        "quantity-of-integer": "convert it first: `quantity(string(...))`",
+        "rule-not-checked": "split the rule into several that are simpler",
+        "string-bound-only": "add `minimum` and `maximum` for integers, or a rule for both forms",
+        "transition-on-optional": "move the rule to the parent, and test with has() there",
+        "unguarded-field": "test it first: `!has(...) || ...`; or require it, or give it a default",
         "optional-map-key": "add the key to `required` of the items, or add a default to it",
         "pattern": "write it for RE2: no lookaround, no backreferences, all brackets closed",
         "preserved-or-pruned": f"declare the allowed fields, or add `{_PRESERVE}: true` here, too",
@@ -142,6 +148,8 @@ def hint_for(found: Rejection | Warned | Lint, manifest: JSON = None) -> str:
     error = found.error
     if error.detail.endswith("to be structural") or error.detail.startswith("because it is"):
         return fix_hint(error, {})
+    if _METADATA.search(error.detail):
+        return "rules can read only `name` and `generateName` of metadata: remove the test"
     for part, hint in _BY_DETAIL:
         if part in error.detail:
             return hint
@@ -156,6 +164,8 @@ def hint_for(found: Rejection | Warned | Lint, manifest: JSON = None) -> str:
     return _plain(error, found.v1_path)
 
 
+# The compiler marks the dot before the field that it does not know.
+_METADATA = re.compile(r"undefined field '\w+'\n \| (?=.*metadata\.)")
 _STRUCTURAL = frozenset({"type", "items", "properties", "additionalProperties", "metadata"})
 _STRUCTURAL |= {"pattern", _PRESERVE, "x-kubernetes-embedded-resource"}
 """The keywords with hints in the structural check."""

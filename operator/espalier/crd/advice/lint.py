@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from espalier.crd.advice.rule_lint import lint_rules
 from espalier.crd.advice.unknown_fields import unknown_keywords
 from espalier.crd.definition import Definition
 from espalier.crd.internal.parsed_schema import ParsedSchema
@@ -17,6 +18,7 @@ from espalier.golang.regexps import pattern_error
 from espalier.paths import JSON, Key, Path, render_path
 from espalier.schema import Profile, Structural
 from espalier.schema.model import NO_VALIDATION, ValueValidation
+from espalier.schema.validation.keywords import has_match
 from espalier.schema.values import is_of_type
 
 
@@ -52,7 +54,7 @@ def lint(
         The lints, version by version, each from the root of the schema down. A version whose schema
         cannot be parsed has none: ``check_definition`` reports that.
     """
-    found: list[Lint] = []
+    found = [*_short_names(definition)]
     if parsed is None:
         parsed = [ParsedSchema(version.schema) for version in definition.versions]
     for index, version in enumerate(definition.versions):
@@ -64,7 +66,21 @@ def lint(
         if structural is not None:
             found += _unknown_keywords(version.schema, path)
             found += _lint_node(structural, _NodePosition(path))
+            found += (
+                Lint(one.rule, (*path, *one.path), one.detail) for one in lint_rules(structural)
+            )
     return tuple(found)
+
+
+def _short_names(definition: Definition) -> Iterator[Lint]:
+    own = {definition.plural, definition.singular}
+    for index, name in enumerate(definition.short_names):
+        if name in own:
+            detail = (
+                f"{name} is already the plural or the singular: API servers accept it on create,"
+                " but set NamesAccepted to False once it is added by an update"
+            )
+            yield Lint("own-short-name", ("spec", "names", "shortNames", index), detail)
 
 
 def _unknown_keywords(raw: JSON, path: Path) -> Iterator[Lint]:
@@ -265,6 +281,26 @@ def _patterns(node: Structural, place: _NodePosition) -> Iterator[Lint]:
             )
 
 
+_INTEGERS = ("-1", "0", "1", "42", "1000000", str(2**63 - 1))
+
+
+def _int_or_string(node: Structural, place: _NodePosition) -> Iterator[Lint]:
+    all_of_it = tuple(_validations(node)) if node.int_or_string and not node.validations else ()
+    if any(one.enum or (one.minimum, one.maximum) != (None, None) for _, one in all_of_it):
+        return
+    for below, validation in all_of_it:
+        pattern, longest = validation.pattern, validation.max_length
+        if "not" in below or (pattern and pattern_error(pattern)):
+            continue
+        for keyword, accepted in (
+            ("pattern", [one for one in _INTEGERS if pattern and not has_match(pattern, one)]),
+            ("maxLength", [one for one in _INTEGERS if longest is not None and len(one) > longest]),
+        ):
+            if accepted:
+                detail = f"does not apply to integers: {accepted[0]} without quotes is accepted"
+                yield Lint("string-bound-only", (*place.path, *below, keyword), detail)
+
+
 def _profiles_differ(node: Structural, place: _NodePosition) -> Iterator[Lint]:
     if not node.preserve_unknown_fields:
         return
@@ -311,16 +347,21 @@ _CHECKS: tuple[Callable[[Structural, _NodePosition], Iterator[Lint]], ...] = (
     _ranges,
     _enums,
     _patterns,
+    _int_or_string,
     _profiles_differ,
     _closed,
 )
 # Most nodes of a schema have no value validations.
 _CHECKS_OF_STRUCTURE = tuple(
-    check for check in _CHECKS if check not in (_undeclared, _ranges, _enums, _patterns)
+    check
+    for check in _CHECKS
+    if check not in (_undeclared, _ranges, _enums, _patterns, _int_or_string)
 )
 RULES = (
     *("closed-map", "default-within-map", "empty-range", "enum-null", "enum-nullable"),
-    *("enum-type", "nested-default", "optional-map-key", "pattern", "preserved-or-pruned"),
-    *("required-undeclared", "struct-default", "unknown-keyword", "zero-value-default"),
+    *("enum-type", "nested-default", "optional-map-key", "own-short-name", "pattern"),
+    *("preserved-or-pruned", "quantity-of-integer", "required-undeclared", "rule-not-checked"),
+    *("string-bound-only", "struct-default", "transition-on-optional", "unguarded-field"),
+    *("unknown-keyword", "zero-value-default"),
 )
 """The names of all rules."""

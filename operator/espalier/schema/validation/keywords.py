@@ -177,8 +177,15 @@ def _pattern(value: JSON, node: Structural, at: At, result: ValueViolations) -> 
     if error is not None:
         text = f"should match '{pattern}, but pattern is invalid: {error}'"
         result.add(at.invalid("pattern", text, value))
-    elif not _compiled(pattern).search(_as_go_reads(value)):
+    elif not has_match(pattern, value):
         result.add(at.invalid("pattern", f"should match '{pattern}'", value))
+
+
+def has_match(pattern: str, text: str) -> bool:
+    """
+    Report whether a pattern, which must compile, matches a part of a text.
+    """
+    return bool(_compiled(pattern).search(_as_go_reads(text)))
 
 
 @functools.lru_cache(maxsize=4096)
