@@ -6,9 +6,9 @@ import asyncio
 import itertools
 import json
 from collections import deque
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from aiohttp import web
@@ -17,6 +17,7 @@ from aiohttp.test_utils import TestServer
 from espalier.cluster import Cluster, Connection, connect_to
 from espalier.cluster.archives.index import NAME as INDEX
 from espalier.cluster.auth.credentials import FixedSource, TokenSource
+from espalier.cluster.resources.storage_versions import storage_version_hash
 from espalier.crd import Definition, read_definition
 from espalier.engine.ports import Endpoint, ObjectKey
 from espalier.engine.ports.archive import ArchiveEntry
@@ -235,9 +236,35 @@ class Handler(Protocol):
     async def answer(self, request: web.Request) -> web.StreamResponse: ...
 
 
+@web.middleware
+async def _discover(
+    request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
+) -> web.StreamResponse:
+    """
+    Show in discovery that widgets are stored at the version that is asked.
+    """
+    match request.path.split("/"):
+        case ["", "apis", WIDGETS.group, version]:
+            return web.json_response(
+                discovery(storage_version_hash(replace(WIDGETS, version=version)))
+            )
+        case _:
+            return await handler(request)
+
+
+def discovery(shown: str | None) -> dict[str, Any]:
+    """
+    Make the discovery document of a group and version, with or without a hash.
+    """
+    resource = {"name": "widgets", "kind": "Widget", "namespaced": True}
+    if shown is not None:
+        resource["storageVersionHash"] = shown
+    return {"kind": "APIResourceList", "resources": [resource]}
+
+
 @asynccontextmanager
-async def serving(handler: Handler) -> AsyncIterator[str]:
-    app = web.Application()
+async def serving(handler: Handler, *, is_discovered: bool = True) -> AsyncIterator[str]:
+    app = web.Application(middlewares=[_discover] if is_discovered else [])
     app[CLOSING] = asyncio.Event()
     app.router.add_route("*", "/{path:.*}", handler.answer)
     server = TestServer(app)
@@ -255,8 +282,9 @@ async def connected(
     *,
     clock: ManualClock | None = None,
     credentials: TokenSource | None = None,
+    is_discovered: bool = True,
 ) -> AsyncIterator[Cluster]:
-    async with serving(handler) as server:
+    async with serving(handler, is_discovered=is_discovered) as server:
         connection = Connection(
             server=server,
             tls=None,

@@ -2,18 +2,26 @@
 A second API server that does not know the new storage version yet and stores the old one.
 """
 
+import asyncio
 import http.client
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import pytest
 
+from espalier.cluster import Connection, SystemClock, connect_to
+from espalier.cluster.auth.credentials import FixedSource
+from espalier.crd import Condition, Definition
+from espalier.engine import Ports, Reason, RunSettings, run
+from espalier.engine.ports.progress import PassProgress
 from tests.e2e.conftest import MakeCrd, StartOperator
 from tests.e2e.controlplane.api import Api
 from tests.e2e.controlplane.processes import Child
 from tests.e2e.controlplane.running import ControlPlane
 from tests.e2e.crds import Crd, schema, version
+from tests.e2e.relays import FreezableRelay, routing
 from tests.e2e.waiting import eventually
+from tests.e2e.writes import NAMESPACE
 from tests.patience import PACE
 
 pytestmark = pytest.mark.e2e
@@ -108,3 +116,90 @@ def test_nothing_is_trimmed_while_a_stale_server_stores_the_old_version(
 
     eventually(trimmed, within_seconds=60)
     leaves.wait_until_current()
+
+
+@pytest.fixture
+def relay(installed: ControlPlane) -> Iterator[FreezableRelay]:
+    # An API server has a connection to etcd for each resource.
+    made = FreezableRelay(installed.etcd.port, b"/customresourcedefinitions/")
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def unaware(installed: ControlPlane, relay: FreezableRelay) -> Iterator[Api]:
+    """
+    An API server that learns nothing of definitions while the relay is frozen.
+    """
+    child, api = installed.start_second_api_server(etcd_url=relay.url)
+    yield api
+    installed.end_at_once(child)
+
+
+class Reports:
+    """
+    Implements ``espalier.engine.ports.reporter.Reporter``.
+    """
+
+    def __init__(self) -> None:
+        self.is_behind = asyncio.Event()
+
+    async def report(
+        self,
+        definition: Definition,
+        conditions: Sequence[Condition],
+        progress: PassProgress | None = None,
+    ) -> None:
+        del definition, progress
+        if conditions[0].reason == Reason.SERVERS_BEHIND:
+            self.is_behind.set()
+
+
+@pytest.fixture
+def twigs(crd: MakeCrd, unaware: Api) -> Crd:
+    made = crd("twigs")
+    made.create(VERSIONS, storage="v1alpha1")
+    made.add("v1alpha1", *(made.object("v1alpha1", f"t{n}", spec={}) for n in range(20)))
+    made.wait_until_served("v1", api=unaware)
+    return made
+
+
+@pytest.mark.timeout(300)
+async def test_a_server_that_is_behind_beyond_the_settle_time_proves_nothing(
+    twigs: Crd, installed: ControlPlane, relay: FreezableRelay, unaware: Api
+) -> None:
+    relay.freeze()
+    twigs.set_versions(VERSIONS, storage="v1")
+    twigs.label(mode="enforce")
+
+    def chosen(path: str) -> Api:
+        return unaware if path.startswith(f"/apis/{twigs.group}/") else installed.api
+
+    clock, reports = SystemClock(), Reports()
+    async with routing(chosen) as url:
+        source = FixedSource(f"Bearer {installed.token}")
+        connection = Connection(server=url, tls=None, credentials=source, origin="a test")
+        async with connect_to(connection, clock) as cluster:
+            ports = Ports(
+                objects=cluster.objects,
+                definitions=cluster.definitions,
+                rights=cluster.rights,
+                checkpoints=cluster.checkpoints(NAMESPACE),
+                archive=cluster.archive(NAMESPACE),
+                leases=cluster.leases(NAMESPACE),
+                clock=clock,
+                namespace=NAMESPACE,
+            )
+            definition = await cluster.definitions.get_definition(twigs.name)
+            settings = RunSettings(settle_seconds=2)
+            going = asyncio.create_task(run(definition, ports, settings, reports))
+            seen = asyncio.create_task(reports.is_behind.wait())
+            await asyncio.wait({going, seen}, return_when=asyncio.FIRST_COMPLETED)
+            assert twigs.stored_at() == {"v1alpha1": 20}
+            assert twigs.stored_versions() == ["v1alpha1", "v1"]
+            assert seen.done()
+
+            relay.thaw()
+            assert (await going).is_proved
+    assert twigs.stored_at() == {"v1": 20}
+    assert twigs.stored_versions() == ["v1"]

@@ -5,6 +5,7 @@ The port to objects, in memory.
 
 import asyncio
 import posixpath
+from collections import deque
 from collections.abc import AsyncIterator, Mapping, Sequence
 
 from espalier.crd import Definition
@@ -17,6 +18,7 @@ from espalier.engine.ports import (
     WatchEvent,
     WritePermit,
 )
+from espalier.engine.ports.servers import ServersSeen
 from espalier.errors import (
     ConflictError,
     RejectedError,
@@ -29,11 +31,15 @@ from tests.fakes.faults import ScriptedCalls, failed_test
 class FakeObjects(ScriptedCalls, FakeEtcd):
     """
     Implements ``espalier.engine.ports.objects.Objects``.
+
+    Attributes:
+        servers: What the next looks for servers that are behind find; then, none is.
     """
 
     def __init__(self, definition: Definition) -> None:
         ScriptedCalls.__init__(self)
         FakeEtcd.__init__(self, definition)
+        self.servers: deque[ServersSeen] = deque()
 
     async def list_metadata(
         self,
@@ -97,6 +103,10 @@ class FakeObjects(ScriptedCalls, FakeEtcd):
         obj = self._read(key, resource.version)
         await self._leave("get_object", key.name)
         return obj
+
+    async def look_for_servers_behind(self, resource: Endpoint) -> ServersSeen:
+        await self._enter("look_for_servers_behind", resource.version)
+        return self.servers.popleft() if self.servers else ServersSeen(caught_up=1)
 
     async def rewrite(self, resource: Endpoint, permit: WritePermit) -> str:
         key = permit.key

@@ -8,7 +8,7 @@ The adapter for the Kubernetes API server; the only package that speaks HTTP.
 import asyncio
 import os
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from ssl import SSLContext
@@ -27,7 +27,9 @@ from espalier.cluster.resources.events import HttpEvents
 from espalier.cluster.resources.foreign_leases import ForeignAwareLeases, Homes
 from espalier.cluster.resources.leases import DURATION_SECONDS, HttpLeases, own_identity
 from espalier.cluster.resources.objects import HttpObjects
+from espalier.cluster.resources.storage_versions import is_caught_up
 from espalier.cluster.transport.client import Client
+from espalier.cluster.transport.lanes import Lanes
 from espalier.cluster.transport.session import MAX_CONTROL_CONNECTIONS, open_session
 from espalier.engine.ports.clock import Clock
 
@@ -48,10 +50,11 @@ class Cluster:
     A connection to one API server; usable inside the ``connect`` block.
 
     Attributes:
-        client: For objects and archives.
+        client: For reads of objects, and for archives.
         control: For definitions, rights, events and checkpoints: on connections of their own, so
             that they do not wait behind objects.
         leasing: For leases, likewise.
+        lanes: For writes of objects.
     """
 
     connection: Connection
@@ -59,6 +62,7 @@ class Cluster:
     client: Client
     control: Client
     leasing: Client
+    lanes: Lanes
     objects: HttpObjects
     definitions: HttpDefinitions
     rights: HttpRights
@@ -185,6 +189,7 @@ async def connect_to(connection: Connection, clock: Clock) -> AsyncIterator[Clus
         open_session(connection, max_connections=0) as watches,
         open_session(connection, max_connections=MAX_CONTROL_CONNECTIONS) as controlling,
         open_session(connection, max_connections=MAX_CONTROL_CONNECTIONS) as leasing,
+        aclosing(Lanes(connection, clock, is_caught_up)) as lanes,
     ):
         client = Client(session, connection, clock)
         control = Client(controlling, connection, clock)
@@ -194,7 +199,8 @@ async def connect_to(connection: Connection, clock: Clock) -> AsyncIterator[Clus
             client=client,
             control=control,
             leasing=Client(leasing, connection, clock),
-            objects=HttpObjects(client, Client(watches, connection, clock)),
+            lanes=lanes,
+            objects=HttpObjects(client, Client(watches, connection, clock), lanes),
             definitions=HttpDefinitions(control),
             rights=HttpRights(control),
             events=HttpEvents(control),

@@ -32,6 +32,7 @@ _LONGEST_PAUSES: Mapping[str, float] = {
     Reason.FORBIDDEN: retrying.FORBIDDEN_PAUSE_SECONDS,
     Reason.PENDING: 15.0,
     Reason.OTHER_MIGRATION: 15.0,
+    Reason.SERVERS_BEHIND: 15.0,
     Reason.WEBHOOK_UNAVAILABLE: 60.0,
 }
 

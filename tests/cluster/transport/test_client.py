@@ -162,7 +162,7 @@ async def test_a_page_that_is_too_large_is_read_in_smaller_pieces() -> None:
 
     async with connected(script) as cluster, open_session(cluster.connection) as session:
         client = Client(session, cluster.connection, ManualClock(), max_answer_bytes=1000)
-        objects = HttpObjects(client, client)
+        objects = HttpObjects(client, client, cluster.lanes)
         await objects.list_metadata(WIDGETS, page_size=500, continue_token=None)
 
     assert [seen.query["limit"] for seen in script.seen] == ["500", "125", "31"]
@@ -210,7 +210,7 @@ async def test_an_object_that_is_too_large_alone_is_an_error() -> None:
     async with connected(script) as cluster, open_session(cluster.connection) as session:
         client = Client(session, cluster.connection, ManualClock(), max_answer_bytes=1000)
         with pytest.raises(RejectedError, match="more than 1000 bytes"):
-            await HttpObjects(client, client).list_metadata(
+            await HttpObjects(client, client, cluster.lanes).list_metadata(
                 WIDGETS, page_size=1, continue_token=None
             )
 
@@ -225,7 +225,7 @@ async def test_a_cut_answer_and_a_closed_port_are_transient() -> None:
     async with open_session(closed) as session:
         client = Client(session, closed, ManualClock())
         with pytest.raises(TransientError, match="ConnectionFailed"):
-            await HttpObjects(client, client).get_object(WIDGETS, A)
+            await HttpObjects(client, client, cluster.lanes).get_object(WIDGETS, A)
 
     assert len(script.seen) == 4
 
@@ -282,7 +282,7 @@ async def test_a_compressed_answer_is_bounded_by_what_it_unpacks_to(size_bytes: 
     script = Script(*[reply] * 9)
     async with connected(script) as cluster, open_session(cluster.connection) as session:
         client = Client(session, cluster.connection, ManualClock(), max_answer_bytes=1000)
-        objects = HttpObjects(client, client)
+        objects = HttpObjects(client, client, cluster.lanes)
         listing = objects.list_metadata(WIDGETS, page_size=1, continue_token=None)
         if size_bytes < 1000:
             assert (await listing).objects == ()

@@ -2,7 +2,7 @@ import asyncio
 
 from aiohttp import web
 
-from espalier.cluster.transport.session import MAX_CONNECTIONS
+from espalier.cluster.transport.lanes import MAX_LANES
 from espalier.engine.ports import ObjectKey, WritePermit
 from tests.cluster.scripted import WIDGETS, Shelf, connected, crd, definition
 
@@ -28,7 +28,7 @@ class SlowWrites:
             return await self.shelf.answer(request)
         self.writes += 1
         self.most_writes = max(self.most_writes, self.writes)
-        if self.writes == MAX_CONNECTIONS:
+        if self.writes == MAX_LANES:
             self.are_many.set()
         await self.may_end.wait()
         self.writes -= 1
@@ -50,10 +50,10 @@ async def test_leases_and_definitions_do_not_wait_behind_slow_writes() -> None:
         await leases.acquire(definition())
         await cluster.definitions.get_definition("widgets.example.com")
 
-        assert server.writes == MAX_CONNECTIONS
+        assert server.writes == MAX_LANES
         assert not any(write.done() for write in writes)
         server.may_end.set()
         assert await asyncio.gather(*writes) == ["4"] * WRITES
 
     # All connections for objects together are bounded.
-    assert server.most_writes == MAX_CONNECTIONS
+    assert server.most_writes == MAX_LANES

@@ -46,12 +46,13 @@ class Api:
 
     Attributes:
         headers: The headers of each request.
+        ssl_context: Trusts the server.
     """
 
     def __init__(self, url: str, context: ssl.SSLContext, token: str) -> None:
         self.url = url
         self._address = urlsplit(url)
-        self._context = context
+        self.ssl_context = context
         self.headers = {
             "Authorization": f"Bearer {token}",
             "User-Agent": USER_AGENT,
@@ -157,7 +158,7 @@ class Api:
         return http.client.HTTPSConnection(
             self._address.hostname or "",
             self._address.port,
-            context=self._context,
+            context=self.ssl_context,
             timeout=TIMEOUT_SECONDS,
         )
 
@@ -175,7 +176,7 @@ class Api:
     async def _create_many(
         self, path: str, objects: Iterable[Mapping[str, Any]], in_flight: int
     ) -> None:
-        connector = aiohttp.TCPConnector(ssl=self._context, limit=in_flight)
+        connector = aiohttp.TCPConnector(ssl=self.ssl_context, limit=in_flight)
         async with aiohttp.ClientSession(
             self.url, connector=connector, headers=self.headers
         ) as session:

@@ -19,7 +19,7 @@ class Etcd:
 
     def __init__(self, port: int) -> None:
         self.url = f"http://127.0.0.1:{port}"
-        self._port = port
+        self.port = port
 
     def is_healthy(self) -> bool:
         """
@@ -109,7 +109,7 @@ class Etcd:
             start = key + b"\0"
 
     def _call(self, method: str, path: str, body: Mapping[str, Any] | None) -> dict[str, Any]:
-        connection = http.client.HTTPConnection("127.0.0.1", self._port, timeout=TIMEOUT_SECONDS)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=TIMEOUT_SECONDS)
         try:
             connection.request(method, path, None if body is None else json.dumps(body))
             response = connection.getresponse()

@@ -134,15 +134,18 @@ class ControlPlane:
         child.kill()
         self._children.remove(child)
 
-    def start_second_api_server(self) -> tuple[Child, Api]:
+    def start_second_api_server(self, *, etcd_url: str | None = None) -> tuple[Child, Api]:
         """
         Start another API server on the same etcd, and wait until it is ready.
+
+        Args:
+            etcd_url: Leads to that etcd, as by a relay.
 
         Returns:
             Its process, which can be paused, resumed and passed to ``end``, and a client for it.
         """
         port = _free_port()
-        child = self._start_api_server("second", port)
+        child = self._start_api_server("second", port, etcd_url=etcd_url)
         api = self.api_of(f"https://127.0.0.1:{port}")
         self._wait(child, lambda: self._is_ready(api))
         return child, api
@@ -307,12 +310,12 @@ class ControlPlane:
             ],
         )
 
-    def _start_api_server(self, name: str, port: int) -> Child:
+    def _start_api_server(self, name: str, port: int, *, etcd_url: str | None = None) -> Child:
         return self.start_child(
             f"kube-apiserver-{name}",
             [
                 self._assets.kube_apiserver,
-                f"--etcd-servers={self.etcd.url}",
+                f"--etcd-servers={etcd_url or self.etcd.url}",
                 f"--secure-port={port}",
                 "--bind-address=127.0.0.1",
                 "--advertise-address=127.0.0.1",

@@ -89,6 +89,7 @@ STEPS = (
     "load",
     "save",
     "other_migrations",
+    "look_for_servers_behind",
     "list_metadata",
     "get_object",
     "try_rewrite",

@@ -34,6 +34,7 @@ from espalier.cluster.transport.client import (
     TooLargeError,
     decode,
 )
+from espalier.cluster.transport.lanes import Lanes
 from espalier.cluster.transport.paths import (
     NAMESPACES_PATH,
     collection_path,
@@ -50,6 +51,7 @@ from espalier.engine.ports import (
     WatchEvent,
     WritePermit,
 )
+from espalier.engine.ports.servers import ServersSeen
 from espalier.names import FIELD_MANAGER
 from espalier.paths import JSON
 
@@ -113,10 +115,12 @@ class HttpObjects:
 
     Args:
         watches: The client for watches, which occupy a connection for a long time.
+        lanes: For all writes.
     """
 
-    def __init__(self, client: Client, watches: Client) -> None:
+    def __init__(self, client: Client, watches: Client, lanes: Lanes) -> None:
         self._client = client
+        self._lanes = lanes
         self._watches = watches
         self._page_sizes = PageSizes(TARGET_PAGE_BYTES)
         self._metadata_page_sizes = PageSizes(TARGET_METADATA_PAGE_BYTES)
@@ -219,7 +223,8 @@ class HttpObjects:
         """
         metadata = _guard_of(permit)
         call = _patch_call(resource, permit.key, metadata, query=_AS_US, accept=PARTIAL_TYPE)
-        return (await self._client.fetch(call, _written)).metadata.resource_version
+        body = await self._lanes.send(resource, call)
+        return decode(call, body, _written).metadata.resource_version
 
     async def try_rewrite(
         self, resource: Endpoint, key: ObjectKey, *, uid: str, resource_version: str
@@ -239,7 +244,8 @@ class HttpObjects:
         """
         metadata: dict[str, JSON] = {**_guard_of(permit), "annotations": {**annotations}}
         call = _patch_call(resource, permit.key, metadata, query=_AS_US, accept=PARTIAL_TYPE)
-        return (await self._client.fetch(call, _written)).metadata.resource_version
+        body = await self._lanes.send(resource, call)
+        return decode(call, body, _written).metadata.resource_version
 
     async def replace_managed_fields(
         self, resource: Endpoint, permit: WritePermit, *, managed_fields: Sequence[JSON]
@@ -262,7 +268,7 @@ class HttpObjects:
             content_type=JSON_PATCH_TYPE,
             accept=PARTIAL_TYPE,
         )
-        await self._client.send(call)
+        await self._lanes.send(resource, call)
 
     async def replace(
         self,
@@ -285,7 +291,13 @@ class HttpObjects:
         call = replace(
             call, path=call.path + place, query={"fieldManager": FIELD_MANAGER}, body=obj
         )
-        return read_object(await self._client.send(call), resource, call.attempt)
+        return read_object(await self._lanes.send(resource, call), resource, call.attempt)
+
+    async def look_for_servers_behind(self, resource: Endpoint) -> ServersSeen:
+        """
+        Ask servers in discovery, by their ``storageVersionHash``, whether they have caught up.
+        """
+        return await self._lanes.look(resource)
 
     def watch_objects(
         self, resource: Endpoint, *, resource_version: str

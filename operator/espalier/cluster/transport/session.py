@@ -3,6 +3,7 @@ Sessions to one API server: time limits, connection limit, credentials and user 
 """
 
 from importlib.metadata import version
+from ssl import SSLContext
 
 import aiohttp
 from yarl import URL
@@ -23,8 +24,8 @@ _CONNECT_SECONDS = 10.0
 _SILENCE_SECONDS = 65.0
 _UNAUTHORIZED = 401
 
-MAX_CONNECTIONS = 128
-"""For stored objects, of all runs: more than are written at a time, so that reads go on."""
+MAX_CONNECTIONS = 64
+"""For reads of stored objects and for archives; writes have the lanes of ``lanes``."""
 
 MAX_CONTROL_CONNECTIONS = 16
 """For leases, and as many for definitions: neither waits behind the writes of objects."""
@@ -88,11 +89,19 @@ async def _signed(
     return await handler(request)
 
 
+def tls_of(connection: Connection) -> SSLContext | bool:
+    """
+    Return what a connector is given for TLS.
+    """
+    return connection.tls if connection.tls is not None else True
+
+
 def open_session(
     connection: Connection,
     *,
     user_agent: str = USER_AGENT,
     max_connections: int = MAX_CONNECTIONS,
+    connector: aiohttp.TCPConnector | None = None,
 ) -> aiohttp.ClientSession:
     """
     Open a session that adds credentials to its requests; the caller closes it.
@@ -100,11 +109,10 @@ def open_session(
     Args:
         user_agent: The whole header.
         max_connections: The limit; 0 for none. Each watch occupies a connection.
+        connector: Makes the connections instead, by its own limit.
     """
     return aiohttp.ClientSession(
-        connector=aiohttp.TCPConnector(
-            limit=max_connections, ssl=connection.tls if connection.tls is not None else True
-        ),
+        connector=connector or aiohttp.TCPConnector(limit=max_connections, ssl=tls_of(connection)),
         timeout=aiohttp.ClientTimeout(
             total=TOTAL_SECONDS, sock_connect=_CONNECT_SECONDS, sock_read=_SILENCE_SECONDS
         ),

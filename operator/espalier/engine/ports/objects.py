@@ -13,6 +13,7 @@ from espalier.engine.ports.records import (
     WatchEvent,
     WritePermit,
 )
+from espalier.engine.ports.servers import ServersSeen
 from espalier.paths import JSON
 
 
@@ -20,7 +21,9 @@ class Objects(Protocol):
     """
     The stored objects of one resource.
 
-    Lists leave ``resourceVersion`` unset, so that they are quorum reads. Each write takes a permit.
+    Lists leave ``resourceVersion`` unset, so that they are quorum reads. Each write takes a permit,
+    and goes to a server only that shows, if it shows anything, that it stores objects at the
+    endpoint's version.
 
     Raises:
         TransientError: Busy or away, after the adapter's own bounded retries of reads.
@@ -30,6 +33,7 @@ class Objects(Protocol):
         ForbiddenError: 401, or a 403 that is not admission's.
         UndecodableError: The server cannot read what is stored.
         RejectedError: Another 4xx, or admission denies it.
+        ServerBehindError: No server that is reached stores objects at the endpoint's version.
     """
 
     async def list_metadata(
@@ -78,6 +82,14 @@ class Objects(Protocol):
     async def get_object(self, resource: Endpoint, key: ObjectKey) -> dict[str, JSON]:
         """
         Read one object.
+        """
+
+    async def look_for_servers_behind(self, resource: Endpoint) -> ServersSeen:
+        """
+        Have each connection ask its server again, before a write, for the version that it stores.
+
+        Returns:
+            Which of them do not store objects at the endpoint's version.
         """
 
     async def rewrite(self, resource: Endpoint, permit: WritePermit) -> str:

@@ -13,6 +13,7 @@ from espalier.engine.flowcontrol.backoff import call_pause_seconds, jittered_sec
 from espalier.engine.flowcontrol.pacer import Pacer, Turn
 from espalier.engine.ports import ObjectKey
 from espalier.engine.ports.clock import Clock
+from espalier.engine.ports.servers import ServerBehindError
 from espalier.engine.status.causes import cause_of, kind_of, unreached_webhook
 from espalier.errors import (
     ClusterError,
@@ -172,6 +173,7 @@ async def retry_until_decided(what: Attempt, clock: Clock, pacer: Pacer) -> Writ
 
     Raises:
         ConversionError: The conversion webhook does not answer; no more must be written.
+        ServerBehindError: No server that is reached stores the storage version yet.
     """
     attempt = conflicts = 0
     successes_before = pacer.successes
@@ -181,7 +183,7 @@ async def retry_until_decided(what: Attempt, clock: Clock, pacer: Pacer) -> Writ
             async with pacer.turn() as turn:
                 fate = await what.attempt()
                 _count_success(fate, turn)
-        except ConversionError:
+        except (ConversionError, ServerBehindError):
             raise
         except ClusterError as error:
             if isinstance(error, TransientError):

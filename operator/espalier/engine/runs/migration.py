@@ -32,6 +32,7 @@ from espalier.engine.runs.preparation import AnyPasses, prepare
 from espalier.engine.runs.settling import SettleTimer
 from espalier.engine.runs.trim import trim
 from espalier.engine.status.conditions import Reason
+from espalier.engine.status.stop_reasons import AGAIN, behind_message
 from espalier.engine.status.tally import Tally
 from espalier.errors import RunStoppedError
 
@@ -82,6 +83,7 @@ class Migration:
         """
         passes, notes = await prepare(self._context, self._ledger, self._keeper, self._settled)
         note = ". ".join(notes)
+        await self._timer.wait_for_a_server()
         if self._context.settings.only_failed:
             tally = await self._try_failed(passes)
             return Migrated(self._planned.definition, tally, is_proved=False, note=note)
@@ -179,7 +181,7 @@ class Migration:
         Returns:
             The counts of that pass, and the definition as read before its first page.
         """
-        tally, keeper = Tally(), self._keeper
+        tally, keeper, is_behind = Tally(), self._keeper, False
         keeper.before = replace(keeper.before, seen=0, failed=(), failed_total=0)
         for number in range(1, MAX_VERIFY_PASSES + 1):
             before = await self._timer.wait()
@@ -197,12 +199,16 @@ class Migration:
                 raise RunStoppedError(Reason.FAILED, failure_message(tally))
             if tally.rewritten or not tally.is_consistent:
                 continue
+            # Which writes went through such a server before it was seen is not known.
+            is_behind = (await self._timer.look()).behind > 0
+            if is_behind:
+                continue
             if (await self._context.guard.check()).generation == before.generation:
                 return tally, before
-        raise _unproved(tally)
+        raise _unproved(tally, self._planned.definition, is_behind=is_behind)
 
 
-def _unproved(last: Tally) -> RunStoppedError:
+def _unproved(last: Tally, definition: Definition, *, is_behind: bool) -> RunStoppedError:
     """
     Describe why not one of the verify passes was a proof, by the last one.
     """
@@ -210,6 +216,8 @@ def _unproved(last: Tally) -> RunStoppedError:
         return RunStoppedError(Reason.FAILED, unrest_message(last, passes=MAX_VERIFY_PASSES))
     if not last.is_consistent:
         return RunStoppedError(Reason.PENDING, expiry_message(passes=MAX_VERIFY_PASSES))
+    if is_behind:
+        return RunStoppedError(Reason.SERVERS_BEHIND, f"{behind_message(definition)}; {AGAIN}")
     return RunStoppedError(
         Reason.PENDING,
         f"the definition changed during each of {MAX_VERIFY_PASSES} verify passes;"

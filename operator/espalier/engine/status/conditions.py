@@ -32,6 +32,7 @@ class Reason(enum.StrEnum):
     WEBHOOK_UNAVAILABLE = "WebhookUnavailable"
     ADMISSION_MUTATES = "AdmissionMutates"
     OTHER_MIGRATION = "OtherMigration"
+    SERVERS_BEHIND = "ServersBehind"
     OUTSIDE_WINDOW = "OutsideWindow"
     STORAGE_VERSION_NOT_SERVED = "StorageVersionNotServed"
     UNDECODABLE = "Undecodable"

@@ -8,6 +8,7 @@ from http import HTTPStatus
 from espalier.crd import Definition
 from espalier.engine.ports import Endpoint
 from espalier.engine.ports.records import resource_of
+from espalier.engine.ports.servers import ServerBehindError
 from espalier.engine.ports.state import OtherOperatorError, RecordUnreadableError
 from espalier.engine.status.causes import message_of
 from espalier.engine.status.conditions import Reason, forbidden_message
@@ -36,7 +37,7 @@ _SELF_EXPLAINED: Mapping[type[EspalierError], Reason] = {
     RecordUnreadableError: Reason.RECORD_UNREADABLE,
     OtherOperatorError: Reason.OTHER_OPERATOR,
 }
-_AGAIN = "the run is tried again"
+AGAIN = "the run is tried again"
 
 
 def why_stopped(definition: Definition, error: EspalierError) -> tuple[Reason, str]:
@@ -49,7 +50,7 @@ def why_stopped(definition: Definition, error: EspalierError) -> tuple[Reason, s
         case ArchiveFullError(detail=detail):
             return Reason.ARCHIVE_FULL, f"{detail}; {_ARCHIVE_ADVICE}"
         case LeaseLostError(detail=detail):
-            return Reason.PENDING, f"{error}; {_AGAIN if detail else 'this run waits for it'}"
+            return Reason.PENDING, f"{error}; {AGAIN if detail else 'this run waits for it'}"
         case NothingServedError() | RecordUnreadableError() | OtherOperatorError():
             return _SELF_EXPLAINED[type(error)], str(error)
         case SchemaParseError():
@@ -57,7 +58,18 @@ def why_stopped(definition: Definition, error: EspalierError) -> tuple[Reason, s
         case ClusterError():
             return _of_the_cluster(definition, error)
         case _:
-            return Reason.FAILED, f"{error}; {_AGAIN}"
+            return Reason.FAILED, f"{error}; {AGAIN}"
+
+
+def behind_message(definition: Definition) -> str:
+    """
+    Describe API servers that do not store the storage version yet.
+    """
+    return (
+        f"an API server still stores another version than {definition.storage.name}, as its"
+        " discovery shows. Nothing is written through it, and storedVersions stays as it is until"
+        " no server that is reached is behind"
+    )
 
 
 def _of_the_cluster(definition: Definition, error: ClusterError) -> tuple[Reason, str]:
@@ -69,24 +81,26 @@ def _of_the_cluster(definition: Definition, error: ClusterError) -> tuple[Reason
             return Reason.FAILED, _without_namespace(error)
         case NotFoundError() if _is_about(error, resource):
             return Reason.PENDING, f"{resource} is not served yet, or not any more"
+        case ServerBehindError():
+            return Reason.SERVERS_BEHIND, f"{behind_message(definition)}; {AGAIN}"
         case ConversionError():
             return Reason.WEBHOOK_UNAVAILABLE, (
                 f"the conversion webhook did not answer as it must ({message_of(error)});"
                 " nothing more is written until it does"
             )
         case _:
-            return Reason.FAILED, f"{message_of(error)}; {_AGAIN}"
+            return Reason.FAILED, f"{message_of(error)}; {AGAIN}"
 
 
 def _forbidden(resource: Endpoint, error: ForbiddenError) -> str:
     if error.status == HTTPStatus.UNAUTHORIZED:
         return (
             f"the API server does not accept the credentials of this process ({message_of(error)});"
-            f" renew them, {_AGAIN}"
+            f" renew them, {AGAIN}"
         )
     if _is_about(error, resource):
         return forbidden_message(resource, (error.verb,))
-    return f"{message_of(error)}; {_AGAIN}"
+    return f"{message_of(error)}; {AGAIN}"
 
 
 def _without_namespace(error: NamespaceGoneError) -> str:
@@ -95,7 +109,7 @@ def _without_namespace(error: NamespaceGoneError) -> str:
         what = "is being deleted: create it anew when it is gone"
     else:
         what = "does not exist: create it"
-    return f"{where} {what}, or name another one by --operator-namespace; {_AGAIN}"
+    return f"{where} {what}, or name another one by --operator-namespace; {AGAIN}"
 
 
 def _is_about(error: ClusterError, resource: Endpoint) -> bool:

@@ -1,0 +1,29 @@
+"""
+API servers that do not store objects at the storage version yet, though the definition has it.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from espalier.errors import TransientError
+
+
+class ServersSeen(NamedTuple):
+    """
+    What servers have shown of the version that they store, as far as they show it.
+
+    Attributes:
+        behind: How many connections led to a server that stores another version, at this look or
+            since the last one.
+        caught_up: How many of those that were asked at this look led to another server.
+    """
+
+    behind: int = 0
+    caught_up: int = 0
+
+
+@dataclass(unsafe_hash=True, kw_only=True)
+class ServerBehindError(TransientError):
+    """
+    No connection led to an API server that stores the storage version; nothing was written.
+    """
