@@ -181,3 +181,15 @@ def test_a_default_is_not_shared_with_the_schema_as_read() -> None:
     again = schema.default({}, parsed, profile=Profile.APISERVER).value
     assert again == {"a": {"b": [1]}}
     assert raw == {"type": "object", "properties": {"a": {"default": {"b": [1]}}}}
+
+
+@pytest.mark.parametrize(
+    ("keyword", "go_type"),
+    [("maxLength", "int64"), ("minItems", "int64"), ("maximum", "float64")],
+)
+def test_a_text_is_no_number_of_the_keyword_s_type(keyword: str, go_type: str) -> None:
+    with pytest.raises(SchemaParseError) as caught:
+        schema.parse({"type": "string", keyword: "5"}, profile=Profile.APISERVER)
+
+    field = f"Go struct field JSONSchemaProps.{keyword}"
+    assert str(caught.value) == f"json: cannot unmarshal string into {field} of type {go_type}"

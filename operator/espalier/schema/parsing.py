@@ -244,14 +244,14 @@ class _Keywords:
             raise self._wrong(value, keyword, "bool")
         return value
 
-    def number(self, keyword: str) -> float | None:
+    def number(self, keyword: str, go_type: str = "float64") -> float | None:
         value = self._raw.get(keyword)
         if value is not None and type_of(value) not in ("integer", "number"):
-            raise self._wrong(value, keyword, "float64")
+            raise self._wrong(value, keyword, go_type)
         return value  # type: ignore[return-value]  # type_of has just checked it
 
     def integer(self, keyword: str) -> int | None:
-        match self.number(keyword):
+        match self.number(keyword, "int64"):
             case None:
                 return None
             case float() as number if not number.is_integer():

@@ -169,3 +169,23 @@ def test_what_belongs_to_a_rule_is_judged(rule: JSON, expected: list[str]) -> No
 
     path = f"{AT}.properties[a].x-kubernetes-validations[0]"
     assert rejected(property_of(schema)) == [f"{path}{text}" for text in expected]
+
+
+@pytest.mark.parametrize(
+    ("reason", "shown"),
+    [
+        ("a<b", r"a\u003cb"),
+        ("a>b&", r"a\u003eb\u0026"),
+        ("a\u00adb", "a\u00adb"),
+        ("a\u00a0b", "a\u00a0b"),
+        ("a\x7fb", "a\x7fb"),
+        ("a\u2028b", r"a\u2028b"),
+        ('a"b', r"a\"b"),
+    ],
+)
+def test_an_unsupported_reason_is_written_as_json(reason: str, shown: str) -> None:
+    rules: list[JSON] = [{"rule": "true", "reason": reason}]
+
+    [found] = rejected(property_of({"type": "string", "x-kubernetes-validations": rules}))
+
+    assert f'.reason: Unsupported value: "{shown}": supported values: ' in found

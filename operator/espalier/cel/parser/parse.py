@@ -33,6 +33,10 @@ _ACCUMULATOR_NAME: Final = "variable name cannot be __result__"
 _ESCAPED_MARK: Final = r"'\u003F'"
 _NO_TREE: Final = "<<nil>> parsetree"
 _TOO_DEEP: Final = "recursion"
+_AFTER_A_DOT: Final = re.compile(
+    r"^(Syntax error: )no viable alternative at input '\.(?: |\\[tnrf])*(true|false|null)'$"
+)
+_NO_FIELD: Final = "expecting {IDENTIFIER, ESC_IDENTIFIER}"
 
 
 class ParseError(Exception):
@@ -100,7 +104,11 @@ def _translated(message: str, source: Source) -> Exception:
             if text.endswith(_ACCUMULATOR_NAME):
                 text = "iteration variable overwrites accumulator variable"
                 at = source.text.find(_ACCUMULATOR_NAME.split()[-1])
+            # The server's parser knows by now that only a field can follow the dot.
+            text = _AFTER_A_DOT.sub(r"\1mismatched input '\2' expecting IDENTIFIER", text)
             issues.append(Issue(at, _MESSAGES.get(text, text)))
+            if text.endswith(_NO_FIELD):
+                issues.append(Issue(at, "unsupported ident kind"))
     return ParseError(issues) if issues else UnreadableError(message.split("\n", maxsplit=1)[0])
 
 

@@ -10,6 +10,7 @@ from espalier.crd.internal.parsed_schema import ParsedSchema
 from espalier.crd.validation import errors as field_errors
 from espalier.errors import SchemaParseError
 from espalier.findings import FieldError
+from espalier.golang.printing import Pointed
 from espalier.paths import Path
 from espalier.schema import Profile
 from espalier.schema.rules.field_paths import resolve
@@ -62,7 +63,9 @@ def _rest(rule: Keywords, path: Path) -> Iterator[FieldError]:
         detail = "messageExpression must be non-empty if specified"
         yield field_errors.required((*path, "messageExpression"), detail)
     if "reason" in rule and rule["reason"] not in _REASONS:
-        yield field_errors.unsupported((*path, "reason"), text(rule, "reason"), _REASONS)
+        # The server has a type of its own for reasons, so it prints them as JSON.
+        reason = Pointed(text(rule, "reason"))
+        yield field_errors.unsupported((*path, "reason"), reason, _REASONS)
 
 
 def _field_path(rule: Keywords, parsed: ParsedSchema, path: Path) -> Iterator[FieldError]:

@@ -1,0 +1,40 @@
+"""
+Syntax errors, as a kube-apiserver 1.37.2 was seen to write them.
+"""
+
+import pytest
+
+from espalier.cel.expr import Source
+from espalier.cel.parser.parse import ParseError, parse
+
+NO_FIELD = "Syntax error: mismatched input '{}' expecting IDENTIFIER"
+NO_OPTIONAL = "Syntax error: mismatched input '{}' expecting {{IDENTIFIER, ESC_IDENTIFIER}}"
+NO_TEST = "invalid argument to has() macro"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("self.true == 1", [(5, NO_FIELD.format("true"))]),
+        ("self.a.false", [(7, NO_FIELD.format("false"))]),
+        ("self.null", [(5, NO_FIELD.format("null"))]),
+        ("self.true()", [(5, NO_FIELD.format("true"))]),
+        ("self.true.false", [(5, NO_FIELD.format("true"))]),
+        ("{'a': 1}.true", [(9, NO_FIELD.format("true"))]),
+        ("self.a(true.b).true", [(15, NO_FIELD.format("true"))]),
+        ("has(self.true)", [(4, NO_TEST), (9, NO_FIELD.format("true"))]),
+        ("self.?true", [(6, NO_OPTIONAL.format("true")), (6, "unsupported ident kind")]),
+    ],
+)
+def test_a_literal_is_no_field(text: str, expected: list[tuple[int, str]]) -> None:
+    with pytest.raises(ParseError) as caught:
+        parse(Source(text))
+
+    assert sorted((issue.at, issue.text) for issue in caught.value.issues) == expected
+
+
+def test_other_reserved_words_are_reported_as_before() -> None:
+    with pytest.raises(ParseError) as caught:
+        parse(Source("self.in"))
+
+    assert caught.value.issues[0].text == "Syntax error: no viable alternative at input '.in'"
