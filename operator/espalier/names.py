@@ -7,6 +7,12 @@ Each name stands here once. Users see them, so none is ever changed.
 PREFIX = "espalier.dev/"
 """Of all labels and annotations on definitions and objects."""
 
+OPERATOR_NAMESPACE = "espalier-system"
+"""Where an operator keeps its data, unless it is given another namespace."""
+
+ENVIRONMENT_PREFIX = "ESPALIER_"
+"""Every setting may be given as an environment variable: this, and its name in capitals."""
+
 # Labels on definitions.
 MODE = f"{PREFIX}mode"
 LOSS = f"{PREFIX}loss"

@@ -14,7 +14,8 @@ from click.testing import CliRunner, Result
 
 from espalier.cli import main
 from espalier.cli.commands.operator import operator
-from espalier.cli.output.exit_codes import Exit, IncompleteError, exit_of
+from espalier.cli.output.error_exits import IncompleteError, exit_of
+from espalier.cli.output.exit_codes import Exit
 from espalier.errors import (
     ArchiveFullError,
     ConfigurationError,

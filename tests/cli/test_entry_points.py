@@ -41,7 +41,7 @@ def breaking(*, terminal: Terminal, what: str) -> None:
 @pytest.fixture
 def broken(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "tests.cli.breaking", sys.modules[__name__])
-    monkeypatch.setattr(cli, "_COMMANDS", {"breaking": "tests.cli.breaking"})
+    monkeypatch.setattr(cli, "_COMMANDS", {"breaking": ("tests.cli.breaking", "")})
 
 
 @pytest.mark.usefixtures("broken")

@@ -12,7 +12,7 @@ from espalier.errors import MalformedValueError, SchemaParseError
 from espalier.golang.rfc3339 import DATE, LOCAL_TIME, RFC3339
 from espalier.paths import JSON, render_unknown
 from espalier.schema import Profile, Structural
-from espalier.schema.rules.evaluation import CelJudge
+from espalier.schema.rules.judge import CelJudge
 from espalier.schema.validation.default_values import default_judge
 from espalier.schema.validation.defaults import check_defaults
 from espalier.schema.validation.walk import check_value

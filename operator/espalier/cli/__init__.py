@@ -7,40 +7,90 @@ Rules about schemas, objects and migrations live in those layers, not here.
 import importlib
 import os
 import sys
-import traceback
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
 import click
 from click.exceptions import Exit as Exited
+from click.shell_completion import CompletionItem
 
-from espalier.cli.options import VERBOSITY
-from espalier.cli.output.exit_codes import Exit, exit_of
-from espalier.cli.output.tables import printable
-from espalier.errors import EspalierError
+from espalier import __version__
+from espalier.cli.output.console import VERBOSITY, printable
+from espalier.cli.output.exit_codes import Exit
 
 _WITH_TRACEBACK = 2
 
-# Command to module, in the order in which --help lists them.
-_COMMANDS: Mapping[str, str] = MappingProxyType(
+# Command, module and the first sentence of its help, in the order in which --help lists them.
+_COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
     {
-        "demo": "espalier.cli.demo.command",
-        "check": "espalier.cli.commands.check",
-        "validate": "espalier.cli.commands.validate",
-        "prune": "espalier.cli.commands.normalize",
-        "default": "espalier.cli.commands.normalize",
-        "normalize": "espalier.cli.commands.normalize",
-        "survey": "espalier.cli.commands.survey",
-        "plan": "espalier.cli.commands.plan",
-        "operator": "espalier.cli.commands.operator",
-        "migrate": "espalier.cli.commands.migrate",
-        "status": "espalier.cli.commands.status",
-        "restore": "espalier.cli.commands.restore",
-        "archive": "espalier.cli.commands.archive",
-        "cleanup": "espalier.cli.commands.cleanup",
-        "version": "espalier.cli.commands.version",
-        "completion": "espalier.cli.commands.completion",
+        "demo": (
+            "espalier.cli.demo.command",
+            "Show Espalier at work, without a cluster.",
+        ),
+        "check": (
+            "espalier.cli.commands.check",
+            "Check whether definitions are structural, and whether API servers accept them.",
+        ),
+        "validate": (
+            "espalier.cli.commands.validate",
+            "Validate objects as an API server would.",
+        ),
+        "prune": (
+            "espalier.cli.commands.normalize",
+            "Print objects without the fields that their schemas do not specify.",
+        ),
+        "default": (
+            "espalier.cli.commands.normalize",
+            "Print objects with the defaults of their schemas.",
+        ),
+        "normalize": (
+            "espalier.cli.commands.normalize",
+            (
+                "Print objects in normal form: pruned and defaulted, without "
+                "nulls that are not allowed."
+            ),
+        ),
+        "survey": (
+            "espalier.cli.commands.survey",
+            "Report what a rewrite would do to stored objects, and which of them are invalid.",
+        ),
+        "plan": (
+            "espalier.cli.commands.plan",
+            "Report what a changed definition would do to the stored objects.",
+        ),
+        "operator": (
+            "espalier.cli.commands.operator",
+            "Run the operator until it receives SIGTERM or Ctrl-C.",
+        ),
+        "migrate": (
+            "espalier.cli.commands.migrate",
+            "Rewrite stored objects, check that all are current, and trim storedVersions.",
+        ),
+        "status": (
+            "espalier.cli.commands.status",
+            "List definitions: are they structural, and are their objects current and valid?",
+        ),
+        "restore": (
+            "espalier.cli.commands.restore",
+            "Put back the fields that Espalier pruned from the objects of a CRD.",
+        ),
+        "archive": (
+            "espalier.cli.commands.archive",
+            "List, show, copy and expire the data that pruning removed.",
+        ),
+        "cleanup": (
+            "espalier.cli.commands.cleanup",
+            "Remove Espalier's labels, annotations and conditions.",
+        ),
+        "version": (
+            "espalier.cli.commands.version",
+            "Print the version of Espalier.",
+        ),
+        "completion": (
+            "espalier.cli.commands.completion",
+            "Print a script with which a shell completes commands and options.",
+        ),
     }
 )
 
@@ -66,8 +116,27 @@ class _Commands(click.Group):
         del ctx
         if cmd_name not in _COMMANDS:
             return None
-        command = getattr(importlib.import_module(_COMMANDS[cmd_name]), cmd_name)
+        command = getattr(importlib.import_module(_COMMANDS[cmd_name][0]), cmd_name)
         return command if isinstance(command, click.Command) else None
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """
+        Write the list of commands, without loading any.
+        """
+        del ctx
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in _COMMANDS.items()])
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """
+        Return the commands and options that begin with a text, without loading any command.
+        """
+        commands = [
+            CompletionItem(name, help=text)
+            for name, (_, text) in _COMMANDS.items()
+            if name.startswith(incomplete)
+        ]
+        return [*commands, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def invoke(self, ctx: click.Context) -> Any:
         """
@@ -75,9 +144,6 @@ class _Commands(click.Group):
         """
         try:
             return super().invoke(ctx)
-        except EspalierError as error:
-            _print_error(ctx, str(error), error)
-            ctx.exit(exit_of(error))
         except (KeyboardInterrupt, click.Abort):
             click.echo("espalier: interrupted", err=True)
             ctx.exit(Exit.INCOMPLETE)
@@ -88,19 +154,27 @@ class _Commands(click.Group):
         except (click.ClickException, Exited):
             raise
         except Exception as error:  # noqa: BLE001 - the top of the command line, and nowhere else
-            text = f"internal error: {type(error).__name__}: {error}; please report it with -vv"
-            _print_error(ctx, text, error)
-            ctx.exit(Exit.INCOMPLETE)
+            ctx.exit(_report(ctx, error))
 
 
-def _print_error(ctx: click.Context, text: str, error: Exception) -> None:
+def _report(ctx: click.Context, error: Exception) -> Exit:
+    from espalier.cli.output.error_exits import exit_of
+    from espalier.errors import EspalierError
+
     if ctx.meta.get(VERBOSITY, 0) >= _WITH_TRACEBACK:
+        import traceback
+
         traceback.print_exception(error)
+    if isinstance(error, EspalierError):
+        click.echo(f"espalier: {printable(str(error))}", err=True)
+        return exit_of(error)
+    text = f"internal error: {type(error).__name__}: {error}; please report it with -vv"
     click.echo(f"espalier: {printable(text)}", err=True)
+    return Exit.INCOMPLETE
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(package_name="espalier", message="espalier %(version)s")
+@click.version_option(__version__, message="espalier %(version)s")
 def main() -> None:
     """
     Hold stored custom resources to the schema of their CustomResourceDefinition.

@@ -5,7 +5,7 @@ Nothing here depends on a format, on the terminal or on a cluster.
 """
 
 import enum
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from espalier.names import OUTPUT_API_VERSION
@@ -127,9 +127,21 @@ class Table:
     """
 
     columns: Sequence[Column]
-    rows: Sequence[Sequence[str]]
+    rows: Collection[Sequence[str]]
     title: str = ""
     is_wide: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """
+    A list of JSON values that is made while it is written.
+    """
+
+    values: Iterator[JSON]
+
+    def __iter__(self) -> Iterator[JSON]:
+        return self.values
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,34 +149,44 @@ class Result:
     """
     The result of one command.
 
+    Collections may lie in a file: they are read in order, as often as needed, and never kept.
+
     Attributes:
         kind: The ``kind`` of the JSON document, such as ``CheckResult``.
         summary: One sentence for people.
+        findings: All findings; those of one subject follow each other.
         subjects: Everything that was examined, with or without findings.
         items: One record for each subject, for programs; its fields depend on the command.
         counts: Totals, for programs.
         is_incomplete: Whether part of the work was left undone.
+        levels: The number of findings of each level; None counts them when it is asked for.
+        grouped: The subjects with their findings, ordered by source; None if they have to be
+            brought together first.
     """
 
     kind: str
     summary: str
-    findings: tuple[Finding, ...] = ()
+    findings: Collection[Finding] = ()
     problems: tuple[Problem, ...] = ()
     skipped: tuple[Skipped, ...] = ()
     subjects: tuple[Subject, ...] = ()
     tables: tuple[Table, ...] = ()
-    items: tuple[JSON, ...] = field(default=(), hash=False)
+    items: Collection[JSON] = field(default=(), hash=False)
     counts: Mapping[str, int] = field(default_factory=dict, hash=False)
     is_incomplete: bool = False
+    levels: Mapping[Level, int] | None = field(default=None, hash=False)
+    grouped: Collection[tuple[Subject, Sequence[Finding]]] | None = field(default=None, hash=False)
 
     def number(self, level: Level) -> int:
         """
         Return the number of findings of a level.
         """
+        if self.levels is not None:
+            return self.levels.get(level, 0)
         return sum(finding.level is level for finding in self.findings)
 
 
-def document_of(result: Result) -> dict[str, JSON]:
+def document_of(result: Result) -> "dict[str, JSON | Stream]":
     """
     Return the document of the JSON and YAML output; ``result.schema.json`` describes it.
     """
@@ -175,13 +197,13 @@ def document_of(result: Result) -> dict[str, JSON]:
         "summary": result.summary,
         "complete": not result.is_incomplete,
         "counts": {**result.counts, **levels},
-        "findings": [_finding(finding) for finding in result.findings],
+        "findings": Stream(_finding(finding) for finding in result.findings),
         "problems": [
             {"source": one.source, "line": one.line, "message": one.message}
             for one in result.problems
         ],
         "skipped": [{"source": one.source, "reason": one.reason} for one in result.skipped],
-        "items": list(result.items),
+        "items": Stream(iter(result.items)),
     }
 
 

@@ -6,6 +6,7 @@ import re
 
 from espalier.golang.netip import AddressError, parse_address
 from espalier.golang.urls import UrlError, parse_request_uri
+from espalier.lazy import lazy_pattern
 
 _MAX_BITS = {4: 32, 6: 128}
 
@@ -55,7 +56,7 @@ def _without_leading_zeros(text: str) -> str:
 
 
 _HEX2 = "[0-9a-fA-F]{2}"
-_MAC = re.compile(
+_MAC = lazy_pattern(
     "|".join(
         f"{_HEX2}(?:{separator}{_HEX2}){{{more}}}"
         for separator in (":", "-", "")
@@ -73,12 +74,12 @@ def is_mac(text: str) -> bool:
     Source:
         Go, ``net/mac.go``, ``ParseMAC``.
     """
-    return _MAC.fullmatch(text) is not None
+    return _MAC().fullmatch(text) is not None
 
 
 _PLAIN_PATH = r"/[^\x00-\x1f\x7f%?]*"
 # The usual URLs. All others, right or wrong, are left to the reader.
-_PLAIN_URI = re.compile(
+_PLAIN_URI = lazy_pattern(
     rf"(?:[A-Za-z][A-Za-z0-9+.-]*://[A-Za-z0-9.-]+(?::[0-9]*)?(?:{_PLAIN_PATH})?|{_PLAIN_PATH})"
     r"(?:\?[^\x00-\x1f\x7f]*)?"
 )
@@ -91,7 +92,7 @@ def is_uri(text: str) -> bool:
     Source:
         Go, ``net/url/url.go``, ``ParseRequestURI``.
     """
-    if _PLAIN_URI.fullmatch(text):
+    if _PLAIN_URI().fullmatch(text):
         return True
     try:
         parse_request_uri(text)
@@ -100,16 +101,16 @@ def is_uri(text: str) -> bool:
     return True
 
 
-_ATOM = re.compile('[^\x00-\x20()<>\\[\\]:;@\\\\,"\x7f]+')
-_QUOTED = re.compile('"((?:[ \t!#-\\[\\]-~\x80-\U0010ffff]|\\\\[ \t!-~\x80-\U0010ffff])*)"')
+_ATOM = lazy_pattern('[^\x00-\x20()<>\\[\\]:;@\\\\,"\x7f]+')
+_QUOTED = lazy_pattern('"((?:[ \t!#-\\[\\]-~\x80-\U0010ffff]|\\\\[ \t!-~\x80-\U0010ffff])*)"')
 _CHARSETS = frozenset({"utf-8", "iso-8859-1", "us-ascii"})
 _BASE64 = "[A-Za-z0-9+/]"
-_ENCODED_WORD = re.compile(
+_ENCODED_WORD = lazy_pattern(
     r"=\?([^?]+)\?"
     rf"(?:[bB]\?(?:{_BASE64}{{4}})*(?:{_BASE64}{{2}}==|{_BASE64}{{3}}=)?"
     r"|[qQ]\?(?:[\n\r -<>@-~]|=[0-9A-Fa-f]{2})*)\?="
 )
-_DOMAIN_LITERAL = re.compile("\\[([!-Z^-~\x80-\U0010ffff]*)\\]")
+_DOMAIN_LITERAL = lazy_pattern("\\[([!-Z^-~\x80-\U0010ffff]*)\\]")
 
 
 def is_email(text: str) -> bool:
@@ -175,7 +176,7 @@ def _group(text: str) -> tuple[int, str] | None:
 
 def _addr_spec(text: str) -> str | None:
     rest = text.lstrip(" \t")
-    quoted = _QUOTED.match(rest)
+    quoted = _QUOTED().match(rest)
     if rest.startswith('"'):
         after = rest[quoted.end() :] if quoted and quoted[1] else None
     else:
@@ -185,14 +186,14 @@ def _addr_spec(text: str) -> str | None:
     domain = after[1:].lstrip(" \t")
     if not domain.startswith("["):
         return _dot_atom(domain)
-    literal = _DOMAIN_LITERAL.match(domain)
+    literal = _DOMAIN_LITERAL().match(domain)
     if literal is None or _ip_version(literal[1]) is None:
         return None
     return domain[literal.end() :]
 
 
 def _dot_atom(text: str) -> str | None:
-    match = _ATOM.match(text)
+    match = _ATOM().match(text)
     if match is None or "" in match[0].split("."):
         return None
     return text[match.end() :]
@@ -206,14 +207,14 @@ def _phrase(text: str) -> str | None:
         if after is None:
             return None
         rest = after.lstrip(" \t")
-        word = (_QUOTED if rest.startswith('"') else _ATOM).match(rest)
+        word = (_QUOTED() if rest.startswith('"') else _ATOM()).match(rest)
         if word is None:
             return rest if count else None
         rest = rest[word.end() :]
-        if word.re is _ATOM and _has_unknown_charset(word[0]):
+        if word.re is _ATOM() and _has_unknown_charset(word[0]):
             # What was read until then is the phrase, but this word is gone.
             return rest if count else None
-        is_encoded = word.re is _ATOM and _ENCODED_WORD.fullmatch(word[0]) is not None
+        is_encoded = word.re is _ATOM() and _ENCODED_WORD().fullmatch(word[0]) is not None
         ordinary = ordinary or not is_encoded
         # An encoded word may be empty.
         count += not (is_encoded and word[0].endswith("??="))
@@ -221,7 +222,7 @@ def _phrase(text: str) -> str | None:
 
 def _has_unknown_charset(word: str) -> bool:
     # An encoded word of RFC 2047 that is none is an ordinary word.
-    encoded = _ENCODED_WORD.fullmatch(word)
+    encoded = _ENCODED_WORD().fullmatch(word)
     return encoded is not None and encoded[1].casefold() not in _CHARSETS
 
 

@@ -8,8 +8,6 @@ errors here, as in API servers built before.
 
 import functools
 
-import re2
-
 # Room for the largest program that Go would compile; the library's own default is far below it.
 _MAX_PROGRAM_BYTES = 256 << 20
 
@@ -54,6 +52,8 @@ def pattern_error(pattern: str) -> str | None:
 
 
 def _error_of(pattern: str) -> str | None:
+    import re2  # noqa: PLC0415 - few schemas have patterns
+
     options = re2.Options()
     options.log_errors = False
     options.max_mem = _MAX_PROGRAM_BYTES

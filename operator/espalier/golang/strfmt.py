@@ -4,16 +4,20 @@ The formats of strings: which texts API servers take for an address, a date, a d
 What the names promise matters less than what the servers' parsers do; oddities are theirs.
 """
 
+import functools
 import re
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-
-import re2
+from typing import TYPE_CHECKING
 
 from espalier.golang.addresses import is_cidr, is_email, is_ipv4, is_ipv6, is_mac, is_uri
 from espalier.golang.durations import DurationError, parse_worded_duration
 from espalier.golang.names import bytes_of
 from espalier.golang.rfc3339 import DATE, TimeError, parse_time
+from espalier.lazy import lazy_pattern
+
+if TYPE_CHECKING:
+    import re2
 
 _MAX_HOSTNAME_BYTES, _MAX_HOSTNAME_LABEL_BYTES = 255, 63
 _MAX_SHORT_NAME_BYTES, _MAX_LONG_NAME_BYTES = 63, 253
@@ -30,19 +34,19 @@ def predicate_of(name: str) -> Callable[[str], bool] | None:
 
 
 def _matching(pattern: str, *, flags: int = 0) -> Callable[[str], bool]:
-    compiled = re.compile(pattern, flags)
-    return lambda text: compiled.fullmatch(text) is not None
+    compiled = lazy_pattern(pattern, flags)
+    return lambda text: compiled().fullmatch(text) is not None
 
 
-_CLOCK = re.compile(r"([0-9]{2}):([0-9]{2}):([0-9]{2})(?:.[0-9]+)?(?:z|[+-][0-9]{2}:[0-9]{2})")
+_CLOCK = lazy_pattern(r"([0-9]{2}):([0-9]{2}):([0-9]{2})(?:.[0-9]+)?(?:z|[+-][0-9]{2}:[0-9]{2})")
 
 
 # Usual dates, on a day that every month has. All others are left to the reader.
-_PLAIN_DATE = re.compile("[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1[0-9]|2[0-8])")
+_PLAIN_DATE = lazy_pattern("[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1[0-9]|2[0-8])")
 
 
 def _is_date(text: str) -> bool:
-    if _PLAIN_DATE.fullmatch(text):
+    if _PLAIN_DATE().fullmatch(text):
         return True
     try:
         parse_time(text, DATE)
@@ -56,7 +60,7 @@ def _is_date_time(text: str) -> bool:
     date, *rest = text.lower().split("t")
     if bytes_of(text) < _SHORTEST_DATE_TIME_BYTES or not rest or not _is_date(date):
         return False
-    match = _CLOCK.fullmatch(rest[0])
+    match = _CLOCK().fullmatch(rest[0])
     if match is None:
         return False
     hours, minutes, seconds = match.groups()
@@ -71,7 +75,7 @@ def _is_duration(text: str) -> bool:
     return True
 
 
-_DIGITS_OF_CARDS = re.compile(
+_DIGITS_OF_CARDS = lazy_pattern(
     r"4[0-9]{12}(?:[0-9]{3})?|5[1-5][0-9]{14}|6(?:011|5[0-9]{2})[0-9]{12}|3[47][0-9]{13}"
     r"|3(?:0[0-5]|[68][0-9])[0-9]{11}|(?:2131|1800|35[0-9]{3})[0-9]{11}"
 )
@@ -79,7 +83,7 @@ _DIGITS_OF_CARDS = re.compile(
 
 def _is_credit_card(text: str) -> bool:
     digits = re.sub("[^0-9]+", "", text)
-    if not _DIGITS_OF_CARDS.fullmatch(digits):
+    if not _DIGITS_OF_CARDS().fullmatch(digits):
         return False
     doubled = [int(digit) * (1 + at % 2) for at, digit in enumerate(reversed(digits))]
     return sum(n - _LARGEST_DIGIT if n > _LARGEST_DIGIT else n for n in doubled) % 10 == 0
@@ -114,7 +118,13 @@ _INNER_CHAR = r"[-a-zA-Z0-9\p{S}\p{L}]"
 _ONE_LABEL = rf"{_NAME_CHAR}(?:-?{_NAME_CHAR}*)?"
 _DOTTED_LABEL = rf"{_NAME_CHAR}(?:{_INNER_CHAR}*{_NAME_CHAR})?\."
 # Counts of characters are left to the limit of a label's bytes: they would make it large.
-_HOSTNAME = re2.compile(rf"(?:{_ONE_LABEL}|(?:{_DOTTED_LABEL})+[a-zA-Z\p{{L}}]{{2,}})")
+
+
+@functools.cache
+def _hostname() -> "re2._Regexp":
+    import re2  # noqa: PLC0415 - few schemas have patterns
+
+    return re2.compile(rf"(?:{_ONE_LABEL}|(?:{_DOTTED_LABEL})+[a-zA-Z\p{{L}}]{{2,}})")
 
 
 def _is_hostname(text: str) -> bool:
@@ -122,7 +132,7 @@ def _is_hostname(text: str) -> bool:
         return False
     if any(bytes_of(label) > _MAX_HOSTNAME_LABEL_BYTES for label in text.split(".")):
         return False
-    return _HOSTNAME.fullmatch(text) is not None
+    return _hostname().fullmatch(text) is not None
 
 
 def _has_surrogates(text: str) -> bool:

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 
 from espalier.errors import ConfigurationError
+from espalier.names import ENVIRONMENT_PREFIX, OPERATOR_NAMESPACE
 
-PREFIX = "ESPALIER_"
-"""Every setting may be given as an environment variable: this, and its name in capitals."""
+PREFIX = ENVIRONMENT_PREFIX
 
 _TRUE = frozenset({"1", "true", "yes", "on"})
 _FALSE = frozenset({"", "0", "false", "no", "off"})
@@ -59,7 +59,7 @@ class Settings:
         read_only: Forbid every write on objects and on stored versions.
     """
 
-    namespace: str = "espalier-system"
+    namespace: str = OPERATOR_NAMESPACE
     settle_seconds: float = 30.0
     page_size: int = 500
     max_in_flight: int = 48

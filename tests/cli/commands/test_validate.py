@@ -179,9 +179,9 @@ def test_rules_are_evaluated() -> None:
 def test_a_schema_is_compiled_once_for_all_objects(old: tuple[str, ...]) -> None:
     text = GOOD + "spec: {size: 9, mode: 7}\n---\n"
 
-    compiled = compilations(text, *old)
+    compiled = compilations(text * 30, *old)
 
-    assert compiled == compilations(text * 40, *old)
+    assert compiled == compilations(text * 60, *old)
     assert compiled["espalier.schema.parsing.parse"] == 1
     assert compiled["espalier.schema.rules.compilation.compile_rules"] == 1
 

@@ -18,7 +18,7 @@ from espalier.cli.demo.steps import (
     Versions,
 )
 from espalier.cli.demo.story import STORY
-from espalier.cli.output.exit_codes import IncompleteError
+from espalier.cli.output.error_exits import IncompleteError
 from tests.cli.stages import empty_stage
 
 DEFINITION = STORY[0].steps[2]

@@ -11,9 +11,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 
-from espalier.cli.output import terminal as terminals
+from espalier.cli.output import progress_bar
+from espalier.cli.output.console import TextConsole
 from espalier.cli.output.exit_codes import Exit
 from espalier.cli.output.tables import print_result
 from espalier.cli.output.terminal import Terminal
@@ -97,16 +97,9 @@ def test_anything_else_does_not(folder: Path, answer: str) -> None:
 
 @pytest.mark.parametrize("width", [80, 140])
 def test_a_result_is_as_it_was_looked_at(width: int) -> None:
-    for name, system in (("colour", "standard"), ("plain", None)):
+    for name in ("colour", "plain"):
         stream = io.StringIO()
-        console = Console(
-            file=stream,
-            width=width,
-            force_terminal=True,
-            color_system=system,  # type: ignore[arg-type]  # a name that rich knows
-            highlight=False,
-            _environ={},
-        )
+        console = TextConsole(stream=stream, width=width, is_coloured=name == "colour")
         print_result(console, RESULT, is_wide=False, is_quiet=False)
         check_golden(f"terminal.{width}.{name}.txt", stream.getvalue())
         assert ("\x1b[" in stream.getvalue()) is (name == "colour")
@@ -120,7 +113,7 @@ def test_a_bar_is_on_standard_error_and_only_where_it_takes_long(
     monkeypatch.delenv("NO_COLOR", raising=False)
     told = {}
     for patience_seconds in (60.0, -1.0):
-        monkeypatch.setattr(terminals, "_BAR_DELAY_SECONDS", patience_seconds)
+        monkeypatch.setattr(progress_bar, "_BAR_DELAY_SECONDS", patience_seconds)
         with Terminal().progress("checking") as advance:
             advance(0, total=2)
             advance(2, text="wid\x1bgets")
@@ -137,7 +130,7 @@ def test_quiet_has_no_bar(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("FORCE_COLOR", "1")
-    monkeypatch.setattr(terminals, "_BAR_DELAY_SECONDS", -1.0)
+    monkeypatch.setattr(progress_bar, "_BAR_DELAY_SECONDS", -1.0)
 
     with Terminal(is_quiet=True).progress("checking") as advance:
         advance(1, total=2)

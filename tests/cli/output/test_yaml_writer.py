@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from espalier.cli.input.files import read_whole
 from espalier.cli.input.yaml_documents import build_documents
-from espalier.cli.output.yaml_writer import write_json, write_yaml
+from espalier.cli.output.json_writer import write_json
+from espalier.cli.output.yaml_writer import write_yaml
 from espalier.paths import JSON
 
 # What YAML 1.1, YAML 1.2, PyYAML or kubectl take for something else than a string.

@@ -9,7 +9,7 @@ from espalier.paths import JSON
 from espalier.schema import Profile
 from espalier.schema.parsing import parse
 from espalier.schema.ratcheting import Correlation, Tolerance
-from espalier.schema.rules.evaluation import CelJudge
+from espalier.schema.rules.judge import CelJudge
 from espalier.schema.rules.port import RuleOutcome, Ruling
 
 DATA = Path(__file__).parents[2] / "data"

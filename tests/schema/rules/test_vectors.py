@@ -2,7 +2,7 @@ import pytest
 
 from espalier.schema import Profile
 from espalier.schema.parsing import parse
-from espalier.schema.rules.evaluation import CelJudge
+from espalier.schema.rules.judge import CelJudge
 from espalier.schema.rules.port import RuleOutcome
 from espalier.schema.validation.walk import validate
 from tests import vectors

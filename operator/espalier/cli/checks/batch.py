@@ -6,16 +6,15 @@ memory.
 """
 
 import gc
-import multiprocessing
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from espalier.cli.checks.definition import DefinitionVerdict, is_definition, judge
+from espalier.cli.checks.definition import DefinitionVerdict, judge
+from espalier.cli.checks.documents import is_definition, kind_of, name_of, problem_of
 from espalier.cli.input.files import Document, expand, read_documents
-from espalier.cli.output.terminal import Advance
+from espalier.cli.progress import Advance
 from espalier.cli.result import Problem, Skipped
 from espalier.errors import SourceError
 from espalier.paths import JSON
@@ -127,37 +126,6 @@ def judge_sources(sources: Sequence[str], judge: BatchJudge, advance: Advance) -
     return judged
 
 
-def problem_of(error: SourceError) -> Problem:
-    """
-    Return the problem that a result reports for an unreadable source.
-    """
-    return Problem(source=error.source, message=error.detail, line=error.line)
-
-
-def kind_of(document: Document) -> str:
-    """
-    Return the kind of a document, such as ``apps/v1 Deployment``.
-    """
-    match document.value:
-        case {"kind": str(kind), "apiVersion": str(api_version)}:
-            return f"{api_version} {kind}"
-        case {"kind": str(kind)}:
-            return kind
-        case _:
-            return "a document without a kind"
-
-
-def name_of(manifest: JSON) -> str:
-    """
-    Return the name of an object; empty if it has none.
-    """
-    match manifest:
-        case {"metadata": {"name": str(name)}}:
-            return name
-        case _:
-            return ""
-
-
 _worker_judge: BatchJudge | None = None
 
 
@@ -180,6 +148,9 @@ def _run_tasks(tasks: Sequence[Task], judge: BatchJudge) -> Iterator[BatchResult
     if processes == 1:
         yield from map(judge.judge, tasks)
         return
+    import multiprocessing
+    from concurrent.futures import ProcessPoolExecutor
+
     # A process that already has threads must not be forked.
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(processes, context, _start_worker, (judge,)) as pool:

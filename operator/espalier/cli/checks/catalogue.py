@@ -7,8 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from espalier import crd, schema
-from espalier.cli.checks.batch import problem_of
-from espalier.cli.checks.definition import is_definition
+from espalier.cli.checks.documents import is_definition, problem_of
 from espalier.cli.input.files import Document, expand, read_documents
 from espalier.cli.result import Problem
 from espalier.crd import Definition, Version

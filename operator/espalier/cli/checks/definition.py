@@ -22,8 +22,6 @@ from espalier.schema import Profile
 from espalier.schema.structural.hints import fix_hint
 from espalier.schema.structural.invariants import render_structural
 
-_GROUP = "apiextensions.k8s.io/"
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DefinitionVerdict:
@@ -59,17 +57,6 @@ class DefinitionVerdict:
         Report whether the definition is structural under a profile.
         """
         return not self.structural[profile]
-
-
-def is_definition(document: Document) -> bool:
-    """
-    Report whether a document is a CustomResourceDefinition, of any version.
-    """
-    match document.value:
-        case {"kind": "CustomResourceDefinition", "apiVersion": str(api_version)}:
-            return api_version.startswith(_GROUP)
-        case _:
-            return False
 
 
 def judge(document: Document, *, profile: Profile, old: JSON = None) -> DefinitionVerdict:

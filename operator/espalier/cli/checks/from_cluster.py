@@ -6,12 +6,13 @@ import asyncio
 from collections.abc import AsyncIterator, Sequence
 
 from espalier import cluster
-from espalier.cli.checks.batch import BatchResult, problem_of
+from espalier.cli.checks.batch import BatchResult
 from espalier.cli.checks.catalogue import DefinitionCatalogue
 from espalier.cli.checks.definition import judge
+from espalier.cli.checks.documents import problem_of
 from espalier.cli.input.files import Document
 from espalier.cli.options import Target
-from espalier.cli.output.terminal import Advance
+from espalier.cli.progress import Advance
 from espalier.cluster import Cluster
 from espalier.cluster.transport.client import ApiRequest
 from espalier.cluster.transport.json_codec import decode_json
@@ -43,7 +44,7 @@ def judge_cluster(
     return asyncio.run(_judge(target, names, profile, advance))
 
 
-async def add_definitions(target: Target, catalogue: DefinitionCatalogue) -> None:
+def fetch_definitions(target: Target, catalogue: DefinitionCatalogue) -> None:
     """
     Add all definitions of a cluster to a catalogue.
 
@@ -51,6 +52,10 @@ async def add_definitions(target: Target, catalogue: DefinitionCatalogue) -> Non
         ConfigurationError: There is no usable kubeconfig.
         ClusterError: The definitions could not be read.
     """
+    asyncio.run(_add_definitions(target, catalogue))
+
+
+async def _add_definitions(target: Target, catalogue: DefinitionCatalogue) -> None:
     async with cluster.connect(target.kubeconfig, context=target.context) as connected:
         async for manifest in manifests_of(connected, ()):
             catalogue.add(manifest, where="the cluster")

@@ -19,7 +19,7 @@ from espalier.findings import FieldError
 from espalier.paths import JSON, Path, render_path, render_unknown
 from espalier.schema import Answer, Profile
 from espalier.schema.requests.creation import drop_unstored, place, prepare_creation
-from espalier.schema.rules.evaluation import CelJudge
+from espalier.schema.rules.judge import CelJudge
 from espalier.schema.validation.walk import render_validation
 
 _RULES = CelJudge(monotonic_seconds=time.monotonic)

@@ -2,24 +2,26 @@
 ``espalier check``: check definitions in files or in a cluster.
 """
 
-import importlib
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import click
 
-from espalier import crd
-from espalier.cli.checks.batch import BatchJudge, BatchResult, judge_sources, name_of, problem_of
-from espalier.cli.checks.definition import DefinitionVerdict, is_definition
-from espalier.cli.input.files import expand, read_documents
 from espalier.cli.options import Target, profiled, reporting, targeting
-from espalier.cli.output.terminal import Advance, Terminal
+from espalier.cli.output.terminal import Terminal
+from espalier.cli.progress import Advance
 from espalier.cli.result import Column, Level, Problem, Result, Table
-from espalier.errors import MalformedDefinitionError, SourceError
 from espalier.names import ESTABLISHED
 from espalier.paths import JSON
 from espalier.plurals import counted
 from espalier.schema import Profile
+
+if TYPE_CHECKING:
+    from espalier.cli.checks.batch import BatchResult
+    from espalier.cli.checks.definition import DefinitionVerdict
 
 
 @click.command()
@@ -88,23 +90,29 @@ def check(  # noqa: PLR0913 - one argument an option
         if in_cluster:
             judged = _check_cluster(target, files, profile, advance)
         else:
-            judge = BatchJudge(profile, skips_others=skip_others)
-            judged = _check_files(files, old, advance, judge)
+            judged = _check_files(files, old, profile, advance, skips_others=skip_others)
     terminal.finish(_result_of(judged, profile))
 
 
 def _check_cluster(
     target: Target, names: Sequence[str], profile: Profile, advance: Advance
 ) -> BatchResult:
-    # Loading the client of the cluster takes longer than checking most files.
-    from_cluster = importlib.import_module("espalier.cli.checks.from_cluster")
-    judged: BatchResult = from_cluster.judge_cluster(target, names, profile, advance)
-    return judged
+    from espalier.cli.checks.from_cluster import judge_cluster
+
+    return judge_cluster(target, names, profile, advance)
 
 
 def _check_files(
-    files: Sequence[str], old: str | None, advance: Advance, judge: BatchJudge
+    files: Sequence[str],
+    old: str | None,
+    profile: Profile,
+    advance: Advance,
+    *,
+    skips_others: bool,
 ) -> BatchResult:
+    from espalier.cli.checks.batch import BatchJudge, BatchResult, judge_sources
+
+    judge = BatchJudge(profile, skips_others=skips_others)
     before = BatchResult()
     if old is not None:
         judge = replace(judge, olds=_read_olds(old, before))
@@ -114,6 +122,10 @@ def _check_files(
 
 
 def _read_olds(named: str, judged: BatchResult) -> dict[str, JSON]:
+    from espalier.cli.checks.documents import is_definition, name_of, problem_of
+    from espalier.cli.input.files import expand, read_documents
+    from espalier.errors import MalformedDefinitionError, SourceError
+
     olds: dict[str, JSON] = {}
     try:
         for source in expand([named]):
@@ -128,6 +140,8 @@ def _read_olds(named: str, judged: BatchResult) -> dict[str, JSON]:
 
 
 def _as_established(manifest: JSON) -> JSON:
+    from espalier import crd
+
     # Manifests have no status, but an update replaces a definition that is served.
     if not isinstance(manifest, dict) or "status" in manifest:
         return manifest

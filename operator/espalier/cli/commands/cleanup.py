@@ -11,7 +11,8 @@ from espalier import cluster
 from espalier.cli.options import Target, reporting, targeting
 from espalier.cli.output.exit_codes import Exit
 from espalier.cli.output.formats import TABULAR
-from espalier.cli.output.terminal import Advance, Terminal
+from espalier.cli.output.terminal import Terminal
+from espalier.cli.progress import Advance
 from espalier.cli.result import Column, Problem, Result, Table
 from espalier.engine import Trace, TraceRemover, find_record, find_traces
 from espalier.errors import EspalierError, NotFoundError

@@ -19,7 +19,8 @@ from espalier.cli.output.exit_codes import Exit
 from espalier.cli.output.migration_result import result_of
 from espalier.cli.output.run_progress import RunProgress
 from espalier.cli.output.survey_result import counts_of, findings_of, survey_table
-from espalier.cli.output.terminal import Advance, Terminal
+from espalier.cli.output.terminal import Terminal
+from espalier.cli.progress import Advance
 from espalier.cli.result import Finding, Level, Problem, Result, Subject
 from espalier.cluster import Cluster, FolderArchive
 from espalier.crd import Definition

@@ -10,14 +10,15 @@ from pathlib import Path
 
 import click
 
-from espalier.cli.checks.batch import problem_of
 from espalier.cli.checks.catalogue import DefinitionCatalogue, display_name
+from espalier.cli.checks.documents import problem_of
 from espalier.cli.checks.transformation import Operation, Transformed, transform
 from espalier.cli.input.files import Document, expand, items_of, read_whole, with_items
 from espalier.cli.options import Command, profiled, reporting
 from espalier.cli.output.exit_codes import Exit
+from espalier.cli.output.json_writer import write_json
 from espalier.cli.output.terminal import Terminal, exit_of_result
-from espalier.cli.output.yaml_writer import write_json, write_yaml
+from espalier.cli.output.yaml_writer import write_yaml
 from espalier.cli.result import Problem, Result
 from espalier.errors import SourceError
 from espalier.paths import JSON

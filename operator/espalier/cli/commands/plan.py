@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import click
 
 from espalier import cluster, crd
-from espalier.cli.checks.definition import is_definition
+from espalier.cli.checks.documents import is_definition
 from espalier.cli.checks.live_update import UpdateVerdict, judge_update
 from espalier.cli.commands.survey import (
     chosen_namespaces,
@@ -27,7 +27,8 @@ from espalier.cli.output.survey_result import (
     survey_table,
     unread_objects,
 )
-from espalier.cli.output.terminal import Advance, Terminal
+from espalier.cli.output.terminal import Terminal
+from espalier.cli.progress import Advance
 from espalier.cli.result import Finding, Level, Problem, Result, Subject
 from espalier.cluster import Cluster
 from espalier.engine import Counts, Normalising, PathCount, Scope, Survey, forecast_of

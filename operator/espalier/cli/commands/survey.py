@@ -17,7 +17,8 @@ from espalier.cli.output.survey_result import (
     survey_table,
     unread_objects,
 )
-from espalier.cli.output.terminal import Advance, Terminal
+from espalier.cli.output.terminal import Terminal
+from espalier.cli.progress import Advance
 from espalier.cli.result import Level, Problem, Result, Subject
 from espalier.cluster import Cluster
 from espalier.crd import Definition

@@ -2,17 +2,14 @@
 ``espalier validate``: validate objects in files by the schemas of their definitions.
 """
 
-import asyncio
 import functools
-import importlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import click
 
-from espalier.cli.checks.batch import problem_of
 from espalier.cli.checks.catalogue import DefinitionCatalogue
-from espalier.cli.checks.definition import is_definition
+from espalier.cli.checks.documents import is_definition, problem_of
 from espalier.cli.checks.object import (
     FieldValidation,
     ObjectStatus,
@@ -22,7 +19,8 @@ from espalier.cli.checks.object import (
 )
 from espalier.cli.input.files import Document, expand, read_documents
 from espalier.cli.options import Command, Target, profiled, reporting, targeting
-from espalier.cli.output.terminal import Advance, Terminal
+from espalier.cli.output.terminal import Terminal
+from espalier.cli.progress import Advance
 from espalier.cli.result import Column, Problem, Result, Table
 from espalier.errors import SourceError
 from espalier.paths import JSON
@@ -214,8 +212,9 @@ def _catalogue_of(crds: Sequence[str], target: Target | None) -> DefinitionCatal
     catalogue.add_sources(crds)
     if target is not None:
         # Loading the client of the cluster takes longer than validating most files.
-        fetching = importlib.import_module("espalier.cli.checks.from_cluster")
-        asyncio.run(fetching.add_definitions(target, catalogue))
+        from espalier.cli.checks.from_cluster import fetch_definitions
+
+        fetch_definitions(target, catalogue)
     return catalogue
 
 

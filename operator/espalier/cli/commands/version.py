@@ -3,15 +3,16 @@
 """
 
 import platform
-from importlib.metadata import version as version_of
 
 import click
 
+from espalier import __version__
 from espalier.cli.options import reporting
 from espalier.cli.output.formats import TABULAR
 from espalier.cli.output.terminal import Terminal
 from espalier.cli.result import Column, Result, Table
 from espalier.names import OUTPUT_API_VERSION
+from espalier.paths import JSON
 
 MIRRORED = "1.37"
 """The Kubernetes release whose rules Espalier follows."""
@@ -35,19 +36,19 @@ def version(*, terminal: Terminal) -> None:
       0  the version is printed
       2  the command line is not valid
     """
-    facts = {
-        "espalier": version_of("espalier"),
+    facts: dict[str, JSON] = {
+        "espalier": __version__,
         "kubernetesRules": MIRRORED,
         "python": platform.python_version(),
         "output": OUTPUT_API_VERSION,
     }
-    rows = [[name, value] for name, value in facts.items()]
+    rows = [[name, str(value)] for name, value in facts.items()]
     table = Table(columns=[Column(title="PART"), Column(title="VERSION")], rows=rows, is_wide=True)
     terminal.finish(
         Result(
             kind="Version",
             summary=f"espalier {facts['espalier']}",
-            items=({**facts},),
+            items=(facts,),
             tables=(table,),
         )
     )

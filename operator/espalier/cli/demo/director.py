@@ -15,7 +15,7 @@ from espalier.cli.demo.player import Player
 from espalier.cli.demo.screen import Ending, Screen
 from espalier.cli.demo.stage import EtcdGateway, RawStore, Stage
 from espalier.cli.demo.story import GROUP, STORY, name_of
-from espalier.cli.output.exit_codes import IncompleteError
+from espalier.cli.output.error_exits import IncompleteError
 from espalier.cluster.auth.connection import Connection
 from espalier.cluster.auth.credentials import FixedSource
 from espalier.handlers.settings import Settings

@@ -31,7 +31,7 @@ from espalier.cli.demo.steps import (
     Versions,
 )
 from espalier.cli.demo.story import GROUP, name_of
-from espalier.cli.output.exit_codes import IncompleteError
+from espalier.cli.output.error_exits import IncompleteError
 from espalier.crd import Condition, Definition
 from espalier.paths import JSON
 

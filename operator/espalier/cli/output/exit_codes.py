@@ -1,29 +1,8 @@
 """
-The exit codes of the command line, and the exit code of each error.
+The exit codes of the command line.
 """
 
 import enum
-from dataclasses import dataclass
-
-from espalier.errors import (
-    ArchiveFullError,
-    ConfigurationError,
-    DefinitionChangedError,
-    EspalierError,
-    LeaseLostError,
-)
-
-
-@dataclass(unsafe_hash=True)
-class IncompleteError(EspalierError):
-    """
-    A command began its work and stopped before it was done.
-    """
-
-    detail: str
-
-    def __str__(self) -> str:
-        return self.detail
 
 
 class Exit(enum.IntEnum):
@@ -45,16 +24,3 @@ class Exit(enum.IntEnum):
 
     INCOMPLETE = 4
     """The command stopped before its work was done."""
-
-
-def exit_of(error: EspalierError) -> Exit:
-    """
-    Return the exit code for an error that ends a command.
-    """
-    match error:
-        case ConfigurationError():
-            return Exit.USAGE
-        case ArchiveFullError() | DefinitionChangedError() | IncompleteError() | LeaseLostError():
-            return Exit.INCOMPLETE
-        case _:
-            return Exit.UNREADABLE

@@ -4,15 +4,12 @@ The output formats, as one table of names and renderers.
 A new format is a function and a row of ``RENDERERS``.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from importlib.metadata import version
 from types import MappingProxyType
+from typing import TextIO
 
-from espalier.cli.output.junit import render_junit
-from espalier.cli.output.sarif import render_sarif
-from espalier.cli.output.yaml_writer import write_json, write_yaml
-from espalier.cli.result import Finding, Level, Result, Table, document_of
+from espalier.cli.result import Finding, Level, Result, Table
 
 TEXTS = ("table", "wide")
 """Formats for people; the module ``tables`` prints them line by line."""
@@ -30,31 +27,45 @@ class Options:
     fail_on: Level = Level.ERROR
 
 
-Renderer = Callable[[Result, Options], str]
+Renderer = Callable[[Result, Options], Iterator[str]]
 
 
 def render(result: Result, name: str, options: Options) -> str:
     """
     Return a result in the format of this name; the text is empty or ends with a line break.
     """
-    text = RENDERERS[name](result, options)
-    return text if not text or text.endswith("\n") else f"{text}\n"
+    return "".join(RENDERERS[name](result, options))
 
 
-def _json(result: Result, _: Options) -> str:
-    return write_json([document_of(result)])
+def write(result: Result, name: str, options: Options, stream: TextIO) -> None:
+    """
+    Write a result in the format of this name, piece by piece.
+    """
+    stream.writelines(RENDERERS[name](result, options))
 
 
-def _yaml(result: Result, _: Options) -> str:
-    return write_yaml([document_of(result)])
+def _json(result: Result, _: Options) -> Iterator[str]:
+    from espalier.cli.output.json_writer import write_result_as_json
+
+    yield from write_result_as_json(result)
 
 
-def _junit(result: Result, options: Options) -> str:
-    return render_junit(result, fail_on=options.fail_on)
+def _yaml(result: Result, _: Options) -> Iterator[str]:
+    from espalier.cli.output.yaml_writer import write_result_as_yaml
+
+    yield from write_result_as_yaml(result)
 
 
-def _sarif(result: Result, _: Options) -> str:
-    return render_sarif(result, version=version("espalier"))
+def _junit(result: Result, options: Options) -> Iterator[str]:
+    from espalier.cli.output.junit import render_junit
+
+    yield from render_junit(result, fail_on=options.fail_on)
+
+
+def _sarif(result: Result, _: Options) -> Iterator[str]:
+    from espalier.cli.output.sarif import render_sarif
+
+    yield from render_sarif(result)
 
 
 _GITHUB_LEVELS: Mapping[Level, str] = {
@@ -64,14 +75,12 @@ _GITHUB_LEVELS: Mapping[Level, str] = {
 }
 
 
-def _github(result: Result, _: Options) -> str:
+def _github(result: Result, _: Options) -> Iterator[str]:
     # GitHub Actions turns these workflow commands into annotations of the lines.
-    lines = [_annotation(finding) for finding in result.findings]
-    lines += [
-        _command("error", problem.message, file=problem.source, line=problem.line)
-        for problem in result.problems
-    ]
-    return "".join(f"{line}\n" for line in lines)
+    for finding in result.findings:
+        yield f"{_annotation(finding)}\n"
+    for problem in result.problems:
+        yield _command("error", problem.message, file=problem.source, line=problem.line) + "\n"
 
 
 def _annotation(finding: Finding) -> str:
@@ -100,30 +109,43 @@ def _escaped(text: str) -> str:
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
-def _markdown(result: Result, _: Options) -> str:
-    parts = [f"{_cell(result.summary)}\n"] if result.summary else []
+def _markdown(result: Result, _: Options) -> Iterator[str]:
+    # Parts are separated by an empty line.
+    separator = ""
+    for part in _markdown_parts(result):
+        yield separator
+        yield from part
+        separator = "\n"
+
+
+def _markdown_parts(result: Result) -> Iterator[Iterator[str]]:
+    if result.summary:
+        yield iter([f"{_cell(result.summary)}\n"])
     if result.findings:
-        lines = ["| level | where | message | rule |", "|---|---|---|---|"]
-        for one in result.findings:
-            where = one.subject.where or one.subject.name
-            fix = f"<br>fix: {_cell(one.hint)}" if one.hint else ""
-            cells = (one.level.value, _cell(where), f"{_cell(one.message)}{fix}", f"`{one.rule}`")
-            lines.append(f"| {' | '.join(cells)} |")
-        parts.append("\n".join(lines) + "\n")
-    parts += [_markdown_table(table) for table in result.tables if table.rows]
-    unread = [f"- could not be read: {_cell(str(one))}" for one in result.problems]
-    unread += [f"- skipped: {_cell(one.source)}: {_cell(one.reason)}" for one in result.skipped]
+        yield _markdown_findings(result)
+    yield from (_markdown_table(table) for table in result.tables if table.rows)
+    unread = [f"- could not be read: {_cell(str(one))}\n" for one in result.problems]
+    unread += [f"- skipped: {_cell(one.source)}: {_cell(one.reason)}\n" for one in result.skipped]
     if unread:
-        parts.append("\n".join(unread) + "\n")
-    return "\n".join(parts)
+        yield iter(unread)
 
 
-def _markdown_table(table: Table) -> str:
-    lines = [f"**{_cell(table.title)}**", ""] if table.title else []
-    lines.append(f"| {' | '.join(_cell(column.title) for column in table.columns)} |")
-    lines.append("|" + "---|" * len(table.columns))
-    lines += [f"| {' | '.join(map(_cell, row))} |" for row in table.rows]
-    return "\n".join(lines) + "\n"
+def _markdown_findings(result: Result) -> Iterator[str]:
+    yield "| level | where | message | rule |\n|---|---|---|---|\n"
+    for one in result.findings:
+        where = one.subject.where or one.subject.name
+        fix = f"<br>fix: {_cell(one.hint)}" if one.hint else ""
+        cells = (one.level.value, _cell(where), f"{_cell(one.message)}{fix}", f"`{one.rule}`")
+        yield f"| {' | '.join(cells)} |\n"
+
+
+def _markdown_table(table: Table) -> Iterator[str]:
+    if table.title:
+        yield f"**{_cell(table.title)}**\n\n"
+    yield f"| {' | '.join(_cell(column.title) for column in table.columns)} |\n"
+    yield "|" + "---|" * len(table.columns) + "\n"
+    for row in table.rows:
+        yield f"| {' | '.join(map(_cell, row))} |\n"
 
 
 def _cell(text: str) -> str:

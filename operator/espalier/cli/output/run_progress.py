@@ -5,7 +5,8 @@ Show the progress of a migration run.
 from collections.abc import Sequence
 from textwrap import shorten
 
-from espalier.cli.output.terminal import Advance, Terminal
+from espalier.cli.output.terminal import Terminal
+from espalier.cli.progress import Advance
 from espalier.crd import Condition, Definition
 from espalier.engine.ports import PassProgress
 

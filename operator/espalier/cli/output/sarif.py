@@ -2,32 +2,32 @@
 Results as SARIF 2.1.0, for code scanning.
 """
 
-import json
+from collections.abc import Iterator, Mapping
 from urllib.parse import quote
 
-from espalier.cli.result import Finding, Level, Problem, Result, Subject
+from espalier import __version__
+from espalier.cli.output.json_writer import json_pieces
+from espalier.cli.result import Finding, Level, Problem, Result, Stream, Subject
 from espalier.paths import JSON
 
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
 
-def render_sarif(result: Result, *, version: str) -> str:
+def render_sarif(result: Result) -> Iterator[str]:
     """
-    Render a result as a SARIF log with one run.
-
-    Args:
-        version: The version of Espalier.
+    Yield the pieces of a SARIF log with one run.
 
     Source:
         OASIS, "Static Analysis Results Interchange Format (SARIF) Version 2.1.0".
     """
     rules = sorted({finding.rule for finding in result.findings})
+    places = {rule: index for index, rule in enumerate(rules)}
     driver: dict[str, JSON] = {
         "name": "espalier",
-        "version": version,
+        "version": __version__,
         "rules": [{"id": rule} for rule in rules],
     }
-    run: dict[str, JSON] = {
+    run = {
         "tool": {"driver": driver},
         "columnKind": "unicodeCodePoints",
         "invocations": [
@@ -36,18 +36,19 @@ def render_sarif(result: Result, *, version: str) -> str:
                 "toolExecutionNotifications": [_notification(one) for one in result.problems],
             }
         ],
-        "results": [_result(finding, rules) for finding in result.findings],
+        "results": Stream(_result(finding, places) for finding in result.findings),
     }
-    return json.dumps({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2)
+    yield from json_pieces({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]})
+    yield "\n"
 
 
-def _result(finding: Finding, rules: list[str]) -> JSON:
+def _result(finding: Finding, places: Mapping[str, int]) -> JSON:
     text = f"{finding.subject.name}: {finding.message}"
     if finding.hint:
         text += f"\nfix: {finding.hint}"
     return {
         "ruleId": finding.rule,
-        "ruleIndex": rules.index(finding.rule),
+        "ruleIndex": places[finding.rule],
         "level": finding.level.value,
         "message": {"text": text},
         "locations": [_location(finding.subject, finding.path)],

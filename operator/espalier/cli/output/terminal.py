@@ -5,47 +5,26 @@ The output of a command: results go to standard output, everything else to stand
 import logging
 import os
 import sys
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import NoReturn, Protocol
+from typing import NoReturn
 
 import click
-from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    TextColumn,
-    TimeElapsedColumn,
-)
-from rich.text import Text
 
+from espalier.cli.output.console import (
+    is_terminal,
+    printable,
+    standard_error,
+    standard_output,
+)
 from espalier.cli.output.exit_codes import Exit
-from espalier.cli.output.formats import TEXTS, Options, render
-from espalier.cli.output.tables import print_findings, print_result, printable
+from espalier.cli.output.formats import TEXTS, Options, write
+from espalier.cli.progress import Advance
 from espalier.cli.result import Level, Result
 
 _DIFF_STYLES: Mapping[str, str] = {"+": "green", "-": "red", "@": "cyan"}
-_BAR_DELAY_SECONDS = 0.4
 _LEVELS: Mapping[int, int] = {0: logging.WARNING, 1: logging.INFO, 2: logging.DEBUG}
-
-
-class Advance(Protocol):
-    """
-    Move a progress bar.
-    """
-
-    def __call__(self, done: int, *, total: int | None = None, text: str = "") -> None:
-        """
-        Show how much is done.
-
-        Args:
-            done: The number done since the start, not since the last call.
-            total: The number to do; None leaves it unchanged.
-            text: The label of the bar; an empty text leaves it unchanged.
-        """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,10 +69,13 @@ class Terminal:
         Print a result, and its problems to standard error.
         """
         if self.output in TEXTS:
-            console = self._console()
+            from espalier.cli.output.tables import print_result
+
+            console = standard_output(is_colourless=self._is_plain)
             print_result(console, result, is_wide=self.output == "wide", is_quiet=self.is_quiet)
         else:
-            click.echo(render(result, self.output, Options(self.fail_on)), nl=False)
+            write(result, self.output, Options(self.fail_on), sys.stdout)
+        sys.stdout.flush()
         for problem in result.problems:
             click.echo(f"espalier: {printable(str(problem))}", err=True)
 
@@ -102,7 +84,11 @@ class Terminal:
         Print the findings and problems of a result to standard error.
         """
         if not self.is_quiet:
-            print_findings(self._console(stderr=True), result, is_wide=False, is_quiet=False)
+            from espalier.cli.output.tables import print_findings
+
+            console = standard_error(is_colourless=self._is_plain)
+            is_wide = self.verbosity > 0
+            print_findings(console, result, is_wide=is_wide, is_quiet=False, all_option="-v")
         for problem in result.problems:
             click.echo(f"espalier: {printable(str(problem))}", err=True)
 
@@ -110,10 +96,10 @@ class Terminal:
         """
         Print a unified diff, coloured on a terminal.
         """
-        console = self._console()
+        console = standard_output(is_colourless=self._is_plain)
         for line in lines:
-            style = _DIFF_STYLES.get(line[:1], "")
-            console.print(Text(printable(line), style=style), soft_wrap=True)
+            console.print((line, _DIFF_STYLES.get(line[:1], "")))
+        sys.stdout.flush()
 
     def finish(self, result: Result) -> NoReturn:
         """
@@ -127,32 +113,13 @@ class Terminal:
         """
         Show a progress bar while the block runs, if standard error is a terminal.
         """
-        console = self._console(stderr=True)
-        if self.is_quiet or not console.is_terminal:
+        if self.is_quiet or not is_terminal(sys.stderr):
             yield _no_progress
             return
-        bar = Progress(
-            TextColumn("{task.description}", markup=False),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeElapsedColumn(),
-            console=console,
-            transient=True,
-        )
-        task = bar.add_task(printable(text), total=total)
-        begun = time.monotonic()
+        from espalier.cli.output.progress_bar import progress_bar
 
-        def advance(done: int, *, total: int | None = None, text: str = "") -> None:
-            described = printable(text) or None
-            bar.update(task, completed=done, total=total, description=described)
-            # Work that ends quickly shows no bar, so that nothing flickers.
-            if time.monotonic() - begun > _BAR_DELAY_SECONDS:
-                bar.start()
-
-        try:
+        with progress_bar(text, total=total, is_colourless=self._is_plain) as advance:
             yield advance
-        finally:
-            bar.stop()
 
     def confirm(self, question: str, *, is_answered: bool) -> bool:
         """
@@ -173,20 +140,9 @@ class Terminal:
             return False
         return click.confirm(question, err=True)
 
-    def _console(self, *, stderr: bool = False) -> Console:
-        plain = self.is_colourless or bool(os.environ.get("NO_COLOR"))
-        if plain:
-            return _Console(stderr=stderr, highlight=False, color_system=None)
-        return _Console(stderr=stderr, highlight=False)
-
-
-class _Console(Console):
-    """
-    A console that raises when the pipe is closed; the top of the command line handles it.
-    """
-
-    def on_broken_pipe(self) -> None:
-        raise BrokenPipeError
+    @property
+    def _is_plain(self) -> bool:
+        return self.is_colourless or bool(os.environ.get("NO_COLOR"))
 
 
 def exit_of_result(result: Result, *, fail_on: Level) -> Exit:

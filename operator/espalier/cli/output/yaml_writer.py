@@ -5,13 +5,16 @@ A string that would be read as another type without quotes (``yes``, ``1e3``, ``
 The events for the emitter are made in a loop, so that deep nesting cannot exhaust the stack.
 """
 
-import json
+import io
+import itertools
 import re
 from collections.abc import Iterable, Iterator
+from typing import Any, Final
 
 import yaml
 
 from espalier.cli.input.yaml_dialect import resolve
+from espalier.cli.result import Result, Stream, document_of
 from espalier.golang.printing import go_json
 from espalier.paths import JSON
 
@@ -21,6 +24,8 @@ _MERGE_KEY = "<<"
 _STRING_TAG = "tag:yaml.org,2002:str"
 # No line is broken, so that a long text can still be searched for.
 _LINE_WIDTH = 1_000_000
+_PIECE_CHARACTERS = 65_536
+_NONE: Final[Any] = object()
 
 
 def write_yaml(values: Iterable[JSON]) -> str:
@@ -33,14 +38,25 @@ def write_yaml(values: Iterable[JSON]) -> str:
     return text
 
 
-def write_json(values: Iterable[JSON]) -> str:
+def write_result_as_yaml(result: Result) -> Iterator[str]:
     """
-    Return documents as JSON, one after the other.
+    Yield the pieces of a result's document.
     """
-    return "".join(f"{json.dumps(value, indent=2, ensure_ascii=True)}\n" for value in values)
+    pieces = io.StringIO()
+    emitter = _EMITTER(pieces, allow_unicode=True, width=_LINE_WIDTH)
+    try:
+        for event in _stream([document_of(result)]):
+            emitter.emit(event)
+            if pieces.tell() > _PIECE_CHARACTERS:
+                yield pieces.getvalue()
+                pieces.seek(0)
+                pieces.truncate()
+    finally:
+        emitter.dispose()
+    yield pieces.getvalue()
 
 
-def _stream(values: Iterable[JSON]) -> Iterator[yaml.Event]:
+def _stream(values: "Iterable[JSON | dict[str, JSON | Stream]]") -> Iterator[yaml.Event]:
     yield yaml.StreamStartEvent()
     for number, value in enumerate(values):
         yield yaml.DocumentStartEvent(explicit=number > 0)
@@ -49,8 +65,8 @@ def _stream(values: Iterable[JSON]) -> Iterator[yaml.Event]:
     yield yaml.StreamEndEvent()
 
 
-def _value(root: JSON) -> Iterator[yaml.Event]:
-    waiting: list[JSON | yaml.Event] = [root]
+def _value(root: "JSON | dict[str, JSON | Stream]") -> Iterator[yaml.Event]:
+    waiting: list[Any] = [root]
     while waiting:
         value = waiting.pop()
         match value:
@@ -67,10 +83,21 @@ def _value(root: JSON) -> Iterator[yaml.Event]:
                 yield yaml.SequenceStartEvent(None, None, implicit=True, flow_style=is_empty)
                 waiting.append(yaml.SequenceEndEvent())
                 waiting += reversed(value)
+            case Stream():
+                yield from _members(value)
             case str():
                 yield _string(value)
             case _:
                 yield yaml.ScalarEvent(None, None, (True, False), go_json(value))
+
+
+def _members(values: Stream) -> Iterator[yaml.Event]:
+    first = next(values.values, _NONE)
+    yield yaml.SequenceStartEvent(None, None, implicit=True, flow_style=first is _NONE)
+    if first is not _NONE:
+        for value in itertools.chain([first], values):
+            yield from _value(value)
+    yield yaml.SequenceEndEvent()
 
 
 def _string(text: str) -> yaml.Event:

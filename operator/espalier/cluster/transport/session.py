@@ -2,16 +2,16 @@
 Sessions to one API server: time limits, connection limit, credentials and user agent.
 """
 
-from importlib.metadata import version
 from ssl import SSLContext
 
 import aiohttp
 from yarl import URL
 
+from espalier import __version__
 from espalier.cluster.auth.connection import Connection
 from espalier.errors import ConfigurationError
 
-USER_AGENT = f"espalier/{version('espalier')}"
+USER_AGENT = f"espalier/{__version__}"
 """The user agent of Espalier's requests in the audit log; Kopf's session has another one."""
 
 TOTAL_SECONDS = 75.0

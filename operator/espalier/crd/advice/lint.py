@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from espalier.crd.advice.rule_lint import lint_rules
 from espalier.crd.advice.unknown_fields import unknown_keywords
 from espalier.crd.definition import Definition
 from espalier.crd.internal.parsed_schema import ParsedSchema
@@ -18,6 +17,7 @@ from espalier.golang.regexps import pattern_error
 from espalier.paths import JSON, Key, Path, render_path
 from espalier.schema import Profile, Structural
 from espalier.schema.model import NO_VALIDATION, ValueValidation
+from espalier.schema.rules.port import has_rules
 from espalier.schema.validation.keywords import has_match
 from espalier.schema.values import is_of_type
 
@@ -66,10 +66,16 @@ def lint(
         if structural is not None:
             found += _unknown_keywords(version.schema, path)
             found += _lint_node(structural, _NodePosition(path))
-            found += (
-                Lint(one.rule, (*path, *one.path), one.detail) for one in lint_rules(structural)
-            )
+            found += _rule_lints(structural, path)
     return tuple(found)
+
+
+def _rule_lints(structural: Structural, path: Path) -> Iterator[Lint]:
+    if has_rules(structural):
+        from espalier.crd.advice.rule_lint import lint_rules  # noqa: PLC0415 - few schemas have rules
+
+        for one in lint_rules(structural):
+            yield Lint(one.rule, (*path, *one.path), one.detail)
 
 
 def _short_names(definition: Definition) -> Iterator[Lint]:

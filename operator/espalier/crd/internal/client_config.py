@@ -3,7 +3,6 @@ The client configuration of a conversion webhook, and the check of its certifica
 """
 
 import re
-import ssl
 from binascii import a2b_base64
 from typing import NamedTuple
 
@@ -105,6 +104,8 @@ def _decoded(body: bytes) -> bytes | None:
 
 
 def _is_certificate(encoded: bytes) -> bool:
+    import ssl  # noqa: PLC0415 - few definitions have a webhook
+
     try:
         ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(cadata=encoded)
     except (ValueError, ssl.SSLError):

@@ -13,8 +13,8 @@ from espalier.crd.internal.client_config import ca_bundle_problem
 from espalier.crd.internal.definition import Internal, Shared
 from espalier.crd.internal.json_schema_props import Keywords, child, nodes, text
 from espalier.crd.internal.parsed_schema import VersionSchema
+from espalier.crd.validation.known_expressions import NOTHING_KNOWN, Known, known_expressions
 from espalier.crd.validation.list_types import is_set_of_non_atomic, item_errors
-from espalier.crd.validation.rule_compilation import NOTHING_KNOWN, Known, known_expressions
 from espalier.errors import EspalierError, SchemaParseError
 from espalier.schema import Profile
 from espalier.schema.normalization.pruned_defaults import pruned_defaults

@@ -2,7 +2,7 @@
 Compile the validation rules of a schema, and limit their estimated costs.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 from espalier.cel.cost.estimator import estimate
@@ -11,6 +11,7 @@ from espalier.cel.declared_type import Declaration
 from espalier.crd.internal.json_schema_props import Keywords, child, children, nodes, text
 from espalier.crd.internal.parsed_schema import VersionSchema
 from espalier.crd.validation import errors as field_errors
+from espalier.crd.validation.known_expressions import Known, rules_of
 from espalier.findings import ErrorType, FieldError
 from espalier.golang.printing import Printed, go_json
 from espalier.paths import JSON, Key, Path, render_path
@@ -33,35 +34,6 @@ _UNKNOWN = (
 _MOST_EXPENSIVE = 4
 _MUCH = 100.0
 _LITTLE = 1.5
-
-
-@dataclass(frozen=True, slots=True)
-class Known:
-    """
-    The expressions of the old definition: they may use functions that are too new for others.
-    """
-
-    rules: frozenset[str] = frozenset()
-    messages: frozenset[str] = frozenset()
-
-
-NOTHING_KNOWN = Known()
-"""The known expressions of a new definition: none."""
-
-
-def known_expressions(schemas: Iterable[Keywords]) -> Known:
-    """
-    Collect the expressions of a definition.
-
-    Source:
-        apiextensions-apiserver, ``pkg/apis/apiextensions/validation/validation.go``,
-        ``findPreexistingExpressions``.
-    """
-    rules = [rule for root in schemas for node in nodes(root) for rule in _rules(node)]
-    return Known(
-        frozenset(text(rule, "rule") for rule in rules),
-        frozenset(text(rule, "messageExpression") for rule in rules),
-    )
 
 
 def compilation_errors(
@@ -88,7 +60,7 @@ def compilation_errors(
         ``ValidateCustomResourceDefinitionOpenAPISchema``, and ``cel_validation.go``.
     """
     keywords = validation.schema
-    if keywords is None or not any(_rules(node) for node in nodes(keywords)):
+    if keywords is None or not any(rules_of(node) for node in nodes(keywords)):
         return ()
     structural = validation.parsed.under(Profile.APISERVER)
     if structural is None:
@@ -167,7 +139,7 @@ class _RuleWalk:
     errors: list[FieldError] = field(default_factory=list)
 
     def root(self, keywords: Keywords, node: Structural) -> _Scope:
-        has_rules = bool(_rules(keywords))
+        has_rules = bool(rules_of(keywords))
         declared = declare(node, is_resource=True) if has_rules else None
         return _Scope(node, declared, has_rules, 1, None)
 
@@ -192,7 +164,7 @@ class _RuleWalk:
                 inner = replace(inner, uncorrelated=inner.uncorrelated or path)
             element = None if declared is None else declared.element
             self.enter_member(items, (*path, "items"), inner, scope.node.items, element)
-        if _rules(keywords) and path not in self.bad:
+        if rules_of(keywords) and path not in self.bad:
             self.compile(keywords, path, scope)
 
     def enter(
@@ -203,7 +175,7 @@ class _RuleWalk:
         node: Structural,
         declared: Declaration | None,
     ) -> None:
-        is_in_scope = above.is_in_scope or bool(_rules(keywords))
+        is_in_scope = above.is_in_scope or bool(rules_of(keywords))
         if above.is_in_scope and above.declared is None:
             # The server has stopped declaring types further above.
             declared = None
@@ -236,7 +208,7 @@ class _RuleWalk:
             )
             self.errors.append(error)
             return
-        for index, written in enumerate(_rules(keywords)):
+        for index, written in enumerate(rules_of(keywords)):
             (rule,) = compile_validations(
                 ({**written},),
                 scope.node,
@@ -318,12 +290,6 @@ def _cardinality(keywords: Keywords, scope: _Scope) -> int | None:
 
 def _is_correlated_map(keywords: Keywords) -> bool:
     return text(keywords, "x-kubernetes-map-type") in ("", "granular", "atomic")
-
-
-def _rules(keywords: Keywords) -> tuple[Mapping[str, JSON], ...]:
-    found = keywords.get(_KEYWORD)
-    listed = found if isinstance(found, list) else ()
-    return tuple(rule for rule in listed if isinstance(rule, dict))
 
 
 def _too_much(what: str, cost: int, limit: int) -> str:

@@ -9,12 +9,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from espalier import schema
-from espalier.crd.internal.json_schema_props import Keywords, child, children, members, text
+from espalier.crd.internal.json_schema_props import Keywords, child, children, members, nodes, text
 from espalier.crd.internal.parsed_schema import VersionSchema
 from espalier.crd.validation import errors as field_errors
+from espalier.crd.validation.known_expressions import rules_of
 from espalier.crd.validation.list_types import item_errors, list_errors
 from espalier.crd.validation.requirements import TYPES, Requirements
-from espalier.crd.validation.rule_compilation import compilation_errors
 from espalier.crd.validation.rules import rule_errors
 from espalier.errors import SchemaParseError
 from espalier.findings import FieldError
@@ -92,7 +92,9 @@ def schema_errors(
             is_sound = not unsound
     others = tuple(_node(keywords, path, _SchemaContext(requirements), is_root=True))
     found += others
-    if is_sound:
+    if is_sound and any(rules_of(node) for node in nodes(keywords)):
+        from espalier.crd.validation.rule_compilation import compilation_errors  # noqa: PLC0415 - few have rules
+
         known, limit_each = requirements.known, requirements.limit_each_rule
         found += compilation_errors(validation, path, others, known, limit_each=limit_each)
     if unreadable is not None and not found:

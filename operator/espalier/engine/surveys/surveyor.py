@@ -16,7 +16,7 @@ from espalier.engine.surveys.report import Looked, Normalising, Survey
 from espalier.errors import MalformedValueError
 from espalier.paths import JSON
 from espalier.schema import Profile
-from espalier.schema.rules.evaluation import CelJudge
+from espalier.schema.rules.judge import CelJudge
 
 RULES_SECONDS = 2.0
 """How long the rules of one object may take; nothing else is done meanwhile."""

@@ -8,14 +8,14 @@ then the exact engine validates the object, so all findings are its own.
 import functools
 from collections.abc import Callable
 
-import jsonschema_rs
-
 from espalier.findings import FieldError
 from espalier.paths import JSON, Path
 from espalier.schema.model import Profile, Structural
 from espalier.schema.prefilter.json_schema import JUDGE, translate
 from espalier.schema.prefilter.predicates import Judge
 from espalier.schema.validation.walk import validate
+
+_EXACT_VALUES = 16
 
 
 class ScreenedValidation:
@@ -28,6 +28,7 @@ class ScreenedValidation:
     def __init__(self, structural: Structural | None, profile: Profile) -> None:
         self._structural = structural
         self._profile = profile
+        self._values = 0
 
     def validate(self, value: JSON, *, path: Path = (), root: str = "") -> tuple[FieldError, ...]:
         """
@@ -56,10 +57,23 @@ class ScreenedValidation:
             # The validator cannot represent the value: a lone surrogate, for example.
             return False
 
+    def is_soon_valid(self, value: JSON) -> bool:
+        """
+        Report what ``is_surely_valid`` reports, but nothing about the first values.
+
+        The exact engine validates a few values before the screen is made.
+        """
+        if self._values < _EXACT_VALUES:
+            self._values += 1
+            return False
+        return self.is_surely_valid(value)
+
     @functools.cached_property
     def _screen(self) -> Callable[[JSON], bool]:
         if self._structural is None:
             return lambda _: True
+        import jsonschema_rs  # noqa: PLC0415 - definitions are checked without it
+
         translation = translate(self._structural, profile=self._profile)
         keywords = {JUDGE: _keyword(translation.judges)}
         try:

@@ -215,7 +215,7 @@ def _to_be_walked(obj: Object, resource: Resource) -> Structural | None:
     # Return None if the object surely satisfies the schema: then no old error needs to be
     # tolerated.
     validation = compile_validation(resource.structural, Profile.APISERVER)
-    return None if validation.is_surely_valid(obj) else resource.structural
+    return None if validation.is_soon_valid(obj) else resource.structural
 
 
 def _keywords(change: _Change, structural: Structural | None) -> tuple[FieldError, ...]:

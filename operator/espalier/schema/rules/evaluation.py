@@ -5,7 +5,7 @@ Source:
     apiextensions-apiserver, ``pkg/apiserver/schema/cel/validation.go``.
 """
 
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from typing import Final
 
 from espalier.cel.frames import Frame
@@ -22,10 +22,9 @@ from espalier.findings import Computed, ErrorType, FieldError, Omitted
 from espalier.golang.printing import quote
 from espalier.paths import JSON, Key, Path
 from espalier.schema.model import Structural
-from espalier.schema.ratcheting import NO_TOLERANCE, Tolerance
-from espalier.schema.rules.compilation import OLD_SELF, Expression, Rule, RuleNode, compile_rules
-from espalier.schema.rules.port import RuleOutcome, Ruling, has_rules
-from espalier.schema.rules.types import NestingError
+from espalier.schema.ratcheting import Tolerance
+from espalier.schema.rules.compilation import OLD_SELF, Expression, Rule, RuleNode
+from espalier.schema.rules.port import RuleOutcome, Ruling
 from espalier.schema.rules.values import to_cel
 
 ORIGIN: Final = "x-kubernetes-validations"
@@ -33,7 +32,6 @@ MAX_COST_OF_OBJECT: Final = 10_000_000
 """The cost budget for all rules of one object, in the server's units."""
 
 MAX_MESSAGE_BYTES: Final = 5 * 1024
-_SECONDS_OF_OBJECT: Final = 10.0
 _OUT_OF_BUDGET: Final = (
     "validation failed due to running out of cost budget, no further validation rules will be run"
 )
@@ -45,78 +43,7 @@ _LIMIT_EXCEEDED: Final = "operation cancelled: actual cost limit exceeded"
 _SPACE: Final = " \t\n\v\f\r\x85\xa0"
 
 
-class CelJudge:
-    """
-    Evaluate the rules of schemas; recently compiled rules are cached.
-
-    It is safe for concurrent use by several threads.
-    """
-
-    def __init__(
-        self,
-        *,
-        monotonic_seconds: Callable[[], float] | None = None,
-        seconds_of_object: float = _SECONDS_OF_OBJECT,
-    ) -> None:
-        """
-        Set the limits.
-
-        Args:
-            monotonic_seconds: A clock; without one only the cost budget limits an evaluation.
-            seconds_of_object: How long the rules of one object may take. Rules that are left then
-                are not checked.
-        """
-        self._clock = monotonic_seconds or _standing
-        self._seconds = seconds_of_object
-
-    def governs(self, structural: Structural, *, is_resource: bool) -> bool:
-        """
-        Report whether there is a rule to evaluate.
-        """
-        if not has_rules(structural):
-            return False
-        try:
-            return compile_rules(structural, is_resource=is_resource) is not None
-        except NestingError:
-            return True
-
-    def judge(
-        self,
-        structural: Structural,
-        value: JSON,
-        *,
-        old: JSON = None,
-        path: Path = (),
-        is_resource: bool = True,
-        tolerance: Tolerance = NO_TOLERANCE,
-    ) -> Sequence[Ruling]:
-        """
-        Evaluate the rules of a value and of everything in it.
-
-        Returns:
-            The rulings on rules that are not satisfied, in the server's order. Where that is the
-            order of a map, it is the order of the value.
-        """
-        if not has_rules(structural):
-            return ()
-        try:
-            root = compile_rules(structural, is_resource=is_resource)
-        except NestingError as error:
-            return (_unchecked(path, str(error)),)
-        session = _Session(self._clock, self._clock() + self._seconds)
-        found: list[Ruling] = []
-        for ruling in session.node(root, value, old, path, tolerance):
-            found.append(ruling)
-            if session.is_over:
-                break
-        return found
-
-
-def _standing() -> float:
-    return 0.0
-
-
-class _Session:
+class Evaluation:
     """
     The evaluation of one object.
 
@@ -131,14 +58,27 @@ class _Session:
         self.left = MAX_COST_OF_OBJECT
         self.is_over = False
 
-    def node(
+    def run(
+        self, root: RuleNode | None, value: JSON, old: JSON, path: Path, tolerance: Tolerance
+    ) -> list[Ruling]:
+        """
+        Evaluate the rules of a value and of everything in it, in the order of the value.
+        """
+        found: list[Ruling] = []
+        for ruling in self._node(root, value, old, path, tolerance):
+            found.append(ruling)
+            if self.is_over:
+                break
+        return found
+
+    def _node(
         self, node: RuleNode | None, value: JSON, old: JSON, path: Path, tolerance: Tolerance
     ) -> Iterator[Ruling]:
         if node is None or value is None or self.is_over:
             return
         yield from self._rules(node, value, old, path, tolerance)
         for member in node.all_of:
-            yield from self.node(member, value, old, path, tolerance.within_all_of())
+            yield from self._node(member, value, old, path, tolerance.within_all_of())
         if isinstance(value, list):
             yield from self._items(node, value, old, path, tolerance)
         elif isinstance(value, dict):
@@ -152,7 +92,7 @@ class _Session:
         before = _OldKeyedItems(node.node, old)
         for index, item in enumerate(value):
             below = (*path, index)
-            yield from self.node(node.items, item, before.get(item), below, tolerance.index(index))
+            yield from self._node(node.items, item, before.get(item), below, tolerance.index(index))
 
     def _members(
         self, node: RuleNode, value: Mapping[str, JSON], old: JSON, path: Path, tolerance: Tolerance
@@ -161,14 +101,14 @@ class _Session:
         for name, member in value.items():
             if node.additional is not None:
                 below = (*path, Key(name))
-                yield from self.node(
+                yield from self._node(
                     node.additional, member, before.get(name), below, tolerance.key(name)
                 )
         for name, member in value.items():
             found = node.properties.get(name)
             if found is not None:
                 below = (*path, name)
-                yield from self.node(found, member, before.get(name), below, tolerance.key(name))
+                yield from self._node(found, member, before.get(name), below, tolerance.key(name))
 
     def _rules(
         self, node: RuleNode, value: JSON, old: JSON, path: Path, tolerance: Tolerance
@@ -282,7 +222,7 @@ class _RulePlace:
         return Ruling(RuleOutcome.VIOLATED, error)
 
     def unchecked(self, detail: str) -> Ruling:
-        return _unchecked(self._path, detail)
+        return unchecked(self._path, detail)
 
     def failed(self, rule: Rule, detail: str) -> Ruling:
         value = Omitted("") if self._type in ("object", "array") else self._value
@@ -319,7 +259,10 @@ def _error(kind: ErrorType, path: Path, value: JSON, detail: str) -> FieldError:
     return FieldError(type=kind, path=path, value=value, detail=detail, origin=ORIGIN)
 
 
-def _unchecked(path: Path, why: str) -> Ruling:
+def unchecked(path: Path, why: str) -> Ruling:
+    """
+    Return the ruling on rules that cannot be evaluated.
+    """
     detail = f"the rule was not checked: {why}"
     return Ruling(RuleOutcome.NOT_CHECKED, _error(ErrorType.INTERNAL, path, None, detail))
 

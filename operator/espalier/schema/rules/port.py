@@ -6,6 +6,7 @@ has other errors.
 """
 
 import enum
+import functools
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
@@ -91,6 +92,7 @@ class RuleJudge(Protocol):
         ...
 
 
+@functools.lru_cache(maxsize=1024)
 def has_rules(structural: Structural) -> bool:
     """
     Report whether a schema has a rule outside of its junctors.

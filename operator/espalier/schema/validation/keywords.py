@@ -7,9 +7,7 @@ The messages, their order and their peculiarities are those of API servers.
 import functools
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import NamedTuple
-
-import re2
+from typing import TYPE_CHECKING, NamedTuple
 
 from espalier.findings import ErrorType
 from espalier.golang.printing import go_json, go_text, quote
@@ -28,6 +26,9 @@ from espalier.schema.validation.numbers import (
 )
 from espalier.schema.validation.violations import At, Check, Undeclared, ValueViolations, Violation
 from espalier.schema.values import equal_json, mark_of, type_of
+
+if TYPE_CHECKING:
+    import re2
 
 _MAX_RUNE, _SURROGATES = 0x10FFFF, range(0xD800, 0xE000)
 _REPLACEMENT = "\ufffd"
@@ -190,6 +191,8 @@ def has_match(pattern: str, text: str) -> bool:
 
 @functools.lru_cache(maxsize=4096)
 def _compiled(pattern: str) -> "re2._Regexp":
+    import re2  # noqa: PLC0415 - few schemas have patterns
+
     options = re2.Options()
     options.log_errors = False
     options.max_mem = _MAX_PROGRAM_BYTES

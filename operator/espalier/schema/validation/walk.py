@@ -13,7 +13,7 @@ from espalier.paths import JSON, Path
 from espalier.schema.metadata.validation import check_embedded
 from espalier.schema.model import Profile, Structural
 from espalier.schema.ratcheting import TYPE_FIELDS, Correlation, Tolerance
-from espalier.schema.rules.evaluation import CelJudge
+from espalier.schema.rules.judge import CelJudge
 from espalier.schema.rules.port import Answer, RuleJudge, answer_with_rules
 from espalier.schema.validation.dispatch import plans_of
 from espalier.schema.validation.formats import format_of
