@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from espalier.crd import Condition, Definition
+from espalier.engine.flowcontrol.sightings import Sightings
 from espalier.engine.runs.outcome import RunOutcome
 from espalier.errors import MalformedDefinitionError, TransientError
 from espalier.handlers.application import FAILED_RESYNC_SECONDS, Espalier
@@ -99,12 +100,14 @@ class OperatorUnderTest:
         self.clock = FakeClock()
         self.guard = Guard(lambda: None)
         self.queue = WorkQueue(self.clock)
+        self.sightings = Sightings(self.clock)
         reporter = StatusReporter(
             self.definitions, FakeEvents(), self.clock, self.guard, progress_seconds=10
         )
         self.espalier = Espalier(
             Settings(),
             definitions=self.definitions,
+            sightings=self.sightings,
             clock=self.clock,
             guard=self.guard,
             queue=self.queue,
@@ -151,6 +154,27 @@ async def test_a_nudge_reads_the_definition_anew(world: OperatorUnderTest) -> No
     await settled()
 
     assert world.work.log == ["widgets.example.com"]
+
+
+async def test_the_settle_time_of_a_definition_begins_before_it_has_a_label(
+    world: OperatorUnderTest,
+) -> None:
+    world.add(definition_of())
+    await world.espalier.start()
+    await world.clock.advance(100)
+    labelled = definition_of(labels=LABELS)
+    world.add(labelled)
+    world.espalier.see("widgets.example.com", LABELS)
+    await settled()
+
+    assert world.sightings.see(labelled) == 0
+
+    changed = replace(labelled, generation=labelled.generation + 1)
+    world.add(changed)
+    world.espalier.see("widgets.example.com", LABELS)
+    await world.clock.advance(50)
+
+    assert world.sightings.see(changed) == 100
 
 
 async def test_a_definition_that_went_unseen_is_missed_at_the_next_resync(

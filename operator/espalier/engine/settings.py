@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from espalier.engine.flowcontrol.budget import DEFAULT_BYTES_PER_SECOND, Budget
 from espalier.engine.flowcontrol.pacer import Pacer
+from espalier.engine.flowcontrol.sightings import Sightings
 from espalier.engine.ports.archive import Archive
 from espalier.engine.ports.clock import Clock
 from espalier.engine.ports.definitions import Definitions, Rights
@@ -33,6 +34,7 @@ class Ports:
         namespace: Where leases, checkpoints and archives are kept.
         budget: What all who write in this process share; None gives each run one of its own, by
             its settings.
+        sightings: What this process has seen of all definitions; None if a run sees them first.
     """
 
     objects: Objects
@@ -44,6 +46,7 @@ class Ports:
     clock: Clock
     namespace: str
     budget: Budget | None = None
+    sightings: Sightings | None = None
 
     @property
     def record(self) -> RecordPorts:

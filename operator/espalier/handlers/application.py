@@ -14,6 +14,7 @@ from typing import Protocol
 
 from espalier.cluster.resources.definitions import MalformedDefinition
 from espalier.crd import Definition
+from espalier.engine.flowcontrol.sightings import Sightings
 from espalier.engine.ports.clock import Clock
 from espalier.engine.ports.definitions import Definitions
 from espalier.errors import ClusterError, DefinitionError, EspalierError, NotFoundError
@@ -64,6 +65,7 @@ class Espalier:
         settings: Settings,
         *,
         definitions: DefinitionLister,
+        sightings: Sightings,
         clock: Clock,
         guard: Guard,
         queue: WorkQueue,
@@ -73,6 +75,7 @@ class Espalier:
     ) -> None:
         self._settings = settings
         self._definitions = definitions
+        self._sightings = sightings
         self._clock = clock
         self._guard = guard
         self._queue = queue
@@ -136,6 +139,7 @@ class Espalier:
             if not error.is_object:
                 raise
             self._keeper.forget(name)
+            self._sightings.forget(name)
             await self._supervisor.reconcile(name, None)
             return
         except DefinitionError as error:
@@ -144,6 +148,7 @@ class Espalier:
                 "Cannot make sense of a definition.", extra={"crd": name, "error": str(error)}
             )
             return
+        self._sightings.see(definition)
         # First the work: taking the label off stops it at once, whatever the condition costs.
         await self._supervisor.reconcile(name, definition)
         await self._keep(definition)

@@ -9,6 +9,7 @@ import kopf
 
 from espalier.cluster import Cluster
 from espalier.engine.flowcontrol.budget import DEFAULT_TOTAL_IN_FLIGHT, Budget
+from espalier.engine.flowcontrol.sightings import Sightings
 from espalier.engine.settings import Ports, RunSettings
 from espalier.handlers.application import Espalier
 from espalier.handlers.engine_work import EngineWork
@@ -91,6 +92,7 @@ def assemble(settings: Settings, cluster: Cluster, guard: Guard) -> Espalier:
     Put the operator together; nothing starts yet.
     """
     clock, definitions = cluster.clock, cluster.definitions
+    ports = _ports_of(settings, cluster)
     queue = WorkQueue(clock)
     reporter = StatusReporter(
         definitions,
@@ -100,7 +102,7 @@ def assemble(settings: Settings, cluster: Cluster, guard: Guard) -> Espalier:
         progress_seconds=settings.progress_seconds,
     )
     supervisor = Supervisor(
-        EngineWork(_ports_of(settings, cluster), _run_settings_of(settings), reporter),
+        EngineWork(ports, _run_settings_of(settings), reporter),
         definitions,
         reporter,
         clock=clock,
@@ -111,6 +113,7 @@ def assemble(settings: Settings, cluster: Cluster, guard: Guard) -> Espalier:
     return Espalier(
         settings,
         definitions=definitions,
+        sightings=ports.sightings or Sightings(clock),
         clock=clock,
         guard=guard,
         queue=queue,
@@ -132,6 +135,7 @@ def _ports_of(settings: Settings, cluster: Cluster) -> Ports:
         namespace=settings.namespace,
         leases=cluster.leases(settings.namespace, duration_seconds=settings.lease_seconds),
         clock=cluster.clock,
+        sightings=Sightings(cluster.clock),
         budget=Budget(
             cluster.clock,
             bytes_per_second=settings.max_bytes_per_second,

@@ -9,6 +9,7 @@ import pytest
 
 from espalier.crd import Definition
 from espalier.engine import Reason, RunOutcome, RunSettings, run
+from espalier.engine.flowcontrol.sightings import Sightings
 from tests.fakes.cluster import FakeCluster
 from tests.fakes.faults import Killed, rejected
 from tests.fakes.widgets import widgets
@@ -22,9 +23,14 @@ def a_cluster(objects: int = 1) -> FakeCluster:
     return cluster
 
 
-async def run_on(cluster: FakeCluster, settings: RunSettings = SETTINGS) -> RunOutcome:
+async def run_on(
+    cluster: FakeCluster,
+    settings: RunSettings = SETTINGS,
+    sightings: Sightings | None = None,
+) -> RunOutcome:
     assert cluster.definition is not None
-    return await run(cluster.definition, cluster.ports, settings, cluster)
+    ports = replace(cluster.ports, sightings=sightings)
+    return await run(cluster.definition, ports, settings, cluster)
 
 
 def flip_and_flip_back(cluster: FakeCluster) -> None:
@@ -173,6 +179,36 @@ async def test_a_failed_run_that_is_tried_again_settles_from_its_own_beginning()
     assert (await run_on(cluster)).is_proved
 
     assert 30 <= (cluster.clock.monotonic_seconds() - again_seconds) < 31
+
+
+async def test_what_a_process_has_seen_unchanged_before_counts() -> None:
+    cluster = a_cluster(3)
+    assert cluster.definition is not None
+    sightings = Sightings(cluster.clock)
+    sightings.see(cluster.definition)
+    await cluster.clock.advance(20)
+    begun_seconds = cluster.clock.monotonic_seconds()
+
+    assert (await run_on(cluster, sightings=sightings)).is_proved
+
+    assert 10 <= cluster.clock.monotonic_seconds() - begun_seconds < 11
+
+
+async def test_a_flip_there_and_back_that_was_not_seen_is_settled_all_the_same() -> None:
+    cluster = a_cluster(3)
+    assert cluster.definition is not None
+    sightings = Sightings(cluster.clock)
+    sightings.see(cluster.definition)
+    await cluster.clock.advance(100)
+    flip_and_flip_back(cluster)
+    flipped_seconds = cluster.clock.monotonic_seconds()
+    trims: list[float] = []
+    cluster.hooks.append(noting_trims(cluster, trims))
+
+    assert (await run_on(cluster, sightings=sightings)).is_proved
+
+    (trimmed_seconds,) = trims
+    assert trimmed_seconds - flipped_seconds >= 30
 
 
 def _stored_versions(definition: Definition | None) -> tuple[str, ...]:

@@ -1,5 +1,5 @@
 """
-How fast calls are made and when they are repeated: backoff, rate, supervision.
+How fast calls are made, when they are repeated, how long to wait first: rate, backoff, sightings.
 
 No call of its own.
 """

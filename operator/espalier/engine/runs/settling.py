@@ -12,6 +12,7 @@ from collections.abc import Callable
 from espalier.crd import Definition
 from espalier.engine.coordination.run_context import RunContext
 from espalier.engine.flowcontrol.calls import retry_while_unavailable
+from espalier.engine.flowcontrol.sightings import Sightings
 from espalier.engine.policy.plan import Plan
 from espalier.engine.ports.servers import ServersSeen
 from espalier.engine.rewriting.settled_writes import SettledWrites
@@ -28,7 +29,7 @@ LOOK_AGAIN_SECONDS = 5.0
 
 class SettleTimer:
     """
-    Begins when it is made.
+    Begins when this process has first seen the definition as it is.
 
     Args:
         settled: Remembers the writes that begin after the settle time.
@@ -38,6 +39,7 @@ class SettleTimer:
         self._settled = settled
         self._context = context
         self._clock = context.ports.clock
+        self._sightings = context.ports.sightings or Sightings(self._clock)
         self._restart(context.planned.definition)
 
     async def wait(self) -> Definition:
@@ -76,7 +78,7 @@ class SettleTimer:
             lambda: objects.look_for_servers_behind(resource), self._clock
         )
         if seen.behind:
-            self._begin_anew()
+            self._begin(self._clock.monotonic_seconds())
         return seen
 
     async def _wait_for_servers(
@@ -116,10 +118,8 @@ class SettleTimer:
         # What another process has waited does not count: clocks of machines differ, and it is not
         # known what became of the definition meanwhile.
         self._generation = definition.generation
-        self._begin_anew()
+        self._begin(self._sightings.see(definition))
 
-    def _begin_anew(self) -> None:
-        self._ends_at_seconds = (
-            self._clock.monotonic_seconds() + self._context.settings.settle_seconds
-        )
+    def _begin(self, at_seconds: float) -> None:
+        self._ends_at_seconds = at_seconds + self._context.settings.settle_seconds
         self._settled.restart(self._ends_at_seconds)
