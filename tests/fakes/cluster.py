@@ -91,7 +91,8 @@ class FakeCluster(FakeObjects):
         assert self.definition is not None
         if definition.resource_version != self.definition.resource_version:
             raise ConflictError(verb="patch", resource=WIDGETS, status=409, reason="Conflict")
-        self.change(stored_versions=tuple(versions))
+        if not self.is_dry:
+            self.change(stored_versions=tuple(versions))
         await self._leave("set_stored_versions", definition.name)
         return self.definition
 
@@ -107,15 +108,17 @@ class FakeCluster(FakeObjects):
         assert self.definition is not None
         await self._enter("apply_conditions", definition.name)
         others = [one for one in self.definition.conditions if one.type != names.RECORD]
-        version = str(self._next_version())
-        self.definition = replace(
-            self.definition, conditions=(*others, *conditions), resource_version=version
-        )
+        if not self.is_dry:
+            version = str(self._next_version())
+            self.definition = replace(
+                self.definition, conditions=(*others, *conditions), resource_version=version
+            )
         await self._leave("apply_conditions", definition.name)
 
     async def forget(self, definition: Definition) -> None:
         await self._enter("forget", definition.name)
-        self.documents.pop(definition.uid, None)
+        if not self.is_dry:
+            self.documents.pop(definition.uid, None)
 
     def home_of(self, definition: Definition) -> tuple[str, str]:
         return self.namespace, f"checkpoint-{definition.name}"
@@ -134,11 +137,13 @@ class FakeCluster(FakeObjects):
 
     async def save(self, definition: Definition, document: Mapping[str, JSON]) -> None:
         await self._enter("save", definition.name)
-        self.documents[definition.uid] = dict(document)
+        if not self.is_dry:
+            self.documents[definition.uid] = dict(document)
         await self._leave("save", definition.name)
 
     async def store(self, definition: Definition, entries: Sequence[ArchiveEntry]) -> str:
         await self._enter("archive", "+".join(entry.key.name for entry in entries))
+        assert not self.is_dry
         newest = {entry.uid: entry.patch for entry in self.archived}
         self.archived += [entry for entry in entries if newest.get(entry.uid) != entry.patch]
         await self._leave("archive", "")
@@ -162,7 +167,8 @@ class FakeCluster(FakeObjects):
 
     async def acquire(self, definition: Definition) -> None:
         await self._enter("acquire", definition.name)
-        self.holder = "us"
+        if not self.is_dry:
+            self.holder = "us"
 
     async def release(self, definition: Definition) -> None:
         await self._enter("release", definition.name)

@@ -42,6 +42,7 @@ class ScriptedCalls:
         hooks: Called before the effect of each call.
         after_hooks: Called between the effect and the answer.
         takes_seconds: How long each call of a name takes.
+        is_dry: Whether writes are tried, and not kept.
     """
 
     def __init__(self) -> None:
@@ -52,6 +53,7 @@ class ScriptedCalls:
         self.takes_seconds: dict[str, float] = {}
         self.kill_at: int | None = None
         self.is_killed_after_effect = False
+        self.is_dry = False
 
     def fail(self, call: str, error: Exception, *, name: str = "", times: int = 1) -> None:
         self.faults.append(Fault(call, error, name, times))

@@ -112,7 +112,9 @@ class FakeObjects(ScriptedCalls, FakeEtcd):
         key = permit.key
         await self._enter("rewrite", key.name)
         stored = self._check(*permit)
-        self._store(key, self._admitted(self._normal(stored.raw)))
+        admitted = self._admitted(self._normal(stored.raw))
+        if not self.is_dry:
+            self._store(key, admitted)
         after = str(stored.version)
         await self._leave("rewrite", key.name)
         return after
@@ -133,9 +135,10 @@ class FakeObjects(ScriptedCalls, FakeEtcd):
         await self._enter("annotate", key.name)
         stored = self._check(*permit)
         merged = {**stored.annotations, **annotations}
-        stored.annotations = {name: text for name, text in merged.items() if text is not None}
-        stored.version = self._next_version()
-        self._publish("MODIFIED", key)
+        if not self.is_dry:
+            stored.annotations = {name: text for name, text in merged.items() if text is not None}
+            stored.version = self._next_version()
+            self._publish("MODIFIED", key)
         await self._leave("annotate", key.name)
         return str(stored.version)
 
@@ -148,9 +151,10 @@ class FakeObjects(ScriptedCalls, FakeEtcd):
             stored = self._check(*permit)
         except (ConflictError, RejectedError):
             raise failed_test() from None
-        stored.managed_fields = [*managed_fields]
-        stored.version = self._next_version()
-        self._publish("MODIFIED", key)
+        if not self.is_dry:
+            stored.managed_fields = [*managed_fields]
+            stored.version = self._next_version()
+            self._publish("MODIFIED", key)
         await self._leave("replace_managed_fields", key.name)
 
     async def replace(
@@ -177,8 +181,10 @@ class FakeObjects(ScriptedCalls, FakeEtcd):
             sent = {k: v for k, v in new.items() if k != "status"}
             if "status" in old:
                 sent["status"] = old["status"]
-        self._store(key, self._admitted(self._normal(sent)))
-        answer = self._read(key)
+        admitted = self._admitted(self._normal(sent))
+        if not self.is_dry:
+            self._store(key, admitted)
+        answer = {**self._read(key), **admitted}
         await self._leave(call, key.name)
         return answer
 

@@ -146,6 +146,7 @@ async def connect(
     context: str | None = None,
     in_cluster: bool | None = None,
     clock: Clock | None = None,
+    dry_run: bool = False,
 ) -> AsyncIterator[Cluster]:
     """
     Connect to the API server that a kubeconfig or the pod's service account names.
@@ -157,6 +158,7 @@ async def connect(
             the pod's service account, else ``~/.kube/config``.
         context: The context of the kubeconfig; None means the current one.
         in_cluster: True requires the service account, False ignores it, None uses it if present.
+        dry_run: Whether the server only tries each write, and keeps none.
 
     Raises:
         ConfigurationError: There is no usable kubeconfig or credential.
@@ -171,14 +173,19 @@ async def connect(
         connection = await asyncio.to_thread(
             read_kubeconfig, paths or "~/.kube/config", clock, context=context
         )
-    async with connect_to(connection, clock) as cluster:
+    async with connect_to(connection, clock, dry_run=dry_run) as cluster:
         yield cluster
 
 
 @asynccontextmanager
-async def connect_to(connection: Connection, clock: Clock) -> AsyncIterator[Cluster]:
+async def connect_to(
+    connection: Connection, clock: Clock, *, dry_run: bool = False
+) -> AsyncIterator[Cluster]:
     """
     Connect to an API server through a given connection.
+
+    Args:
+        dry_run: As for ``connect``.
 
     Raises:
         ConfigurationError: There is no usable credential.
@@ -189,16 +196,16 @@ async def connect_to(connection: Connection, clock: Clock) -> AsyncIterator[Clus
         open_session(connection, max_connections=0) as watches,
         open_session(connection, max_connections=MAX_CONTROL_CONNECTIONS) as controlling,
         open_session(connection, max_connections=MAX_CONTROL_CONNECTIONS) as leasing,
-        aclosing(Lanes(connection, clock, is_caught_up)) as lanes,
+        aclosing(Lanes(connection, clock, is_caught_up, dry_run=dry_run)) as lanes,
     ):
-        client = Client(session, connection, clock)
-        control = Client(controlling, connection, clock)
+        client = Client(session, connection, clock, dry_run=dry_run)
+        control = Client(controlling, connection, clock, dry_run=dry_run)
         yield Cluster(
             connection=connection,
             clock=clock,
             client=client,
             control=control,
-            leasing=Client(leasing, connection, clock),
+            leasing=Client(leasing, connection, clock, dry_run=dry_run),
             lanes=lanes,
             objects=HttpObjects(client, Client(watches, connection, clock), lanes),
             definitions=HttpDefinitions(control),

@@ -9,6 +9,7 @@ are written afterwards, and ``restore`` brings back what pruning removed.
 from espalier.engine.controller.loop import keep_pruned
 from espalier.engine.conversion.comparison import ConversionLoss
 from espalier.engine.coordination.definition_guard import run_identity
+from espalier.engine.coordination.rehearsed_ports import rehearsed
 from espalier.engine.flowcontrol.backoff import FORBIDDEN_PAUSE_SECONDS, run_pause_seconds
 from espalier.engine.flowcontrol.budget import Budget
 from espalier.engine.legacy.archive_pages import (
@@ -81,6 +82,7 @@ __all__ = [
     "old_pages",
     "plan",
     "read_policy",
+    "rehearsed",
     "remove_pages",
     "restore",
     "restore_alone",

@@ -78,6 +78,8 @@ class RunSettings:
         waits_for_lease: Wait for a lease that another process holds, until it is released or its
             holder is known to be dead. A caller that tries again later need not wait.
         is_read_only: Write neither objects nor stored versions.
+        is_rehearsal: No write is kept, so that the settle time need not be waited for; see
+            ``rehearsed``.
     """
 
     settle_seconds: float = 30.0
@@ -90,6 +92,7 @@ class RunSettings:
     only_failed: bool = False
     waits_for_lease: bool = False
     is_read_only: bool = False
+    is_rehearsal: bool = False
 
 
 def pacer_of(settings: RunSettings, ports: Ports) -> Pacer:

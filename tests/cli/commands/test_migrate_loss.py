@@ -13,15 +13,20 @@ DIGEST = re.compile(r"--accept-loss ([0-9a-f]{16})")
 
 async def test_a_dry_run_writes_nothing_and_says_what_would_stop_it() -> None:
     async with site(definition(), OBJECTS) as cluster:
-        await cluster.change({"spec": {"versions": versions("v1", size="gone")}})
+        changed = await cluster.change({"spec": {"versions": versions("v1", size="gone")}})
         before = len(cluster.sandbox.log)
         result = await cluster.run("migrate", NAME, "--dry-run")
         digest = DIGEST.search(result.output)
         assert digest is not None
         accepted = await cluster.run("migrate", NAME, "--dry-run", "--accept-loss", digest[1])
-        methods = {request.method for request in cluster.sandbox.log[before:]}
+        written = [request for request in cluster.sandbox.log[before:] if request.method != "GET"]
+        after = await cluster.stage.definition(NAME)
+        assert await stored_version(cluster, "a") == "example.com/v1alpha1"
 
-    assert methods == {"GET"}
+    asked = [one for one in written if "selfsubjectaccessreviews" not in one.path]
+    assert asked
+    assert all("dryRun=All" in one.query for one in asked)
+    assert after == changed
     assert result.exit_code == Exit.FINDINGS
     assert accepted.exit_code == Exit.CLEAN
 

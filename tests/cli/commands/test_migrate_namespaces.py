@@ -64,7 +64,11 @@ async def test_a_command_gives_way_to_an_operator_in_another_namespace() -> None
         in refused.stdout
     )
     assert refused.exit_code == Exit.INCOMPLETE
-    assert named.exit_code == done.exit_code == Exit.CLEAN
+    # As the run itself would, unless it waited.
+    assert "the migration would stop with Pending" in named.stdout
+    assert "somebody-else" in named.stdout
+    assert named.exit_code == Exit.FINDINGS
+    assert done.exit_code == Exit.CLEAN
 
 
 async def test_a_lease_that_a_tenant_made_in_its_namespace_blocks_nothing() -> None:

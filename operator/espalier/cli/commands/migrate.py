@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from espalier import cluster, engine
+from espalier.cli.checks.rehearsal import Rehearsed, rehearsal_result
 from espalier.cli.commands.survey import survey_one
 from espalier.cli.event_loop import run
 from espalier.cli.label_overlay import ENFORCE, LabelOverlay, OverlaidDefinitions
@@ -18,7 +19,6 @@ from espalier.cli.options import Target, operator_homes, reporting, targeting
 from espalier.cli.output.exit_codes import Exit
 from espalier.cli.output.migration_result import result_of
 from espalier.cli.output.run_progress import RunProgress
-from espalier.cli.output.survey_result import counts_of, findings_of, survey_table
 from espalier.cli.output.terminal import Terminal
 from espalier.cli.progress import Advance
 from espalier.cli.result import Finding, Level, Problem, Result, Subject
@@ -32,16 +32,12 @@ from espalier.engine import (
     RunOutcome,
     RunSettings,
     ShownLoss,
-    Stop,
-    Survey,
     is_digest,
-    read_policy,
 )
 from espalier.engine.ports import Archive, resource_of
 from espalier.errors import EspalierError
 from espalier.handlers.settings import Settings
 from espalier.names import LOSS, MODE, NAMESPACES
-from espalier.plurals import counted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,7 +124,9 @@ def _check_digest(_: click.Context, __: click.Parameter, value: str | None) -> s
 @click.command()
 @click.argument("names", nargs=-1, required=True, metavar="CRD...")
 @click.option(
-    "--dry-run", is_flag=True, help="Report what would stop the migration; write nothing."
+    "--dry-run",
+    is_flag=True,
+    help="Report what would stop the migration: the server tries each write, and keeps none.",
 )
 @click.option("--yes", "is_confirmed", is_flag=True, help="Do not ask for confirmation.")
 @click.option(
@@ -206,6 +204,8 @@ def migrate(
     Does what the operator does for a definition with the label espalier.dev/mode=enforce, but with
     your own permissions. Every stored object is rewritten at the storage version. No label and no
     condition is written. If stored data would be lost, the migration stops before its first write.
+    With --dry-run the same run is made, and the API server tries each write and keeps none: what
+    it reports, the migration does, as long as nothing changes meanwhile.
 
     The operator and this command use the same lease, so that only one of them works on a
     definition at a time; the command waits for a lease that a killed process has left. To stop it,
@@ -226,6 +226,7 @@ def migrate(
       2  the command line or the kubeconfig is not valid
       3  the cluster could not be read
       4  the migration stopped, or another process holds the lease; the output gives the reason
+         (with --dry-run: some objects could not be read, or writes could not be tried)
     """
     request = _MigrateRequest(**arguments)
     chosen = asyncio.run(_choose(target, request))
@@ -316,64 +317,39 @@ def _ports_of(connected: Cluster, target: Target, request: _MigrateRequest) -> P
 async def _rehearse(
     target: Target, request: _MigrateRequest, names: Sequence[str], advance: Advance
 ) -> Result:
-    surveys, findings, problems = [], [], []
-    async with cluster.connect(target.kubeconfig, context=target.context) as connected:
-        definitions = OverlaidDefinitions(connected.definitions, request.overlay)
+    rehearsals: list[Rehearsed] = []
+    warnings: list[Finding] = []
+    problems: list[Problem] = []
+    connection = cluster.connect(target.kubeconfig, context=target.context, dry_run=True)
+    async with connection as connected:
+        ports = engine.rehearsed(_ports_of(connected, target, request))
+        settings = replace(request.settings, is_rehearsal=True, waits_for_lease=False)
+        reporter = RunProgress(advance, Terminal(is_quiet=True))
         for name in names:
-            definition = await definitions.get_definition(name)
-            stop = engine.plan(definition, read_policy(definition))
-            if isinstance(stop, Stop):
-                text = f"the migration would stop with {stop.reason}: {stop.message}"
-                rule = f"migrate/{stop.reason}"
-                subject = Subject(name=name)
-                findings.append(
-                    Finding(level=Level.ERROR, rule=rule, subject=subject, message=text)
-                )
+            outcome, found = None, None
+            stored: tuple[str, ...] = ()
             try:
                 found = await survey_one(connected, target, name, request.namespaces, advance)
             except EspalierError as error:
                 problems.append(Problem(source=name, message=str(error)))
-                continue
-            surveys.append(found)
-            findings += await _warnings(connected, definition, request.namespaces)
-            accepts = found.would_lose is not None and request.accepts(found.would_lose)
-            findings += [
-                _as_loss(finding, is_accepted=accepts)
-                for finding in findings_of(found, counts_of(found), is_plan=False)
-            ]
-    counts = [counts_of(found) for found in surveys]
-    stops = sum(finding.level is Level.ERROR for finding in findings)
-    objects = sum(found.objects for found in surveys)
-    scope = f"{counted(len(surveys), 'definition')}, {counted(objects, 'stored object')}"
-    consents = "".join(map(_consent_to, surveys))
-    return Result(
-        kind="MigrateResult",
-        summary=f"{scope}; nothing was written; {_stops_text(stops)}{consents}",
-        findings=tuple(findings),
-        problems=tuple(problems),
-        subjects=tuple(Subject(name=found.crd) for found in surveys),
-        tables=(survey_table(surveys, counts, is_plan=False),),
-        counts={"definitions": len(names), "objects": objects},
+            try:
+                definition = await ports.definitions.get_definition(name)
+                stored = definition.stored_versions
+                warnings += await _warnings(connected, definition, request.namespaces)
+                outcome = await engine.run(definition, ports, settings, reporter)
+            except EspalierError as error:
+                problems.append(Problem(source=name, message=str(error)))
+            lost = found.would_lose if found is not None else None
+            accepts = lost is not None and request.accepts(lost)
+            rehearsals.append(
+                Rehearsed(
+                    name=name,
+                    stored_versions=stored,
+                    outcome=outcome,
+                    survey=found,
+                    accepts_loss=accepts,
+                )
+            )
+    return rehearsal_result(
+        rehearsals, is_met=request.is_met_by, warnings=warnings, problems=problems
     )
-
-
-def _consent_to(found: Survey) -> str:
-    items = (
-        frozenset(one.path for one in found.would_lose.paths) if found.would_lose else frozenset()
-    )
-    digest = ShownLoss(items).digest
-    return f"; consent to the loss of {found.crd}: --accept-loss {digest}" if digest else ""
-
-
-def _stops_text(stops: int) -> str:
-    return f"{counted(stops, 'reason')} to stop" if stops else "nothing would stop a migration"
-
-
-def _as_loss(finding: Finding, *, is_accepted: bool) -> Finding:
-    """
-    Make a finding a warning, unless a migration stops because of it.
-    """
-    stops = {"survey/loss", "survey/unprovable", "survey/emptied"}
-    if finding.level is not Level.ERROR or (finding.rule in stops and not is_accepted):
-        return finding
-    return replace(finding, level=Level.WARNING)

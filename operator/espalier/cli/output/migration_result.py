@@ -51,20 +51,23 @@ def result_of(
         )
         for name, outcome in outcomes
     ]
-    failures = [finding for name, outcome in outcomes for finding in _failures(name, outcome)]
+    failures = [finding for name, outcome in outcomes for finding in failures_of(name, outcome)]
     return Result(
         kind="MigrateResult",
         summary=f"{counted(len(outcomes), 'definition')}, {proved} proved to be current",
         findings=(*findings, *failures, *warnings),
         subjects=tuple(Subject(name=name) for name, _ in outcomes),
         tables=(_table(outcomes),),
-        items=tuple(_item(name, outcome) for name, outcome in outcomes),
+        items=tuple(migration_item(name, outcome) for name, outcome in outcomes),
         counts={"definitions": len(outcomes), "proved": proved, **_sums(outcomes)},
         is_incomplete=not all(is_met(outcome) for _, outcome in outcomes),
     )
 
 
-def _failures(name: str, outcome: RunOutcome) -> list[Finding]:
+def failures_of(name: str, outcome: RunOutcome) -> list[Finding]:
+    """
+    Return one finding for each object that failed, as far as they were kept by name.
+    """
     totals = outcome.totals
     return [
         Finding(
@@ -117,7 +120,10 @@ def _stored(outcome: RunOutcome) -> tuple[str, ...]:
     return outcome.definition.stored_versions if outcome.definition else ()
 
 
-def _item(name: str, outcome: RunOutcome) -> JSON:
+def migration_item(name: str, outcome: RunOutcome) -> dict[str, JSON]:
+    """
+    Return the record of one run for the JSON and YAML output.
+    """
     totals = outcome.totals
     failed: list[JSON] = [
         {"namespace": key.namespace, "name": key.name, "cause": cause}

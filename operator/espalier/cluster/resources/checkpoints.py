@@ -27,7 +27,8 @@ _DATA_KEY = "checkpoint.json.gz"
 
 
 class _ConfigMapMetadata(msgspec.Struct, rename="camel"):
-    resource_version: str
+    # Absent in the answer to a dry run.
+    resource_version: str = ""
     annotations: dict[str, str] | None = None
 
 

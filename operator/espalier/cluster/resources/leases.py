@@ -43,7 +43,8 @@ class _LeaseSpec(msgspec.Struct, rename="camel"):
 
 
 class _LeaseMetadata(msgspec.Struct, rename="camel"):
-    resource_version: str
+    # Absent in the answer to a dry run.
+    resource_version: str = ""
 
 
 class _Lease(msgspec.Struct):

@@ -102,6 +102,9 @@ class TooLargeError(RejectedError):
 class Client:
     """
     Send calls to one API server.
+
+    Args:
+        dry_run: Whether the server only tries each write, and keeps none.
     """
 
     def __init__(
@@ -112,12 +115,14 @@ class Client:
         *,
         chance: Callable[[], float] = random.random,
         max_answer_bytes: int = MAX_ANSWER_BYTES,
+        dry_run: bool = False,
     ) -> None:
         self._session = session
         self._server = connection.server
         self._clock = clock
         self._chance = chance
         self._max_answer_bytes = max_answer_bytes
+        self._dry_run = dry_run
 
     @property
     def clock(self) -> Clock:
@@ -207,7 +212,10 @@ class Client:
     async def _answered(
         self, call: ApiRequest, limits: aiohttp.ClientTimeout
     ) -> AsyncIterator[aiohttp.ClientResponse]:
-        query = f"?{urlencode(call.query)}" if call.query else ""
+        asked = call.query
+        if self._dry_run and call.method != "GET" and not call.is_read:
+            asked = {**asked, "dryRun": "All"}
+        query = f"?{urlencode(asked)}" if asked else ""
         url = URL(f"{self._server}{call.path}{query}", encoded=True)
         headers = {"Accept": call.accept}
         body = None if call.body is None else _encoded(call, call.body)

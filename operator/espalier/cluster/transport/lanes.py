@@ -100,10 +100,10 @@ class Lane:
     One connection, and what its server has answered.
     """
 
-    def __init__(self, connection: Connection, clock: Clock) -> None:
+    def __init__(self, connection: Connection, clock: Clock, *, dry_run: bool) -> None:
         self._connector = _LaneConnector(limit=1, ssl=tls_of(connection))
         self._session = open_session(connection, connector=self._connector)
-        self._client = Client(self._session, connection, clock)
+        self._client = Client(self._session, connection, clock, dry_run=dry_run)
         self._asked_on: asyncio.BaseTransport | None = None
         self._looks: dict[Endpoint, int] = {}
         self._reconnections = 0
@@ -173,9 +173,16 @@ class Lanes:
     """
 
     def __init__(
-        self, connection: Connection, clock: Clock, ask: Ask, *, max_lanes: int = MAX_LANES
+        self,
+        connection: Connection,
+        clock: Clock,
+        ask: Ask,
+        *,
+        max_lanes: int = MAX_LANES,
+        dry_run: bool = False,
     ) -> None:
         self._connection = connection
+        self._dry_run = dry_run
         self._clock = clock
         self._ask = ask
         self._all: list[Lane] = []
@@ -247,7 +254,7 @@ class Lanes:
         await asyncio.gather(*(lane.close() for lane in self._all))
 
     async def _probe(self, resource: Endpoint) -> bool:
-        lane = Lane(self._connection, self._clock)
+        lane = Lane(self._connection, self._clock, dry_run=self._dry_run)
         try:
             return await self._is_caught_up(lane, resource)
         finally:
@@ -265,5 +272,5 @@ class Lanes:
     def _idle_lane(self) -> Lane:
         if self._idle:
             return self._idle.pop()
-        self._all.append(Lane(self._connection, self._clock))
+        self._all.append(Lane(self._connection, self._clock, dry_run=self._dry_run))
         return self._all[-1]
