@@ -3,13 +3,11 @@ import pytest
 from espalier import schema
 from espalier.crd.field_sets import (
     Named,
-    is_atomic,
     named_paths,
     specified_paths,
     specifies,
     unspecified,
 )
-from espalier.crd.path_index import PathIndex
 from espalier.paths import JSON
 from espalier.schema import Profile, Structural
 
@@ -240,29 +238,6 @@ def test_managed_fields_name_wholes_and_parts_that_go() -> None:
         ".spec.set[*]",
         ".spec.list",
     }
-    assert {path for path in wholes if is_atomic(spec(NARROW), path)} == {
-        ".spec.atomic",
-        ".spec.list",
-    }
-
-
-@pytest.mark.parametrize(
-    ("path", "whole", "may"),
-    [
-        (".spec.ports[*].name", ".spec.ports", True),
-        (".spec.ports[*].name", ".spec.port", False),
-        (".spec.ports", ".spec.ports[*].name", False),
-        (".spec.ports", ".spec.ports", True),
-        (".spec.m.*.x", ".spec.m.key", True),
-        (".spec.m.key.x", ".spec.m.*", True),
-        (".spec.raw.**", ".spec.raw.list", True),
-        (".spec.raw.**", ".spec.raw", True),
-        (".**", ".spec.list", True),
-        (".spec.raw.**", ".spec.other", False),
-    ],
-)
-def test_what_is_owned_as_a_whole_may_hold_something(path: str, whole: str, *, may: bool) -> None:
-    assert PathIndex([whole]).may_hold(path) is may
 
 
 @pytest.mark.parametrize(

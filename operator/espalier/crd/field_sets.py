@@ -129,26 +129,6 @@ def named_paths(structural: Structural | None, managed_fields: Iterable[JSON]) -
     return Named(frozenset(lost), frozenset(wholes))
 
 
-def is_atomic(structural: Structural | None, path_text: str) -> bool:
-    """
-    Report whether the value at a path is atomic, so that ``managedFields`` never name its contents.
-
-    Raises:
-        ValueError: The text is not a path.
-
-    Source:
-        Kubernetes' API conventions, "Merge strategy"; lists are atomic by default.
-    """
-    place = _place_of(structural, segments_of(path_text))
-    if place is None:
-        return False
-    if place.node is None:
-        return True
-    if place.node.type == "array":
-        return place.node.list_type not in ("map", "set")
-    return place.node.map_type == "atomic"
-
-
 def hides_fields(structural: Structural | None, path_text: str) -> bool:
     """
     Report whether what lies at a path may hold fields that no history names and pruning takes.
