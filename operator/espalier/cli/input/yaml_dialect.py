@@ -32,6 +32,7 @@ _CONSTANTS: Mapping[str, JSON] = MappingProxyType(
     | dict.fromkeys((".inf", ".Inf", ".INF", "+.inf", "+.Inf", "+.INF"), math.inf)
     | dict.fromkeys(("-.inf", "-.Inf", "-.INF"), -math.inf)
 )
+_NUMBER_STARTS = "+-.0123456789"
 _INT = re.compile(r"([-+]?)(?:0[xX]([0-9a-fA-F]+)|0[bB]([01]+)|0[oO]?([0-7]+)|(0|[1-9][0-9]*))")
 _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
 _TYPES: Mapping[str, tuple[type, ...]] = MappingProxyType(
@@ -63,6 +64,14 @@ def resolve(text: str, *, tag: str | None, plain: bool) -> JSON:
     if known is not None and known in _TYPES and type(value) not in _TYPES[known]:
         raise ValueError(f"{text!r} is not of the type !!{known}")
     return value
+
+
+def is_plain_string(text: str) -> bool:
+    """
+    Report whether a scalar without quotes and tag is surely a string; most strings are.
+    """
+    # The empty text is in every text.
+    return text[:1] not in _NUMBER_STARTS and text not in _CONSTANTS
 
 
 def key_of(value: JSON) -> str:
@@ -120,7 +129,7 @@ def _resolve_plain(text: str) -> JSON:
     if text in _CONSTANTS:
         value = _CONSTANTS[text]
         return json_number(value) if isinstance(value, float) else value
-    if text[0] not in "+-.0123456789":
+    if text[0] not in _NUMBER_STARTS:
         return text
     plain = text if text[0] == "." else text.replace("_", "")
     integer = _INT.fullmatch(plain)

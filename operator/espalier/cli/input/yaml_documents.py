@@ -6,13 +6,13 @@ values that aliases stand for are counted and bounded. A key that occurs twice i
 error, or it is recorded: kubectl would keep the last one silently, which hides a mistake.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import yaml
 
-from espalier.cli.input.yaml_dialect import key_of, resolve
+from espalier.cli.input.yaml_dialect import is_plain_string, key_of, resolve
 from espalier.paths import JSON, Path, Step
 
 MAX_DEPTH = 256
@@ -60,13 +60,31 @@ class Duplicate(NamedTuple):
     mark: Mark | None
 
 
+class YamlMarks(Mapping[tuple[int, Step], Mark]):
+    """
+    The parser's marks of a document; few of them are ever asked for.
+    """
+
+    def __init__(self, marks: Mapping[tuple[int, Step], _Mark]) -> None:
+        self._marks = marks
+
+    def __getitem__(self, place: tuple[int, Step]) -> Mark:
+        return _mark(self._marks[place])
+
+    def __iter__(self) -> Iterator[tuple[int, Step]]:
+        return iter(self._marks)
+
+    def __len__(self) -> int:
+        return len(self._marks)
+
+
 class BuiltDocument(NamedTuple):
     """
     One document, and the positions of its values by the id of the container and the step in it.
     """
 
     value: JSON
-    marks: dict[tuple[int, Step], Mark]
+    marks: Mapping[tuple[int, Step], Mark]
     root: Mark
     duplicates: tuple[Duplicate, ...] = ()
 
@@ -83,18 +101,8 @@ def build_documents(
     Raises:
         UnreadableDocumentError: It is not YAML, a key occurs twice, or it is too deep or too large.
     """
-    builder = _Builder(keeps_duplicates=keeps_duplicates)
     try:
-        for event in yaml.parse(data, Loader=_LOADER):
-            # Nearly all events are nodes.
-            if isinstance(event, yaml.NodeEvent):
-                builder.take(event)
-            elif isinstance(event, yaml.DocumentStartEvent):
-                builder = _Builder(keeps_duplicates=keeps_duplicates)
-            elif isinstance(event, yaml.DocumentEndEvent):
-                yield builder.built()
-            else:
-                builder.take(event)
+        yield from _built(data, keeps_duplicates=keeps_duplicates)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         raise UnreadableDocumentError(
@@ -106,20 +114,45 @@ def build_documents(
         raise UnreadableDocumentError(f"not YAML: {error}", None) from error
 
 
+def _built(data: bytes | str, *, keeps_duplicates: bool) -> Iterator[BuiltDocument]:
+    builder = _Builder(keeps_duplicates=keeps_duplicates)
+    parser = _LOADER(data)
+    try:
+        next_event = parser.get_event
+        while (event := next_event()) is not None:
+            # Nearly all events are scalars.
+            if event.__class__ is yaml.ScalarEvent:
+                builder.take_scalar(event)
+            elif event.__class__ is yaml.DocumentStartEvent:
+                builder = _Builder(keeps_duplicates=keeps_duplicates)
+            elif event.__class__ is yaml.DocumentEndEvent:
+                yield builder.built()
+            elif event.__class__ is yaml.StreamEndEvent:
+                return
+            else:
+                builder.take(event)
+    finally:
+        parser.dispose()
+
+
 @dataclass(slots=True)
 class _OpenNode:
     """
     A container that is not closed yet.
+
+    Attributes:
+        merged: The keys that a merge key has brought in; they may be written again.
     """
 
     value: dict[str, JSON] | list[JSON]
     anchor: str | None
-    mark: Mark
+    mark: _Mark
+    is_list: bool
     size: int = 1
     key: str | None = None
-    key_mark: Mark | None = None
+    key_mark: _Mark | None = None
     merging: bool = False
-    explicit: set[str] = field(default_factory=set)
+    merged: set[str] = field(default_factory=set)
 
 
 class _Anchored(NamedTuple):
@@ -134,12 +167,12 @@ class _Builder:
 
     def __init__(self, *, keeps_duplicates: bool) -> None:
         self.root: JSON = None
-        self.root_mark = Mark(1, 1)
+        self._root_mark: _Mark | None = None
         self._keeps_duplicates = keeps_duplicates
         self._duplicates: list[Duplicate] = []
         # A replaced container must live as long as its id stands in the marks.
         self._replaced: list[JSON] = []
-        self.marks: dict[tuple[int, Step], Mark] = {}
+        self._marks: dict[tuple[int, Step], _Mark] = {}
         self._open: list[_OpenNode] = []
         self._anchors: dict[str, _Anchored | None] = {}
         self._aliased = 0
@@ -148,103 +181,118 @@ class _Builder:
         """
         Return the document, after its last event.
         """
-        return BuiltDocument(self.root, self.marks, self.root_mark, tuple(self._duplicates))
+        root_mark = Mark(1, 1) if self._root_mark is None else _mark(self._root_mark)
+        marks = YamlMarks(self._marks)
+        return BuiltDocument(self.root, marks, root_mark, tuple(self._duplicates))
 
     def take(self, event: yaml.Event) -> None:
         """
         Add the next event of the document.
         """
-        # Every event of the parser has a mark; only the type stubs say that it may have none.
-        mark = Mark(1, 1) if event.start_mark is None else _mark(event.start_mark)
         match event:
-            case yaml.ScalarEvent():
-                self._take_scalar(event, mark)
             case yaml.MappingStartEvent():
-                self._begin({}, event.anchor, mark)
+                self._begin({}, event)
             case yaml.SequenceStartEvent():
-                self._begin([], event.anchor, mark)
+                self._begin([], event)
             case yaml.MappingEndEvent() | yaml.SequenceEndEvent():
                 done = self._open.pop()
                 self._remember(done.anchor, done.value, done.size)
                 self._place(done.value, done.mark, done.size)
             case yaml.AliasEvent():
-                self._take_alias(event.anchor or "", mark)
+                self._take_alias(event.anchor or "", event.start_mark)
             case _:
                 # The start and the end of the stream carry no value.
                 pass
 
-    def _begin(self, value: dict[str, JSON] | list[JSON], anchor: str | None, mark: Mark) -> None:
+    def take_scalar(self, event: Any) -> None:
+        """
+        Add a scalar.
+        """
+        text, mark = event.value, event.start_mark
+        is_plain = event.implicit[0]
+        holder = self._open[-1] if self._open else None
+        is_key = holder is not None and holder.key is None and not holder.is_list
+        value: JSON
+        if event.tag is None and (not is_plain or is_plain_string(text)):
+            if holder is not None and is_key and is_plain and text == "<<":
+                holder.merging = True
+                holder.key = "<<"
+                return
+            value = text
+        else:
+            try:
+                value = resolve(text, tag=event.tag, plain=is_plain)
+            except ValueError as error:
+                raise UnreadableDocumentError(str(error), _mark(mark)) from error
+        if event.anchor is not None:
+            self._remember(event.anchor, value, 1)
+        self._place(value, mark, 1)
+
+    def _begin(self, value: dict[str, JSON] | list[JSON], event: Any) -> None:
+        mark, anchor = event.start_mark, event.anchor
         if len(self._open) >= MAX_DEPTH:
-            raise UnreadableDocumentError(f"nested deeper than {MAX_DEPTH} levels", mark)
-        if self._awaits_key():
-            raise UnreadableDocumentError("a key must be a string, a number or a boolean", mark)
+            raise UnreadableDocumentError(f"nested deeper than {MAX_DEPTH} levels", _mark(mark))
+        holder = self._open[-1] if self._open else None
+        if holder is not None and holder.key is None and not holder.is_list:
+            text = "a key must be a string, a number or a boolean"
+            raise UnreadableDocumentError(text, _mark(mark))
         if anchor is not None:
             # No value yet: an alias to a container that is still open would contain itself.
             self._anchors[anchor] = None
-        self._open.append(_OpenNode(value, anchor, mark))
+        self._open.append(_OpenNode(value, anchor, mark, isinstance(value, list)))
 
-    def _take_scalar(self, event: yaml.ScalarEvent, mark: Mark) -> None:
-        if self._awaits_key() and event.value == "<<" and event.implicit[0]:
-            self._open[-1].merging = True
-            self._open[-1].key = "<<"
-            return
-        try:
-            value = resolve(event.value, tag=event.tag, plain=event.implicit[0])
-        except ValueError as error:
-            raise UnreadableDocumentError(str(error), mark) from error
-        self._remember(event.anchor, value, 1)
-        self._place(value, mark, 1)
-
-    def _take_alias(self, anchor: str, mark: Mark) -> None:
+    def _take_alias(self, anchor: str, mark: Any) -> None:
         if anchor not in self._anchors:
-            raise UnreadableDocumentError(f"not YAML: unknown anchor {anchor!r}", mark)
+            raise UnreadableDocumentError(f"not YAML: unknown anchor {anchor!r}", _mark(mark))
         known = self._anchors[anchor]
         if known is None:
-            raise UnreadableDocumentError(f"not YAML: anchor {anchor!r} contains itself", mark)
+            raise UnreadableDocumentError(
+                f"not YAML: anchor {anchor!r} contains itself", _mark(mark)
+            )
         self._aliased += known.size
         if self._aliased > MAX_ALIASED_VALUES:
             raise UnreadableDocumentError(
-                f"aliases stand for more than {MAX_ALIASED_VALUES:,} values", mark
+                f"aliases stand for more than {MAX_ALIASED_VALUES:,} values", _mark(mark)
             )
         self._place(known.value, mark, known.size)
-
-    def _awaits_key(self) -> bool:
-        return bool(self._open) and self._open[-1].key is None and not self._in_list()
-
-    def _in_list(self) -> bool:
-        return isinstance(self._open[-1].value, list)
 
     def _remember(self, anchor: str | None, value: JSON, size: int) -> None:
         if anchor is not None:
             self._anchors[anchor] = _Anchored(value, size)
 
-    def _place(self, value: JSON, mark: Mark, size: int) -> None:
+    def _place(self, value: JSON, mark: _Mark, size: int) -> None:
         if not self._open:
-            self.root, self.root_mark = value, mark
+            self.root, self._root_mark = value, mark
             return
         holder = self._open[-1]
         holder.size += size
-        if isinstance(holder.value, list):
-            self.marks[id(holder.value), len(holder.value)] = mark
-            holder.value.append(value)
+        container = holder.value
+        if isinstance(container, list):
+            self._marks[id(container), len(container)] = mark
+            container.append(value)
         elif holder.key is None:
             self._take_key(holder, value, mark)
         elif holder.merging:
-            self._merge(holder.value, value, mark)
+            self._merge(holder, value, mark)
             holder.key, holder.merging = None, False
         else:
-            self.marks[id(holder.value), holder.key] = holder.key_mark or mark
-            holder.value[holder.key] = value
+            self._marks[id(container), holder.key] = holder.key_mark or mark
+            container[holder.key] = value
             holder.key = None
 
-    def _take_key(self, holder: _OpenNode, value: JSON, mark: Mark) -> None:
-        try:
-            key = key_of(value)
-        except ValueError as error:
-            raise UnreadableDocumentError(str(error), mark) from error
-        if key in holder.explicit:
-            self._take_duplicate(holder, key, mark)
-        holder.explicit.add(key)
+    def _take_key(self, holder: _OpenNode, value: JSON, mark: _Mark) -> None:
+        if value.__class__ is str:
+            key = str(value)
+        else:
+            try:
+                key = key_of(value)
+            except ValueError as error:
+                raise UnreadableDocumentError(str(error), _mark(mark)) from error
+        if key in holder.value:
+            if key in holder.merged:
+                holder.merged.discard(key)
+            else:
+                self._take_duplicate(holder, key, _mark(mark))
         holder.key, holder.key_mark = key, mark
 
     def _take_duplicate(self, holder: _OpenNode, key: str, mark: Mark) -> None:
@@ -258,16 +306,19 @@ class _Builder:
         if isinstance(holder.value, dict):
             self._replaced.append(holder.value[key])
 
-    def _merge(self, into: dict[str, JSON], value: JSON, mark: Mark) -> None:
+    def _merge(self, holder: _OpenNode, value: JSON, mark: _Mark) -> None:
         # Source: sigs.k8s.io/yaml, goyaml.v2/decode.go, merge. Of several maps the first wins.
+        into = holder.value
         for source in reversed(value) if isinstance(value, list) else [value]:
-            if not isinstance(source, dict):
+            if not isinstance(source, dict) or not isinstance(into, dict):
                 raise UnreadableDocumentError(
-                    "map merge requires map or sequence of maps as the value", mark
+                    "map merge requires map or sequence of maps as the value", _mark(mark)
                 )
             for key, merged in source.items():
+                if key not in into:
+                    holder.merged.add(key)
                 into[key] = merged
-                self.marks[id(into), key] = mark
+                self._marks[id(into), key] = mark
 
 
 def _mark(mark: _Mark) -> Mark:
