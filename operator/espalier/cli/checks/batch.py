@@ -67,11 +67,13 @@ class BatchJudge:
     Attributes:
         olds: The definitions that those in the files replace, by name; None checks all as new ones.
         skips_others: Whether a named file without a definition is skipped instead of a problem.
+        allows_new: Whether a definition may have no older one to be an update of.
     """
 
     profile: Profile
     olds: Mapping[str, JSON] | None = None
     skips_others: bool = field(default=False, kw_only=True)
+    allows_new: bool = field(default=False, kw_only=True)
 
     def judge(self, task: Task) -> BatchResult:
         """
@@ -100,6 +102,8 @@ class BatchJudge:
         for definition in definitions:
             try:
                 old = self._old_of(definition)
+                if old is None and self.olds is not None and not self.allows_new:
+                    judged.problems.append(_without_old(definition))
                 judged.verdicts.append(judge(definition, profile=self.profile, old=old))
             except SourceError as error:
                 judged.problems.append(problem_of(error))
@@ -171,6 +175,14 @@ def _size_bytes(source: str) -> int:
     except (OSError, ValueError):
         # The reader reports what is wrong with the file.
         return 0
+
+
+def _without_old(document: Document) -> Problem:
+    name = name_of(document.value)
+    text = (
+        f"there is no older {name} to update, so it was checked as a new one; --allow-new allows it"
+    )
+    return Problem(source=document.where(), message=text)
 
 
 def _no_definition_message(documents: int) -> str:

@@ -14,6 +14,7 @@ from espalier.crd import Definition, Version
 from espalier.errors import MalformedDefinitionError, SchemaParseError, SourceError
 from espalier.paths import JSON
 from espalier.schema import Profile, Resource, Structural
+from espalier.schema.values import equal_json
 
 
 @dataclass(frozen=True)
@@ -78,6 +79,7 @@ class DefinitionCatalogue:
     problems: list[Problem] = field(default_factory=list)
     _defined: dict[tuple[str, str, str], Defined] = field(default_factory=dict)
     _sources: dict[tuple[str, str, str], str] = field(default_factory=dict)
+    _manifests: dict[tuple[str, str, str], JSON] = field(default_factory=dict)
 
     def add_sources(self, sources: Sequence[str]) -> None:
         """
@@ -109,12 +111,16 @@ class DefinitionCatalogue:
             return
         for version in definition.versions:
             key = (definition.group, version.name, definition.kind)
+            if key in self._defined and equal_json(self._manifests[key], manifest):
+                # The same file in two folders, as charts have it.
+                return
             if key in self._defined:
                 text = f"{definition.name} is already defined in {self._sources[key]}"
                 self.problems.append(Problem(source=where, message=text))
                 return
             self._defined[key] = Defined(definition, version)
             self._sources[key] = where
+            self._manifests[key] = manifest
 
     def find(self, obj: JSON) -> Defined | None:
         """

@@ -59,6 +59,7 @@ class ObjectVerdict:
     Attributes:
         version: The version whose schema was used; empty if there is no definition.
         rules_not_checked: The number of validation rules that could not be evaluated.
+        lacks_old: Whether it was validated as a new object, since the one to update is missing.
     """
 
     subject: Subject
@@ -66,6 +67,7 @@ class ObjectVerdict:
     version: str = ""
     findings: tuple[Finding, ...] = ()
     rules_not_checked: int = 0
+    lacks_old: bool = False
 
     @property
     def violations(self) -> int:
@@ -281,6 +283,15 @@ def _versioned(obj: dict[str, JSON]) -> dict[str, JSON]:
     if not isinstance(metadata, dict):
         return obj
     return {**obj, "metadata": {**metadata, "resourceVersion": "1"}}
+
+
+def without_old(document: Document, verdict: ObjectVerdict) -> ObjectVerdict:
+    """
+    Add to the verdict on an object that it was no update, since nothing was there to update.
+    """
+    text = "there is no such object to update, so it was validated as a new one"
+    finding = _finding(document, (), "no-old-object", text, Level.WARNING)
+    return replace(verdict, findings=(*verdict.findings, finding), lacks_old=True)
 
 
 def _without_schema(document: Document, subject: Subject, text: str) -> ObjectVerdict:

@@ -33,6 +33,9 @@ if TYPE_CHECKING:
     help="Check each as an update of the definition of the same name in this file or folder.",
 )
 @click.option(
+    "--allow-new", is_flag=True, help="Allow definitions that OLD lacks; check them as new ones."
+)
+@click.option(
     "--cluster",
     "in_cluster",
     is_flag=True,
@@ -53,6 +56,7 @@ def check(  # noqa: PLR0913 - one argument an option
     old: str | None,
     in_cluster: bool,
     skip_others: bool,
+    allow_new: bool,
 ) -> None:
     """
     Check whether definitions are structural, and whether API servers accept them.
@@ -80,17 +84,18 @@ def check(  # noqa: PLR0913 - one argument an option
       0  there are no errors (with --fail-on warning: no warnings either)
       1  there are errors (with --fail-on warning: or warnings)
       2  the command line is not valid
-      3  a file or the cluster could not be read, or a file holds no CustomResourceDefinition
+      3  a file or the cluster could not be read, or FILE or OLD lacks the definition
     """
     if not files and not in_cluster:
         raise click.UsageError("Missing argument 'FILE...': name files or folders, or --cluster.")
     if in_cluster and old is not None:
         raise click.UsageError("--update-of is for files, not for --cluster.")
+    skipping = {"skips_others": skip_others, "allows_new": allow_new}
     with terminal.progress("checking") as advance:
         if in_cluster:
             judged = _check_cluster(target, files, profile, advance)
         else:
-            judged = _check_files(files, old, profile, advance, skips_others=skip_others)
+            judged = _check_files(files, old, profile, advance, **skipping)
     terminal.finish(_result_of(judged, profile))
 
 
@@ -109,13 +114,16 @@ def _check_files(
     advance: Advance,
     *,
     skips_others: bool,
+    allows_new: bool,
 ) -> BatchResult:
     from espalier.cli.checks.batch import BatchJudge, BatchResult, judge_sources
 
-    judge = BatchJudge(profile, skips_others=skips_others)
+    judge = BatchJudge(profile, skips_others=skips_others, allows_new=allows_new)
     before = BatchResult()
     if old is not None:
-        judge = replace(judge, olds=_read_olds(old, before))
+        olds = _read_olds(old, before)
+        # What could not be read says nothing of what there is to update.
+        judge = replace(judge, olds=olds, allows_new=allows_new or bool(before.problems))
     judged = judge_sources(files, judge, advance)
     judged.problems += before.problems
     return judged

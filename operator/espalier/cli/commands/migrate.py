@@ -15,7 +15,7 @@ from espalier.cli.checks.rehearsal import Rehearsed, rehearsal_result
 from espalier.cli.commands.survey import survey_one
 from espalier.cli.event_loop import run
 from espalier.cli.label_overlay import ENFORCE, LabelOverlay, OverlaidDefinitions
-from espalier.cli.options import Target, operator_homes, reporting, targeting
+from espalier.cli.options import Target, namespace_names, operator_homes, reporting, targeting
 from espalier.cli.output.exit_codes import Exit
 from espalier.cli.output.migration_result import result_of
 from espalier.cli.output.run_progress import RunProgress
@@ -146,6 +146,7 @@ def _check_digest(_: click.Context, __: click.Parameter, value: str | None) -> s
     "namespaces",
     multiple=True,
     metavar="NAME",
+    callback=namespace_names,
     help="Rewrite only objects in this namespace; storedVersions stays.",
 )
 @click.option(

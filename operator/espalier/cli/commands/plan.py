@@ -12,7 +12,9 @@ import click
 from espalier import cluster, crd
 from espalier.cli.checks.documents import is_definition
 from espalier.cli.checks.live_update import UpdateVerdict, judge_update
+from espalier.cli.checks.namespaces import missing_namespaces
 from espalier.cli.commands.survey import (
+    allow_missing,
     chosen_namespaces,
     everywhere,
     namespaced,
@@ -35,6 +37,7 @@ from espalier.engine import Counts, Normalising, PathCount, Scope, Survey, forec
 from espalier.errors import EspalierError, MalformedDefinitionError, SourceError
 from espalier.paths import JSON
 from espalier.plurals import counted
+from espalier.schema.values import equal_json
 
 _REFUSED = "no stored object was checked against a definition that the API server refuses"
 
@@ -79,9 +82,10 @@ class _Planned:
 )
 @namespaced
 @everywhere
+@allow_missing
 @targeting()
 @reporting()
-def plan(
+def plan(  # noqa: PLR0913 - one argument an option
     *,
     terminal: Terminal,
     target: Target,
@@ -89,6 +93,7 @@ def plan(
     if_absent: str,
     namespaces: tuple[str, ...],
     all_namespaces: bool,
+    allow_missing: bool,
 ) -> None:
     """
     Report what a changed definition would do to the stored objects.
@@ -116,13 +121,15 @@ def plan(
     problems: list[Problem] = []
     documents = _candidates(files, problems)
     planned: list[_Planned] = []
+    warnings: list[Finding] = []
     if not problems:
         with terminal.progress("planning") as advance:
-            asyncio.run(_plan(target, documents, chosen, advance, planned, problems))
+            done = _plan(target, documents, chosen, advance, allow_missing=allow_missing)
+            planned, problems, warnings = asyncio.run(done)
     if if_absent != "ok":
         planned, absent = _without_absent(planned)
         problems += absent
-    terminal.finish(_result_of(planned, problems))
+    terminal.finish(_result_of(planned, problems, warnings))
 
 
 async def _plan(
@@ -130,10 +137,14 @@ async def _plan(
     documents: Sequence[Document],
     namespaces: Sequence[str],
     advance: Advance,
-    planned: list[_Planned],
-    problems: list[Problem],
-) -> None:
+    *,
+    allow_missing: bool,
+) -> tuple[list[_Planned], list[Problem], list[Finding]]:
+    planned: list[_Planned] = []
     async with cluster.connect(target.kubeconfig, context=target.context) as connected:
+        problems, warnings = await missing_namespaces(
+            connected, namespaces, are_allowed=allow_missing
+        )
         for document in documents:
             name = crd.read_definition(document.value).name
             try:
@@ -143,6 +154,7 @@ async def _plan(
             except EspalierError as error:
                 # The answer to the update stays, and the other definitions are planned as well.
                 problems.append(Problem(source=name, message=str(error)))
+    return planned, problems, warnings
 
 
 async def _plan_objects(
@@ -200,7 +212,18 @@ def _candidates(files: Sequence[str], problems: list[Problem]) -> list[Document]
         if len(found) == before:
             text = "no CustomResourceDefinition in it"
             problems.append(Problem(source=named, message=text))
-    return found
+    return _each_once(found, problems)
+
+
+def _each_once(documents: Sequence[Document], problems: list[Problem]) -> list[Document]:
+    kept: dict[str, Document] = {}
+    for document in documents:
+        name = crd.read_definition(document.value).name
+        first = kept.setdefault(name, document)
+        if not equal_json(first.value, document.value):
+            text = f"{name} is already defined, otherwise, in {first.where()}"
+            problems.append(Problem(source=document.where(), message=text))
+    return list(kept.values())
 
 
 def _candidate(document: Document) -> Document:
@@ -225,7 +248,9 @@ def _without_absent(planned: Sequence[_Planned]) -> tuple[list[_Planned], list[P
     return [one for one in planned if one.verdict.live is not None], absent
 
 
-def _result_of(planned: Sequence[_Planned], problems: Sequence[Problem]) -> Result:
+def _result_of(
+    planned: Sequence[_Planned], problems: Sequence[Problem], warnings: Sequence[Finding]
+) -> Result:
     findings = tuple(finding for one in planned for finding in _findings(one))
     surveyed = [(one.survey, one.news) for one in planned if one.survey is not None]
     objects = sum(found.objects for found, _ in surveyed)
@@ -236,7 +261,7 @@ def _result_of(planned: Sequence[_Planned], problems: Sequence[Problem]) -> Resu
     return Result(
         kind="PlanResult",
         summary=f"{scope}: {'; '.join(_verdicts(planned, findings))}{unread}",
-        findings=findings,
+        findings=(*findings, *warnings),
         problems=tuple(problems),
         subjects=tuple(Subject(name=one.name) for one in planned),
         tables=(

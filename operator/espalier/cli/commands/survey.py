@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 import click
 
 from espalier import cluster, engine
-from espalier.cli.options import Target, reporting, targeting
+from espalier.cli.checks.namespaces import missing_namespaces
+from espalier.cli.options import Target, namespace_names, reporting, targeting
 from espalier.cli.output.survey_result import (
     counts_of,
     findings_of,
@@ -19,7 +20,7 @@ from espalier.cli.output.survey_result import (
 )
 from espalier.cli.output.terminal import Terminal
 from espalier.cli.progress import Advance
-from espalier.cli.result import Level, Problem, Result, Subject
+from espalier.cli.result import Finding, Level, Problem, Result, Subject
 from espalier.cluster import Cluster
 from espalier.crd import Definition
 from espalier.engine import (
@@ -43,6 +44,7 @@ class Surveyed:
     surveys: list[Survey] = field(default_factory=list)
     counts: list[Mapping[str, Counts]] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
+    warnings: list[Finding] = field(default_factory=list)
 
     def add(self, found: Survey, counts: Mapping[str, Counts]) -> None:
         """
@@ -72,7 +74,11 @@ namespaced = click.option(
     "namespaces",
     multiple=True,
     metavar="NAME",
+    callback=namespace_names,
     help="Only objects in this namespace; may be given more than once.",
+)
+allow_missing = click.option(
+    "--allow-missing", is_flag=True, help="Take a namespace that does not exist for an empty one."
 )
 everywhere = click.option(
     "-A", "--all-namespaces", is_flag=True, help="Objects in all namespaces; this is the default."
@@ -83,6 +89,7 @@ everywhere = click.option(
 @click.argument("names", nargs=-1, metavar="[CRD...]")
 @namespaced
 @everywhere
+@allow_missing
 @targeting()
 @reporting()
 def survey(
@@ -92,6 +99,7 @@ def survey(
     names: tuple[str, ...],
     namespaces: tuple[str, ...],
     all_namespaces: bool,
+    allow_missing: bool,
 ) -> None:
     """
     Report what a rewrite would do to stored objects, and which of them are invalid.
@@ -118,7 +126,7 @@ def survey(
     """
     chosen = chosen_namespaces(namespaces, all_namespaces=all_namespaces)
     with terminal.progress("surveying") as advance:
-        surveyed = asyncio.run(_survey(target, names, chosen, advance))
+        surveyed = asyncio.run(_survey(target, names, chosen, advance, allow_missing=allow_missing))
     terminal.finish(_result_of(surveyed))
 
 
@@ -135,10 +143,18 @@ def chosen_namespaces(namespaces: Sequence[str], *, all_namespaces: bool) -> Seq
 
 
 async def _survey(
-    target: Target, names: Sequence[str], namespaces: Sequence[str], advance: Advance
+    target: Target,
+    names: Sequence[str],
+    namespaces: Sequence[str],
+    advance: Advance,
+    *,
+    allow_missing: bool,
 ) -> Surveyed:
     surveyed = Surveyed()
     async with cluster.connect(target.kubeconfig, context=target.context) as connected:
+        surveyed.problems, surveyed.warnings = await missing_namespaces(
+            connected, namespaces, are_allowed=allow_missing
+        )
         for name in names or await connected.definitions.definition_names():
             try:
                 found = await survey_one(connected, target, name, namespaces, advance)
@@ -194,6 +210,7 @@ def _result_of(surveyed: Surveyed) -> Result:
     findings = tuple(
         finding for found, counts in pairs for finding in findings_of(found, counts, is_plan=False)
     )
+    findings += tuple(surveyed.warnings)
     not_seen = [
         f"{found.crd}: {text}" for found in surveyed.surveys for text in unread_objects(found)
     ]
@@ -202,6 +219,8 @@ def _result_of(surveyed: Surveyed) -> Result:
     errors = sum(finding.level is Level.ERROR for finding in findings)
     bad = f"{counted(errors, 'finding')} of lost, invalid or blocked data"
     verdict = bad if errors else "nothing is lost, invalid or blocked"
+    if not pairs:
+        verdict = "nothing was examined"
     unread = f"; not read: {'; '.join(not_seen)}" if not_seen else ""
     return Result(
         kind="SurveyResult",

@@ -16,12 +16,13 @@ from espalier.cli.checks.object import (
     ObjectVerdict,
     ValidationContext,
     validate_document,
+    without_old,
 )
 from espalier.cli.input.files import Document, expand, read_documents
-from espalier.cli.options import Command, Target, profiled, reporting, targeting
+from espalier.cli.options import Command, Target, namespace_names, profiled, reporting, targeting
 from espalier.cli.output.terminal import Terminal
 from espalier.cli.progress import Advance
-from espalier.cli.result import Column, Problem, Result, Table
+from espalier.cli.result import Column, Problem, Result, Skipped, Table
 from espalier.errors import SourceError
 from espalier.paths import JSON
 from espalier.plurals import counted
@@ -54,6 +55,7 @@ _REQUEST_OPTIONS = (
         default="default",
         show_default=True,
         metavar="NAME",
+        callback=namespace_names,
         help="The namespace of objects that name none.",
     ),
     click.option(
@@ -169,7 +171,7 @@ def validate(  # noqa: PLR0913 - one argument an option
       1  an object is not valid (with --fail-on warning: or has warnings)
       2  the command line is not valid
       3  a file or the cluster could not be read
-      4  an object has no schema, or a rule was not evaluated; see --allow-unchecked
+      4  something could not be checked or is not there; see --allow-unchecked
     """
     if not crds and not in_cluster:
         raise click.UsageError("Name the definitions: --crd FILE, or --cluster.")
@@ -177,7 +179,8 @@ def validate(  # noqa: PLR0913 - one argument an option
     catalogue = _catalogue_of(crds, target if in_cluster else None)
     context = request.context(catalogue, profile)
     validated, problems = _run(terminal, objects, context, old)
-    terminal.finish(_result_of(validated, problems, is_lenient=allow_unchecked))
+    empty = [] if problems else _without_objects(objects, validated)
+    terminal.finish(_result_of(validated, problems, empty, is_lenient=allow_unchecked))
 
 
 def _run(
@@ -190,6 +193,15 @@ def _run(
         with terminal.progress("validating") as advance:
             validated += _validated(objects, context, olds, problems, advance)
     return validated, problems
+
+
+def _without_objects(objects: Sequence[str], validated: Sequence[ObjectVerdict]) -> list[Skipped]:
+    sources = {one.subject.source for one in validated}
+    return [
+        Skipped(source=named, reason="no object in it, so nothing of it was validated")
+        for named in objects
+        if sources.isdisjoint(expand([named]))
+    ]
 
 
 def _check_arguments(
@@ -230,7 +242,8 @@ def _validated(
     for done, source in enumerate(sources, 1):
         for document in _objects_in(source, problems):
             old = None if olds is None else olds.of(document.value)
-            yield validate_document(document, context, old=old)
+            verdict = validate_document(document, context, old=old)
+            yield verdict if olds is None or old is not None else without_old(document, verdict)
         advance(done)
 
 
@@ -270,14 +283,20 @@ def _identity(value: JSON) -> tuple[str, ...]:
 
 
 def _result_of(
-    validated: Sequence[ObjectVerdict], problems: Sequence[Problem], *, is_lenient: bool
+    validated: Sequence[ObjectVerdict],
+    problems: Sequence[Problem],
+    empty: Sequence[Skipped],
+    *,
+    is_lenient: bool,
 ) -> Result:
     numbers = {status: sum(one.status is status for one in validated) for status in ObjectStatus}
     parts = [f"{number} {_STATUS_TEXTS[status]}" for status, number in numbers.items() if number]
     number_text = counted(len(validated), "object")
-    unchecked = numbers[ObjectStatus.NO_SCHEMA] + sum(
-        one.rules_not_checked > 0 for one in validated
+    unchecked = sum(
+        one.status is ObjectStatus.NO_SCHEMA or one.rules_not_checked > 0 or one.lacks_old
+        for one in validated
     )
+    parts += [f"{counted(len(empty), 'source')} without an object"] if empty else []
     columns = [Column(title=title) for title in ("OBJECT", "VERSION", "STATUS", "VIOLATIONS", "AT")]
     rows = [
         [
@@ -294,11 +313,12 @@ def _result_of(
         summary=f"{number_text}: {', '.join(parts)}" if parts else f"{number_text} to validate",
         findings=tuple(finding for one in validated for finding in one.findings),
         problems=tuple(problems),
+        skipped=tuple(empty),
         subjects=tuple(one.subject for one in validated),
         tables=(Table(columns=columns, rows=rows, is_wide=True),),
         items=tuple(_item(one) for one in validated),
         counts={"objects": len(validated), **{status.value: n for status, n in numbers.items()}},
-        is_incomplete=unchecked > 0 and not is_lenient,
+        is_incomplete=(unchecked > 0 or bool(empty)) and not is_lenient,
     )
 
 

@@ -12,6 +12,7 @@ from espalier.lazy import lazy_names
 if TYPE_CHECKING:
     from espalier.cli.options.clusters import Target, operator_homes, targeting
     from espalier.cli.options.decoration import Command, Decorator, with_options
+    from espalier.cli.options.namespaces import namespace_names
     from espalier.cli.options.profiles import profiled
     from espalier.cli.options.reporting import reporting
 else:
@@ -20,6 +21,7 @@ else:
         {
             "clusters": ("Target", "operator_homes", "targeting"),
             "decoration": ("Command", "Decorator", "with_options"),
+            "namespaces": ("namespace_names",),
             "profiles": ("profiled",),
             "reporting": ("reporting",),
         },
@@ -29,6 +31,7 @@ __all__ = [
     "Command",
     "Decorator",
     "Target",
+    "namespace_names",
     "operator_homes",
     "profiled",
     "reporting",

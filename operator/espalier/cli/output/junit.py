@@ -11,6 +11,9 @@ from espalier.cli.result import Finding, Level, Result, Subject
 
 # XML 1.0 cannot hold these characters, not even escaped.
 _UNWRITABLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+NO_SCHEMA = "validate/no-schema"
+"""The rule of a finding about an object that was not examined."""
+
 _IN_THE_CLUSTER = "cluster"
 _TAGS = {"failures": "failure", "errors": "error", "skipped": "skipped"}
 
@@ -128,6 +131,10 @@ def _suite(source: str) -> str:
 def _case(subject: Subject, findings: Sequence[Finding], failing: set[Level]) -> ET.Element:
     case = _element("testcase", classname=_suite(subject.source), name=subject.name)
     passing = [finding for finding in findings if finding.level not in failing]
+    unchecked = [finding for finding in passing if finding.rule == NO_SCHEMA]
+    if unchecked and len(passing) == len(findings):
+        # Neither valid nor invalid.
+        case.append(_element("skipped", message=_text(unchecked[0]).partition("\n")[0]))
     for finding in findings:
         if finding.level in failing:
             _note(case, "failure", finding.rule, _text(finding))
