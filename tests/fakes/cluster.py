@@ -9,9 +9,7 @@ from dataclasses import replace
 from espalier import names
 from espalier.crd import Condition, Definition
 from espalier.engine import Ports
-from espalier.engine.ports import (
-    Endpoint,
-)
+from espalier.engine.ports import Endpoint, Workers
 from espalier.engine.ports.archive import ArchiveEntry, UnreadablePage
 from espalier.engine.ports.progress import PassProgress
 from espalier.errors import (
@@ -43,6 +41,7 @@ class FakeCluster(FakeObjects):
         self.holder: str = ""
         self.duration_seconds = 15.0
         self.namespace = "espalier-system"
+        self.workers: Workers | None = None
 
     @property
     def ports(self) -> Ports:
@@ -55,6 +54,7 @@ class FakeCluster(FakeObjects):
             leases=self,
             clock=self.clock,
             namespace=self.namespace,
+            workers=self.workers,
         )
 
     @property

@@ -25,6 +25,8 @@ def test_every_setting_can_be_given_by_the_environment() -> None:
         "ESPALIER_RESYNC_SECONDS": "7",
         "ESPALIER_RESURVEY_SECONDS": "9",
         "ESPALIER_ARCHIVE_MAX_BYTES": "4096",
+        "ESPALIER_WORKER_PROCESSES": "1",
+        "ESPALIER_OBJECT_DEADLINE_SECONDS": "2.5",
         "ESPALIER_PROBE_PORT": "8080",
         "ESPALIER_READ_ONLY": "true",
         "UNRELATED": "x",
@@ -47,6 +49,8 @@ def test_every_setting_can_be_given_by_the_environment() -> None:
         resync_seconds=7,
         resurvey_seconds=9,
         archive_max_bytes=4096,
+        worker_processes=1,
+        object_deadline_seconds=2.5,
         probe_port=8080,
         read_only=True,
     )

@@ -12,17 +12,19 @@ from espalier.engine.ports.clock import Clock
 from espalier.engine.ports.definitions import Definitions, Rights
 from espalier.engine.ports.objects import Objects
 from espalier.engine.ports.state import Checkpoints, Leases
+from espalier.engine.ports.workers import Workers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordPorts:
     """
-    Where what is known of a definition is kept, and what points to it.
+    Where what is known of a definition is kept, what points to it, and who compares by it.
     """
 
     checkpoints: Checkpoints
     definitions: Definitions
     clock: Clock
+    workers: Workers | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +37,7 @@ class Ports:
         budget: What all who write in this process share; None gives each run one of its own, by
             its settings.
         sightings: What this process has seen of all definitions; None if a run sees them first.
+        workers: Examine and compare what takes long; None to do all in the event loop.
     """
 
     objects: Objects
@@ -47,6 +50,7 @@ class Ports:
     namespace: str
     budget: Budget | None = None
     sightings: Sightings | None = None
+    workers: Workers | None = None
 
     @property
     def record(self) -> RecordPorts:
@@ -54,7 +58,10 @@ class Ports:
         Those that have to do with the record.
         """
         return RecordPorts(
-            checkpoints=self.checkpoints, definitions=self.definitions, clock=self.clock
+            checkpoints=self.checkpoints,
+            definitions=self.definitions,
+            clock=self.clock,
+            workers=self.workers,
         )
 
 

@@ -19,7 +19,7 @@ from espalier.errors import EspalierError
 from espalier.handlers.application import Espalier
 from espalier.handlers.registry import register
 from espalier.handlers.settings import Settings, read_settings
-from espalier.handlers.startup import assemble, preflight, session_of
+from espalier.handlers.startup import assemble, preflight, session_of, workers_of
 from espalier.handlers.tasks import Guard
 
 
@@ -76,7 +76,8 @@ class KopfOperator:
             self._cluster = await opened.enter_async_context(connect())
             await preflight(self._cluster)
             self._guard = Guard(_stop_kopf)
-            self._espalier = assemble(settings, self._cluster, self._guard)
+            workers = await opened.enter_async_context(workers_of(settings))
+            self._espalier = assemble(settings, self._cluster, self._guard, workers)
             await self._espalier.start()
             self._open = opened.pop_all()
 

@@ -29,6 +29,8 @@ _BOUNDS: Mapping[str, tuple[float, float]] = {
     "resync_seconds": (1, 86_400),
     "resurvey_seconds": (1, 604_800),
     "archive_max_bytes": (1024, 1024**3),
+    "worker_processes": (1, 64),
+    "object_deadline_seconds": (0.1, 3600),
     "probe_port": (0, 65_535),
 }
 
@@ -55,6 +57,10 @@ class Settings:
         resync_seconds: The time between two readings of all definitions.
         resurvey_seconds: The time between two surveys of objects.
         archive_max_bytes: The most bytes that the archives of removed data take together.
+        worker_processes: The most processes that examine and compare objects for which the
+            event loop has no time.
+        object_deadline_seconds: How much CPU time one object may take there; one that takes more is
+            not judged.
         probe_port: Serves ``/healthz`` and ``/readyz``; 0 serves nothing.
         read_only: Forbid every write on objects and on stored versions.
     """
@@ -72,6 +78,8 @@ class Settings:
     resync_seconds: float = 600.0
     resurvey_seconds: float = 3600.0
     archive_max_bytes: int = 64 * 1024 * 1024
+    worker_processes: int = 2
+    object_deadline_seconds: float = 5.0
     probe_port: int = 0
     read_only: bool = False
 

@@ -3,6 +3,7 @@ Assembles the operator, and runs it under Kopf until it is stopped.
 """
 
 import asyncio
+from contextlib import AbstractAsyncContextManager
 from importlib.metadata import version
 
 import kopf
@@ -10,6 +11,7 @@ import kopf
 from espalier.cluster import Cluster
 from espalier.engine.flowcontrol.budget import DEFAULT_TOTAL_IN_FLIGHT, Budget
 from espalier.engine.flowcontrol.sightings import Sightings
+from espalier.engine.ports.workers import Workers
 from espalier.engine.settings import Ports, RunSettings
 from espalier.handlers.application import Espalier
 from espalier.handlers.engine_work import EngineWork
@@ -20,6 +22,7 @@ from espalier.handlers.structural_condition import StructuralKeeper
 from espalier.handlers.supervisor import Supervisor
 from espalier.handlers.tasks import Guard
 from espalier.handlers.workqueue import WorkQueue
+from espalier.workers.pool import worker_pool
 
 KOPF_USER_AGENT = f"kopf/{version('kopf')}"
 """Marks Kopf's requests in the audit log; none of them may change anything."""
@@ -54,14 +57,15 @@ async def run_operator(
     async def log_in() -> kopf.AiohttpSession:
         return session_of(cluster)
 
-    register(registry, assemble(settings, cluster, guard), log_in, stop_flag)
-    await kopf.operator(
-        registry=registry,
-        standalone=True,
-        clusterwide=True,
-        stop_flag=stop_flag,
-        ready_flag=ready_flag,
-    )
+    async with workers_of(settings) as workers:
+        register(registry, assemble(settings, cluster, guard, workers), log_in, stop_flag)
+        await kopf.operator(
+            registry=registry,
+            standalone=True,
+            clusterwide=True,
+            stop_flag=stop_flag,
+            ready_flag=ready_flag,
+        )
     if guard.failure is not None:
         raise guard.failure
 
@@ -87,12 +91,23 @@ def session_of(cluster: Cluster) -> kopf.AiohttpSession:
     )
 
 
-def assemble(settings: Settings, cluster: Cluster, guard: Guard) -> Espalier:
+def workers_of(settings: Settings) -> AbstractAsyncContextManager[Workers | None]:
+    """
+    Make the worker processes; none is started yet.
+    """
+    return worker_pool(
+        processes=settings.worker_processes, deadline_seconds=settings.object_deadline_seconds
+    )
+
+
+def assemble(
+    settings: Settings, cluster: Cluster, guard: Guard, workers: Workers | None
+) -> Espalier:
     """
     Put the operator together; nothing starts yet.
     """
     clock, definitions = cluster.clock, cluster.definitions
-    ports = _ports_of(settings, cluster)
+    ports = _ports_of(settings, cluster, workers)
     queue = WorkQueue(clock)
     reporter = StatusReporter(
         definitions,
@@ -125,7 +140,7 @@ def assemble(settings: Settings, cluster: Cluster, guard: Guard) -> Espalier:
     )
 
 
-def _ports_of(settings: Settings, cluster: Cluster) -> Ports:
+def _ports_of(settings: Settings, cluster: Cluster, workers: Workers | None) -> Ports:
     return Ports(
         objects=cluster.objects,
         definitions=cluster.definitions,
@@ -136,6 +151,7 @@ def _ports_of(settings: Settings, cluster: Cluster) -> Ports:
         leases=cluster.leases(settings.namespace, duration_seconds=settings.lease_seconds),
         clock=cluster.clock,
         sightings=Sightings(cluster.clock),
+        workers=workers,
         budget=Budget(
             cluster.clock,
             bytes_per_second=settings.max_bytes_per_second,

@@ -2,6 +2,7 @@
 ``espalier survey`` and ``espalier plan`` against a server: counts, paths, names, no values.
 """
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -134,3 +135,24 @@ def minimum(number: int) -> dict[str, Any]:
         WIDGETS.replace("minimum: 1, default: 3", f"minimum: {number}, default: 12")
     )
     return {"spec": {"versions": manifest["spec"]["versions"]}}
+
+
+SLOW = """
+                sizes: {type: array, items: {type: integer, not: {enum: [5]}}}
+"""
+
+
+async def test_an_object_that_takes_too_long_is_named_in_each_format() -> None:
+    slow = widget("slow", f"{{mode: plain, size: 5, sizes: [{','.join('1' * 10_000)}]}}")
+    arguments = ("survey", NAME, "--object-deadline-seconds", "0.2", "-o")
+    async with site(WIDGETS.rstrip() + SLOW, [*OBJECTS, slow]) as cluster:
+        results = {name: await cluster.run(*arguments, name) for name in ALL}
+
+    assert {name: result.exit_code for name, result in results.items()} == dict.fromkeys(
+        ALL, Exit.INCOMPLETE
+    )
+    for name, result in results.items():
+        text = " ".join(result.output.split())
+        assert "it takes longer than 0.2 s" in text, name
+        assert "slow" in text, name
+    assert json.loads(results["json"].stdout)["complete"] is False

@@ -7,12 +7,8 @@ import json
 from espalier.crd import Version
 from espalier.engine.ports import ObjectKey
 from espalier.engine.ports.records import metadata_of
-from espalier.engine.surveys.annotations import (
-    MAX_ANNOTATION_BYTES,
-    Note,
-    note_for,
-    render_violations,
-)
+from espalier.engine.surveys.annotation_text import MAX_ANNOTATION_BYTES, render_violations
+from espalier.engine.surveys.annotations import Note, note_for
 from espalier.engine.surveys.report import Looked
 from espalier.engine.surveys.surveyor import Surveyor
 from espalier.findings import ErrorType, FieldError
@@ -45,11 +41,11 @@ def test_an_annotation_stays_where_something_could_not_be_checked() -> None:
         }
     }
     key = ObjectKey("", "a")
-    whole = Looked(key, (), is_complete=True)
+    whole = Looked(key, None, is_complete=True)
     assert note_for(seen, whole) == Note(metadata_of(seen), None)
     assert note_for(seen, whole._replace(is_complete=False)) is None
     found = (FieldError(type=ErrorType.REQUIRED, path=("spec",)),)
-    noted = note_for(seen, Looked(key, found, is_complete=False))
+    noted = note_for(seen, Looked(key, render_violations(found), is_complete=False))
     assert noted is not None
     assert noted.text is not None
 
@@ -65,7 +61,7 @@ def test_objects_with_unevaluated_rules_or_malformed_metadata_are_incomplete() -
         "spec": {"sizes": [1] * 10_000},
     }
     malformed: dict[str, JSON] = {**obj, "metadata": {"name": "a", "labels": {"a": 1}}}
-    assert Surveyor(definition).look_at(obj) == Looked(ObjectKey("default", "a"), ())
+    assert Surveyor(definition).look_at(obj) == Looked(ObjectKey("default", "a"))
     assert not out_of_time.look_at(obj).is_complete
     assert not Surveyor(definition).look_at(malformed).is_complete
 

@@ -12,7 +12,7 @@ import click
 
 from espalier import cluster, engine
 from espalier.cli.checks.rehearsal import Rehearsed, rehearsal_result
-from espalier.cli.commands.survey import survey_one
+from espalier.cli.commands.survey import survey_one, workers_of
 from espalier.cli.event_loop import run
 from espalier.cli.label_overlay import ENFORCE, LabelOverlay, OverlaidDefinitions
 from espalier.cli.options import Target, namespace_names, operator_homes, reporting, targeting
@@ -189,7 +189,7 @@ def _check_digest(_: click.Context, __: click.Parameter, value: str | None) -> s
     show_default=True,
     help="The maximum number of rewrites at the same time.",
 )
-@targeting()
+@targeting(examines=True)
 @reporting()
 def migrate(
     *,
@@ -260,8 +260,11 @@ async def _migrate(
     target: Target, request: _MigrateRequest, names: Sequence[str], reporter: RunProgress
 ) -> Result:
     outcomes, warnings = [], []
-    async with cluster.connect(target.kubeconfig, context=target.context) as connected:
-        ports = _ports_of(connected, target, request)
+    async with (
+        cluster.connect(target.kubeconfig, context=target.context) as connected,
+        workers_of(target) as workers,
+    ):
+        ports = replace(_ports_of(connected, target, request), workers=workers)
         for name in names:
             definition = await ports.definitions.get_definition(name)
             warnings += await _warnings(connected, definition, request.namespaces)
@@ -322,8 +325,9 @@ async def _rehearse(
     warnings: list[Finding] = []
     problems: list[Problem] = []
     connection = cluster.connect(target.kubeconfig, context=target.context, dry_run=True)
-    async with connection as connected:
+    async with connection as connected, workers_of(target) as workers:
         ports = engine.rehearsed(_ports_of(connected, target, request))
+        ports = replace(ports, workers=workers)
         settings = replace(request.settings, is_rehearsal=True, waits_for_lease=False)
         reporter = RunProgress(advance, Terminal(is_quiet=True))
         for name in names:

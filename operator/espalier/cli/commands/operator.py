@@ -32,6 +32,8 @@ _HELP: Mapping[str, str] = MappingProxyType(
         "resync_seconds": "The time between two full reads of all definitions.",
         "resurvey_seconds": "The time between two surveys of a definition's objects.",
         "archive_max_bytes": "The maximum size of all archives of pruned data together.",
+        "worker_processes": "The maximum number of processes that examine large objects.",
+        "object_deadline_seconds": "The CPU time that one object may take, or it is not judged.",
         "probe_port": "The port of /healthz and /readyz; 0 turns them off.",
         "read_only": "Write no object and no stored version.",
     }

@@ -83,7 +83,7 @@ class _Planned:
 @namespaced
 @everywhere
 @allow_missing
-@targeting()
+@targeting(examines=True)
 @reporting()
 def plan(  # noqa: PLR0913 - one argument an option
     *,
@@ -150,7 +150,7 @@ async def _plan(
             try:
                 verdict = await judge_update(connected, document)
                 planned.append(_Planned(verdict=verdict))
-                planned[-1] = await _plan_objects(connected, verdict, namespaces, advance)
+                planned[-1] = await _plan_objects(connected, verdict, namespaces, target, advance)
             except EspalierError as error:
                 # The answer to the update stays, and the other definitions are planned as well.
                 problems.append(Problem(source=name, message=str(error)))
@@ -158,7 +158,11 @@ async def _plan(
 
 
 async def _plan_objects(
-    connected: Cluster, verdict: UpdateVerdict, namespaces: Sequence[str], advance: Advance
+    connected: Cluster,
+    verdict: UpdateVerdict,
+    namespaces: Sequence[str],
+    target: Target,
+    advance: Advance,
 ) -> _Planned:
     if verdict.live is None:
         return _Planned(verdict=verdict)
@@ -168,10 +172,10 @@ async def _plan_objects(
     if forecast.candidate is None:
         return _Planned(verdict=verdict, unjudged=forecast.unjudged)
     today = await survey_objects(
-        connected, forecast.definition, Scope(namespaces=namespaces), advance
+        connected, forecast.definition, Scope(namespaces=namespaces), target, advance
     )
     scope = Scope(candidate=forecast.candidate, namespaces=namespaces)
-    then = await survey_objects(connected, forecast.definition, scope, advance)
+    then = await survey_objects(connected, forecast.definition, scope, target, advance)
     return _Planned(
         verdict=verdict,
         survey=then,

@@ -4,7 +4,8 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field, replace
 
 import click
 
@@ -31,8 +32,10 @@ from espalier.engine import (
     Survey,
     gate_alone,
 )
+from espalier.engine.ports import Workers
 from espalier.errors import EspalierError
 from espalier.plurals import counted
+from espalier.workers.pool import worker_pool
 
 
 @dataclass(slots=True)
@@ -90,7 +93,7 @@ everywhere = click.option(
 @namespaced
 @everywhere
 @allow_missing
-@targeting()
+@targeting(examines=True)
 @reporting()
 def survey(
     *,
@@ -184,11 +187,20 @@ async def survey_one(
     gate = await gate_alone(definition, connected.objects, ports, RunSettings())
     is_asked = not definition.preserve_unknown_fields
     scope = Scope(would_lose=gate.items if is_asked else None, namespaces=namespaces)
-    return await survey_objects(connected, definition, scope, advance)
+    return await survey_objects(connected, definition, scope, target, advance)
+
+
+def workers_of(target: Target) -> AbstractAsyncContextManager[Workers | None]:
+    """
+    Make the worker processes; none is started yet.
+    """
+    return worker_pool(
+        processes=target.worker_processes, deadline_seconds=target.object_deadline_seconds
+    )
 
 
 async def survey_objects(
-    connected: Cluster, definition: Definition, scope: Scope, advance: Advance
+    connected: Cluster, definition: Definition, scope: Scope, target: Target, advance: Advance
 ) -> Survey:
     """
     Survey objects, and move the progress bar.
@@ -196,13 +208,14 @@ async def survey_objects(
     Raises:
         EspalierError: The objects could not be read.
     """
-    return await engine.survey(
-        definition,
-        connected.objects,
-        connected.clock,
-        scope,
-        onlooker=_SurveyProgress(advance, definition.name),
-    )
+    async with workers_of(target) as workers:
+        return await engine.survey(
+            definition,
+            connected.objects,
+            connected.clock,
+            replace(scope, workers=workers),
+            onlooker=_SurveyProgress(advance, definition.name),
+        )
 
 
 def _result_of(surveyed: Surveyed) -> Result:

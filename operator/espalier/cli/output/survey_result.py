@@ -93,6 +93,10 @@ def findings_of(found: Survey, counts: Mapping[str, Counts], *, is_plan: bool) -
                 path=one.path.partition(": ")[0],
                 version=found.candidate_version,
             )
+    for one in found.not_judged.paths:
+        text = f"not judged, since {one.path}{_examples(one)}"
+        rule = f"{kind}/overdue"
+        yield Finding(level=Level.WARNING, rule=rule, subject=subject, message=text)
 
 
 def _losses(found: Survey, subject: Subject) -> Iterator[Finding]:
@@ -124,6 +128,7 @@ def unread_objects(found: Survey) -> Sequence[str]:
     if found.undecodable:
         number = counted(len(found.undecodable), "object")
         sentences.append(f"{number} that the server cannot read: {enumerated(found.undecodable)}")
+    sentences += [f"not judged, since {one}" for one in found.not_judged.paths]
     return sentences
 
 
@@ -163,6 +168,7 @@ def survey_item(found: Survey, counts: Mapping[str, Counts]) -> dict[str, JSON]:
         "legacy": found.is_legacy,
         "objects": found.objects,
         **{aspect.name: _counts(counts[aspect.name]) for aspect in ASPECTS},
+        "overdue": _counts(found.not_judged),
         "conversions": [
             {
                 "version": loss.version,

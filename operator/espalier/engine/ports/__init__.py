@@ -30,6 +30,7 @@ from espalier.engine.ports.records import (
 )
 from espalier.engine.ports.reporter import Reporter
 from espalier.engine.ports.state import Checkpoints, Leases
+from espalier.engine.ports.workers import Computation, NotComputed, Workers, WorkItem
 
 __all__ = [
     "DAMAGES",
@@ -39,10 +40,12 @@ __all__ = [
     "ArchivePages",
     "Checkpoints",
     "Clock",
+    "Computation",
     "Definitions",
     "Endpoint",
     "Leases",
     "MetadataPage",
+    "NotComputed",
     "ObjectKey",
     "ObjectPage",
     "Objects",
@@ -52,6 +55,8 @@ __all__ = [
     "StoredMetadata",
     "UnreadablePage",
     "WatchEvent",
+    "WorkItem",
+    "Workers",
     "WritePermit",
     "key_of",
     "resource_of",

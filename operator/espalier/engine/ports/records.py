@@ -177,6 +177,17 @@ def identity_of(obj: dict[str, JSON]) -> Identity:
     return Identity(text_of(held.get("uid")), text_of(held.get("resourceVersion")))
 
 
+def state_of(obj: Mapping[str, JSON]) -> str:
+    """
+    Identify an object and the state of its specification, as far as its generation shows it.
+    """
+    metadata = obj.get("metadata")
+    held = metadata if isinstance(metadata, dict) else {}
+    generation = held.get("generation")
+    number = generation if isinstance(generation, int) else 0
+    return f"{text_of(held.get('uid')) or key_of(obj)} {number}"
+
+
 class WritePermit(NamedTuple):
     """
     The permission to write one object in the state that was looked at.

@@ -74,6 +74,7 @@ async def observe(  # noqa: PLR0913 - what a run has, and why it only looks
         would_lose=await _losses_of(definition, ports, settings),
         namespaces=policy.namespaces,
         page_size=settings.page_size,
+        workers=ports.workers,
     )
     surveying = survey(
         definition,

@@ -6,8 +6,7 @@ reported, and neither stops a run. A write of the annotation changes nothing els
 by uid and resourceVersion like any other.
 """
 
-import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from espalier.engine.coordination.run_context import RunContext
@@ -20,16 +19,11 @@ from espalier.engine.rewriting.outages import count
 from espalier.engine.rewriting.preflight import SILENCE, Preflight
 from espalier.engine.rewriting.retries import Rewritten, Unchanged, WriteResult, retry_until_decided
 from espalier.engine.status.tally import Tally, describe_failures
-from espalier.engine.status.text import printable_path
-from espalier.engine.surveys.object_verdict import schema_detail
 from espalier.engine.surveys.report import Looked
 from espalier.errors import ClusterError, ConversionError, RunStoppedError
-from espalier.findings import FieldError
 from espalier.names import SCHEMA_VIOLATIONS
 from espalier.paths import JSON
 from espalier.plurals import counted
-
-MAX_ANNOTATION_BYTES = 4 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,37 +60,10 @@ def note_for(obj: dict[str, JSON], looked: Looked) -> Note | None:
         return None
     annotations = metadata.get("annotations")
     there = annotations.get(SCHEMA_VIOLATIONS) if isinstance(annotations, dict) else None
-    text = render_violations(looked.violations)
+    text = looked.annotation
     if text == there or (text is None and not looked.is_complete):
         return None
     return Note(seen, text)
-
-
-def render_violations(violations: Iterable[FieldError]) -> str | None:
-    """
-    Write violations as compact JSON of at most 4 KiB, without values; None without any.
-
-    Returns:
-        ``{"violations":[{"path":..,"reason":..,"detail":..}],"more":3}``; ``more`` only if
-        something was cut off.
-    """
-    written: list[str] = []
-    more, size_bytes = 0, len('{"violations":[],"more":1000000000}')
-    for one in violations:
-        entry = {"path": printable_path(one.path), "reason": one.type.value.strip()}
-        detail = schema_detail(one)
-        if detail:
-            entry["detail"] = detail
-        text = json.dumps(entry, separators=(",", ":"))
-        if more or size_bytes + len(text) + 1 > MAX_ANNOTATION_BYTES:
-            more += 1
-            continue
-        size_bytes += len(text) + 1
-        written.append(text)
-    if not written and not more:
-        return None
-    cut = f',"more":{more}' if more else ""
-    return f'{{"violations":[{",".join(written)}]{cut}}}'
 
 
 class Annotator:
@@ -111,7 +78,7 @@ class Annotator:
         self,
         context: RunContext[Plan],
         pacer: Pacer,
-        decide: Callable[[dict[str, JSON]], Note | None],
+        decide: Callable[[dict[str, JSON]], Awaitable[Note | None]],
     ) -> None:
         self._context = context
         self._clock = context.ports.clock
@@ -174,7 +141,7 @@ class _Annotation:
         self,
         context: RunContext[Plan],
         note: Note,
-        decide: Callable[[dict[str, JSON]], Note | None],
+        decide: Callable[[dict[str, JSON]], Awaitable[Note | None]],
     ) -> None:
         self.key = note.key
         self._objects = context.ports.objects
@@ -195,7 +162,8 @@ class _Annotation:
 
     async def _attempt(self) -> WriteResult:
         if self._note is None:
-            self._note = self._decide(await self._objects.get_object(self._resource, self.key))
+            obj = await self._objects.get_object(self._resource, self.key)
+            self._note = await self._decide(obj)
         if self._note is None:
             return Unchanged()
         permit = await self._gate.permit(self._note.seen)

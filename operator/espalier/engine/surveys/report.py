@@ -2,13 +2,12 @@
 The records that a survey returns.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from espalier.engine.conversion.comparison import ConversionLoss
 from espalier.engine.ports import ObjectKey
 from espalier.engine.status.path_counts import Counts
-from espalier.findings import FieldError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +53,8 @@ class Survey:
         violations: Paths and kinds of violations of the schema.
         unwritable: Objects that cannot be updated any more, whatever the update is about.
         unchecked: Objects with rules of which it is not known whether they hold.
+        not_judged: Objects of which nothing of this is known, since it takes too long, by the
+            reason.
         conversions: What each further stored version shows and the storage version does not.
         unread_versions: Stored versions that are not served, so that no client can read them.
         undecodable: Objects that the server itself cannot read; the others were surveyed.
@@ -71,6 +72,7 @@ class Survey:
     violations: Counts
     unwritable: Counts
     unchecked: Counts
+    not_judged: Counts = field(default_factory=Counts)
     conversions: tuple[ConversionLoss, ...] = ()
     unread_versions: tuple[str, ...] = ()
     undecodable: tuple[str, ...] = ()
@@ -82,9 +84,10 @@ class Looked(NamedTuple):
     What one object was found to be.
 
     Attributes:
+        annotation: The text that describes its violations; None if there are none.
         is_complete: Nothing was left unchecked, so that no violations are none.
     """
 
     key: ObjectKey
-    violations: tuple[FieldError, ...]
+    annotation: str | None = None
     is_complete: bool = True

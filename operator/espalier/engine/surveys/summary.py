@@ -27,6 +27,7 @@ def _sentences(found: Survey, definition: Definition) -> Iterator[str]:
             f"the API server cannot read {counted(len(found.undecodable), 'further object')}:"
             f" {enumerated(found.undecodable)}"
         )
+    yield from (f"Not judged, since {one}" for one in found.not_judged.paths)
     yield from _changes(found)
     for loss in found.conversions:
         yield from _losses(loss, definition)

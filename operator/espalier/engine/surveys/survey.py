@@ -6,7 +6,6 @@ and which fields the objects' managedFields name though no schema specifies them
 paths and names.
 """
 
-import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
@@ -20,9 +19,10 @@ from espalier.engine.ports import StoredMetadata, key_of
 from espalier.engine.ports.clock import Clock
 from espalier.engine.ports.objects import Objects
 from espalier.engine.ports.records import metadata_of
+from espalier.engine.ports.workers import Workers
 from espalier.engine.status.path_counts import Counter
+from espalier.engine.surveys.page_examiner import PageExaminer
 from espalier.engine.surveys.report import Survey
-from espalier.engine.surveys.surveyor import Surveyor
 from espalier.errors import ConflictError, NotFoundError, RejectedError, UndecodableError
 from espalier.paths import JSON
 
@@ -42,12 +42,14 @@ class Scope:
             None where that is not asked.
         namespaces: Restricts the survey; all if empty.
         page_size: The most objects in a page.
+        workers: Examine what takes long; None to do all in the event loop.
     """
 
     candidate: Definition | None = None
     would_lose: WouldLose | None = None
     namespaces: Sequence[str] = ()
     page_size: int = DEFAULT_PAGE_SIZE
+    workers: Workers | None = None
 
 
 async def _items(would_lose: WouldLose, obj: dict[str, JSON]) -> frozenset[str]:
@@ -102,23 +104,22 @@ async def survey(
         ClusterError: The objects could not be listed.
     """
     reader = VersionsReader(definition, objects, scope.page_size)
-    surveyor = Surveyor(definition, candidate=scope.candidate, clock=clock)
+    examiner = PageExaminer(
+        definition, candidate=scope.candidate, clock=clock, workers=scope.workers
+    )
     losses = Counter() if scope.would_lose is not None else None
     skipper = UndecodableSkipper(objects, definition)
     for namespace in dict.fromkeys(scope.namespaces) or ("",):
         listing = reader.listing(namespace)
         async for page, _ in pages(listing, clock, skipper=skipper):
-            for obj in page.first.objects:
-                surveyor.look_at(obj)
+            async for obj, _ in examiner.looks(page.first.objects):
                 if scope.would_lose is not None and losses is not None:
                     losses.add(key_of(obj), await _items(scope.would_lose, obj))
-                # Rules may take long, and leases have to be renewed meanwhile.
-                await asyncio.sleep(0)
             await reader.compare(page)
             if onlooker is not None:
-                await onlooker.surveyed(surveyor.objects, remaining=page.first.remaining)
+                await onlooker.surveyed(examiner.objects, remaining=page.first.remaining)
     return replace(
-        surveyor.survey(),
+        examiner.survey(),
         would_lose=None if losses is None else losses.counts(),
         version=reader.resource.version,
         conversions=tuple(comparison.loss() for comparison in reader.comparisons),

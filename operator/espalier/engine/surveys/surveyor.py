@@ -2,24 +2,29 @@
 Looks at one object at a time and adds what it finds to a survey.
 """
 
-from collections.abc import Iterable
 from dataclasses import replace
+from functools import cached_property
 
-from espalier import crd, schema
 from espalier.crd import Definition
-from espalier.engine.legacy.pruner import Pruner
+from espalier.crd.structural import structural_of
 from espalier.engine.ports import ObjectKey, key_of
 from espalier.engine.ports.clock import Clock
-from espalier.engine.status.path_counts import Counter, general
-from espalier.engine.surveys.object_verdict import StoredObjectJudge, without_values
+from espalier.engine.ports.workers import NotComputed
+from espalier.engine.status.path_counts import Counter
+from espalier.engine.surveys.cost import CostEstimate
+from espalier.engine.surveys.examination import (
+    Examination,
+    Examined,
+    ObjectExaminer,
+    examination_of,
+)
 from espalier.engine.surveys.report import Looked, Normalising, Survey
-from espalier.errors import MalformedValueError
 from espalier.paths import JSON
-from espalier.schema import Profile
-from espalier.schema.rules.judge import CelJudge
 
 RULES_SECONDS = 2.0
 """How long the rules of one object may take; nothing else is done meanwhile."""
+
+_KINDS = (*Normalising.__dataclass_fields__, "violations", "unwritable", "unchecked")
 
 
 class Surveyor:
@@ -29,6 +34,7 @@ class Surveyor:
     Args:
         candidate: What the definition may become; None looks at it as it is.
         clock: Limits how long the rules of one object may take; None for no limit.
+        rules_seconds: That limit.
 
     Raises:
         NoStorageVersionError: Not exactly one version is marked.
@@ -41,45 +47,65 @@ class Surveyor:
         *,
         candidate: Definition | None = None,
         clock: Clock | None = None,
+        rules_seconds: float = RULES_SECONDS,
     ) -> None:
-        effective = candidate or definition
+        self._effective = candidate or definition
         # A candidate comes from a file: only the cluster's definition has the stored versions.
-        self._definition = replace(effective, stored_versions=definition.stored_versions)
-        self._structural = crd.structural_of(effective.storage)
-        self._normalizer = schema.compile_normalizer(self._structural, profile=Profile.APISERVER)
-        self._preserving = schema.compile_normalizer(
-            self._structural, profile=Profile.APISERVER, preserve_unknown_fields=True
-        )
-        self._pruner = Pruner(effective) if effective.preserve_unknown_fields else None
-        self._counters = {name: Counter() for name in Normalising.__dataclass_fields__}
-        self._violations = Counter()
-        self._unwritable = Counter()
-        self._unchecked = Counter()
-        rules = CelJudge(
+        self._definition = replace(self._effective, stored_versions=definition.stored_versions)
+        self._counters = {name: Counter() for name in _KINDS}
+        self._not_judged = Counter()
+        self._examiner = ObjectExaminer(
+            self._effective,
             monotonic_seconds=clock.monotonic_seconds if clock else None,
-            seconds_of_object=RULES_SECONDS,
+            rules_seconds=rules_seconds,
         )
-        self._judge = StoredObjectJudge(effective, rules=rules)
         self.objects = 0
+
+    @cached_property
+    def examination(self) -> Examination:
+        """
+        What worker processes compute of an object.
+        """
+        return examination_of(self._effective)
+
+    @cached_property
+    def cost(self) -> CostEstimate:
+        """
+        What that costs.
+        """
+        return CostEstimate(structural_of(self._effective.storage))
+
+    def examine(self, obj: dict[str, JSON]) -> Examined:
+        """
+        Examine an object, and count nothing.
+        """
+        return self._examiner.examine(obj)
 
     def look_at(self, obj: dict[str, JSON]) -> Looked:
         """
         Take an object into account; it is not changed.
         """
+        return self.add(key_of(obj), self.examine(obj))
+
+    def add(self, key: ObjectKey, found: Examined | NotComputed) -> Looked:
+        """
+        Take into account what was found of an object.
+        """
         self.objects += 1
-        key = key_of(obj)
-        api_version = f"{self._definition.group}/{self._definition.storage.name}"
-        if obj.get("apiVersion") != api_version:
-            obj = {**obj, "apiVersion": api_version}
-        if self._pruner is not None:
-            self._look_carefully(key, obj, self._pruner)
-        return self._normalise(key, obj)
+        if isinstance(found, NotComputed):
+            self._not_judged.add(key, [found.reason])
+            return Looked(key, is_complete=False)
+        for kind, paths in found.paths.items():
+            self._counters[kind].add(key, paths)
+        return Looked(key, found.annotation, is_complete=found.is_complete)
 
     def survey(self) -> Survey:
         """
         Return what was found.
         """
         definition = self._definition
+        counts = {name: counter.counts() for name, counter in self._counters.items()}
+        normalising = {name: counts[name] for name in Normalising.__dataclass_fields__}
         return Survey(
             crd=definition.name,
             generation=definition.generation,
@@ -87,38 +113,9 @@ class Surveyor:
             candidate_version=definition.storage.name,
             is_legacy=definition.preserve_unknown_fields,
             objects=self.objects,
-            normalising=Normalising(
-                **{name: counter.counts() for name, counter in self._counters.items()}
-            ),
-            violations=self._violations.counts(),
-            unwritable=self._unwritable.counts(),
-            unchecked=self._unchecked.counts(),
+            normalising=Normalising(**normalising),
+            violations=counts["violations"],
+            unwritable=counts["unwritable"],
+            unchecked=counts["unchecked"],
+            not_judged=self._not_judged.counts(),
         )
-
-    def _look_carefully(self, key: ObjectKey, obj: dict[str, JSON], pruner: Pruner) -> None:
-        careful = pruner.prune(obj)
-        self._count("pruned", key, map(general, careful.removed))
-        self._count("mistyped", key, map(general, careful.mistyped))
-        self._count("emptied", key, careful.emptied)
-
-    def _normalise(self, key: ObjectKey, obj: dict[str, JSON]) -> Looked:
-        value: JSON = obj
-        try:
-            if not self._normalizer.is_normal(obj):
-                normal = self._normalizer(obj)
-                self._count("removed", key, map(general, normal.removed))
-                self._count("dropped", key, map(general, normal.dropped))
-                self._count("filled", key, map(general, normal.filled))
-                value = normal.value if self._pruner is None else self._preserving(obj).value
-        except MalformedValueError:
-            self._count("malformed", key, ["metadata"])
-            return Looked(key, (), is_complete=False)
-        verdict = self._judge.judge(value)
-        self._violations.add(key, without_values(verdict.errors))
-        blocking = (*verdict.refusals, *verdict.status_refusals)
-        self._unwritable.add(key, without_values(blocking))
-        self._unchecked.add(key, without_values(verdict.unchecked))
-        return Looked(key, verdict.errors, is_complete=not verdict.unchecked)
-
-    def _count(self, kind: str, key: ObjectKey, paths: Iterable[str]) -> None:
-        self._counters[kind].add(key, paths)

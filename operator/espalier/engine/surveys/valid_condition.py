@@ -65,6 +65,8 @@ def _faults(found: Survey, within: str, schema: str) -> Iterator[str]:
 def _gaps(found: Survey) -> Iterator[str]:
     if found.undecodable:
         yield f"the API server itself cannot read {enumerated(found.undecodable)}"
+    if found.not_judged.objects:
+        yield from (f"Not judged, since {one}" for one in found.not_judged.paths)
     if found.unchecked.objects:
         yield f"CEL rules were not evaluated in {counted(found.unchecked.objects, 'object')}"
 

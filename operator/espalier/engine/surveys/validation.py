@@ -2,8 +2,7 @@
 Which stored objects violate the schema? What follows a proof, and is repeated now and then.
 """
 
-import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import replace
 from functools import cache, partial
 
@@ -19,7 +18,7 @@ from espalier.engine.policy.restrictions import within_text
 from espalier.engine.ports import ObjectPage
 from espalier.engine.settings import pacer_of
 from espalier.engine.surveys.annotations import Annotator, Note, note_for
-from espalier.engine.surveys.surveyor import Surveyor
+from espalier.engine.surveys.page_examiner import PageExaminer
 from espalier.engine.surveys.valid_condition import LEFT_OUT, validity_of
 from espalier.paths import JSON
 
@@ -41,16 +40,13 @@ async def validate_all(context: RunContext[Plan], *, turns: LeaseBursts | None =
     policy = planned.policy
     if not policy.does("validate"):
         return LEFT_OUT
-    surveyor = Surveyor(planned.definition, clock=ports.clock)
+    examiner = PageExaminer(planned.definition, clock=ports.clock, workers=ports.workers)
     pacer = pacer_of(context.settings, ports) if turns is None else turns.pacer
     annotator = Annotator(context, pacer, _decider(context))
     skipper = UndecodableSkipper(ports.objects, planned.definition, context.probe)
     async for page in _pages(context, skipper):
         notes: list[Note] = []
-        for obj in page.objects:
-            looked = surveyor.look_at(obj)
-            # Rules may take long, and the lease has to be renewed meanwhile.
-            await asyncio.sleep(0)
+        async for obj, looked in examiner.looks(page.objects):
             if policy.skips_owned and is_owned(obj):
                 continue
             note = note_for(obj, looked)
@@ -58,21 +54,25 @@ async def validate_all(context: RunContext[Plan], *, turns: LeaseBursts | None =
                 notes.append(note)
         if notes and may_annotate(planned):
             await _write(notes, annotator, context.guard, turns)
-    found = replace(surveyor.survey(), undecodable=skipper.names)
+    found = replace(examiner.survey(), undecodable=skipper.names)
     return validity_of(found, within=within_text(policy.namespaces), note=annotator.summary())
 
 
-def _decider(context: RunContext[Plan]) -> Callable[[dict[str, JSON]], Note | None]:
+def _decider(
+    context: RunContext[Plan],
+) -> Callable[[dict[str, JSON]], Awaitable[Note | None]]:
     """
     Make what decides on objects that were written meanwhile; the survey has counted them before.
     """
     planned, ports = context.planned, context.ports
-    surveyor = cache(lambda: Surveyor(planned.definition, clock=ports.clock))
+    examiner = cache(
+        lambda: PageExaminer(planned.definition, clock=ports.clock, workers=ports.workers)
+    )
 
-    def decide(obj: dict[str, JSON]) -> Note | None:
+    async def decide(obj: dict[str, JSON]) -> Note | None:
         if planned.policy.skips_owned and is_owned(obj):
             return None
-        return note_for(obj, surveyor().look_at(obj))
+        return note_for(obj, await examiner().look(obj))
 
     return decide
 
