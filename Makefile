@@ -17,6 +17,7 @@ DIR ?=
 N ?= 20000
 SEED ?=
 ROUNDS ?=
+CRDS ?=
 # Processes that run tests: all cores, but no more than eight, since each collects all tests.
 WORKERS ?= auto
 # Control planes side by side. Tests on them mostly wait, so more than there are cores.
@@ -24,7 +25,7 @@ PLANES ?= 3
 E2E := tests/cluster tests/contract tests/e2e tests/sandbox
 
 .DEFAULT_GOAL := help
-.PHONY: help venv docs lint format typing imports unit test vectors cases crds differential control-plane e2e mutation bench-schema bench-validate bench-migrate e2e-chaos demo demo-real image clean
+.PHONY: help venv docs lint format typing imports unit test vectors cases crds differential control-plane e2e mutation bench-schema bench-start bench-validate bench-migrate e2e-chaos demo demo-real image clean
 
 help: ## Show the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' Makefile
@@ -95,8 +96,11 @@ mutation: $(TOOLS) ## Mutate the schema core in a copy and name the mutants that
 bench-schema: $(RUNTIME) ## Measure the schema core: copies, normal forms, compile times
 	@$(BIN)/python -m benchmarks.schema
 
-bench-validate: $(RIVALS) ## Measure validation: against jsonschema and kubernetes-validate
-	@$(BIN)/python -m benchmarks.validate
+bench-validate: $(RIVALS) ## Measure validation against other validators (needs Go): CRDS="a.yaml b.yaml" ROUNDS=5
+	@$(BIN)/python -m benchmarks.validate $(if $(ROUNDS),--rounds $(ROUNDS)) $(FLAGS) $(CRDS)
+
+bench-start: $(RUNTIME) ## Measure how long commands take to start: ROUNDS=9
+	@$(BIN)/python -m benchmarks.start $(if $(ROUNDS),--rounds $(ROUNDS))
 
 bench-migrate: control-plane ## Measure migrations against a bare loop (needs Go): N=10000 ROUNDS=5 FLAGS=--in-tree
 	@$(BIN)/python -m benchmarks.migrate $(if $(filter-out file,$(origin N)),--objects $(N)) $(if $(ROUNDS),--rounds $(ROUNDS)) $(FLAGS)

@@ -5,12 +5,14 @@ All compared times come from one run on the same objects and prepared schemas. T
 JSON object.
 """
 
+import argparse
 import functools
 import gc
 import math
 import time
 import timeit
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any
 
 import jsonschema
@@ -18,7 +20,15 @@ import kubernetes_validate
 import orjson
 
 from benchmarks.shapes import Node
-from benchmarks.validate_objects import KUBERNETES, Subject, deployment, subjects, unconstrained
+from benchmarks.validate_commands import compare_commands
+from benchmarks.validate_objects import (
+    KUBERNETES,
+    Subject,
+    as_json_schema,
+    deployment,
+    subjects,
+    unconstrained,
+)
 from espalier import schema
 from espalier.schema import Profile
 from espalier.schema.prefilter.screen import ScreenedValidation
@@ -34,14 +44,26 @@ def main() -> None:
     """
     Measure; print tables for people and the figures as JSON.
     """
+    parser = argparse.ArgumentParser()
+    parser.add_argument("definitions", nargs="*", type=Path, help="for the command lines")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--commands-only", action="store_true")
+    arguments = parser.parse_args()
+    commands = compare_commands(arguments.definitions, rounds=arguments.rounds)
+    figures = {} if arguments.commands_only else _compare_engines()
+    figures |= commands
+    print(orjson.dumps({name: round(figure, 3) for name, figure in figures.items()}).decode())
+
+
+def _compare_engines() -> Figures:
     gc.disable()
-    print("Objects per second. Schemas are prepared before; only kubernetes-validate reads them")
+    print("\nObjects per second. Schemas are prepared before; only kubernetes-validate reads them")
     print("for each object. Invalid objects have three violations, and all are reported.")
     figures = _compare_sizes("constrained", subjects())
     figures |= _compare_sizes("types_only", unconstrained())
     figures |= _compare_deployment()
     figures["espalier_over_jsonschema"] = figures["constrained_valid_espalier_over_jsonschema"]
-    print(orjson.dumps({name: round(figure, 3) for name, figure in figures.items()}).decode())
+    return figures
 
 
 def _compare_sizes(title: str, compared: Iterable[Subject]) -> Figures:
@@ -78,7 +100,7 @@ def _compare(subject: Subject, others: dict[str, Callable[[Node], object]]) -> F
     structural = schema.parse(subject.schema, profile=Profile.APISERVER)
     fast = ScreenedValidation(structural, Profile.APISERVER).validate
     exact = functools.partial(schema.validate, structural=structural, profile=Profile.APISERVER)
-    validator = jsonschema.Draft4Validator(_as_json_schema(subject.schema))
+    validator = jsonschema.Draft4Validator(as_json_schema(subject.schema))
     checks: dict[str, Callable[[Node], object]] = {
         "espalier": fast,
         "exact": exact,
@@ -110,26 +132,6 @@ def _require_agreement(subject: Subject, checks: dict[str, Callable[[Node], Any]
     for name in ("espalier", "exact", "jsonschema"):
         if len(checks[name](subject.invalid)) < _FAULTS:
             raise AssertionError(f"{name} finds too few violations in the invalid {subject.name}")
-
-
-def _as_json_schema(node: Any) -> Any:
-    # JSON Schema uses a list of types for OpenAPI's `nullable` and for int-or-string.
-    if isinstance(node, list):
-        return [*map(_as_json_schema, node)]
-    if not isinstance(node, dict):
-        return node
-    made = {
-        name: {key: _as_json_schema(child) for key, child in said.items()}
-        if name == "properties"
-        else _as_json_schema(said)
-        for name, said in node.items()
-    }
-    if node.get("x-kubernetes-int-or-string"):
-        made["type"] = ["integer", "string"]
-    if node.get("nullable"):
-        types = made.get("type", [])
-        made["type"] = [*(types if isinstance(types, list) else [types]), "null"]
-    return made
 
 
 def _kubernetes_error(value: Node) -> object:

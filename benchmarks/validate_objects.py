@@ -217,3 +217,26 @@ def _deployment() -> Node:
             ],
         },
     }
+
+
+def as_json_schema(node: Any) -> Any:
+    """
+    Return a structural schema as JSON Schema.
+    """
+    # JSON Schema uses a list of types for OpenAPI's `nullable` and for int-or-string.
+    if isinstance(node, list):
+        return [*map(as_json_schema, node)]
+    if not isinstance(node, dict):
+        return node
+    made = {
+        name: {key: as_json_schema(child) for key, child in said.items()}
+        if name == "properties"
+        else as_json_schema(said)
+        for name, said in node.items()
+    }
+    if node.get("x-kubernetes-int-or-string"):
+        made["type"] = ["integer", "string"]
+    if node.get("nullable"):
+        types = made.get("type", [])
+        made["type"] = [*(types if isinstance(types, list) else [types]), "null"]
+    return made
