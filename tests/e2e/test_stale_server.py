@@ -5,23 +5,21 @@ A second API server that does not know the new storage version yet and stores th
 import asyncio
 import http.client
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 
 import pytest
 
 from espalier.cluster import Connection, SystemClock, connect_to
 from espalier.cluster.auth.credentials import FixedSource
-from espalier.crd import Condition, Definition
-from espalier.engine import Ports, Reason, RunSettings, run
-from espalier.engine.ports.progress import PassProgress
+from espalier.engine import Reason, RunSettings, run
 from tests.e2e.conftest import MakeCrd, StartOperator
 from tests.e2e.controlplane.api import Api
 from tests.e2e.controlplane.processes import Child
 from tests.e2e.controlplane.running import ControlPlane
 from tests.e2e.crds import Crd, schema, version
+from tests.e2e.engine_runs import Reports, ports_of
 from tests.e2e.relays import FreezableRelay, routing
 from tests.e2e.waiting import eventually
-from tests.e2e.writes import NAMESPACE
 from tests.patience import PACE
 
 pytestmark = pytest.mark.e2e
@@ -136,25 +134,6 @@ def unaware(installed: ControlPlane, relay: FreezableRelay) -> Iterator[Api]:
     installed.end_at_once(child)
 
 
-class Reports:
-    """
-    Implements ``espalier.engine.ports.reporter.Reporter``.
-    """
-
-    def __init__(self) -> None:
-        self.is_behind = asyncio.Event()
-
-    async def report(
-        self,
-        definition: Definition,
-        conditions: Sequence[Condition],
-        progress: PassProgress | None = None,
-    ) -> None:
-        del definition, progress
-        if conditions[0].reason == Reason.SERVERS_BEHIND:
-            self.is_behind.set()
-
-
 @pytest.fixture
 def twigs(crd: MakeCrd, unaware: Api) -> Crd:
     made = crd("twigs")
@@ -175,25 +154,15 @@ async def test_a_server_that_is_behind_beyond_the_settle_time_proves_nothing(
     def chosen(path: str) -> Api:
         return unaware if path.startswith(f"/apis/{twigs.group}/") else installed.api
 
-    clock, reports = SystemClock(), Reports()
+    reports = Reports()
     async with routing(chosen) as url:
         source = FixedSource(f"Bearer {installed.token}")
         connection = Connection(server=url, tls=None, credentials=source, origin="a test")
-        async with connect_to(connection, clock) as cluster:
-            ports = Ports(
-                objects=cluster.objects,
-                definitions=cluster.definitions,
-                rights=cluster.rights,
-                checkpoints=cluster.checkpoints(NAMESPACE),
-                archive=cluster.archive(NAMESPACE),
-                leases=cluster.leases(NAMESPACE),
-                clock=clock,
-                namespace=NAMESPACE,
-            )
+        async with connect_to(connection, SystemClock()) as cluster:
             definition = await cluster.definitions.get_definition(twigs.name)
             settings = RunSettings(settle_seconds=2)
-            going = asyncio.create_task(run(definition, ports, settings, reports))
-            seen = asyncio.create_task(reports.is_behind.wait())
+            going = asyncio.create_task(run(definition, ports_of(cluster), settings, reports))
+            seen = asyncio.create_task(reports.wait_for(Reason.SERVERS_BEHIND))
             await asyncio.wait({going, seen}, return_when=asyncio.FIRST_COMPLETED)
             assert twigs.stored_at() == {"v1alpha1": 20}
             assert twigs.stored_versions() == ["v1alpha1", "v1"]

@@ -4,6 +4,7 @@ The patch that changes nothing, by which the server stores an object anew.
 
 from dataclasses import replace
 
+from espalier.engine.conversion.stored_version import StoredVersionWitness
 from espalier.engine.coordination.run_context import RunContext
 from espalier.engine.coordination.write_gate import LeftAlone
 from espalier.engine.policy.plan import Plan
@@ -27,10 +28,15 @@ class Rewrite:
     Args:
         seen: The state of it that was listed.
         settled: Remembers the answer, if it is a proof.
+        witness: Looks at the object before it is written, if it is asked.
     """
 
     def __init__(
-        self, context: RunContext[Plan], seen: StoredMetadata, settled: SettledWrites
+        self,
+        context: RunContext[Plan],
+        seen: StoredMetadata,
+        settled: SettledWrites,
+        witness: StoredVersionWitness,
     ) -> None:
         self._objects = context.ports.objects
         self._resource = context.planned.resource
@@ -38,6 +44,8 @@ class Rewrite:
         self._probe = context.probe
         self._first = self._seen = seen
         self._settled = settled
+        self._witness = witness
+        self._is_shown = witness.is_asked
         self._conflicts = 0
         self._is_stale = False
         self._may_be_written = False
@@ -49,6 +57,13 @@ class Rewrite:
         """
         return self._first.key
 
+    @property
+    def has_changed(self) -> bool:
+        """
+        Whether the object was read in another state than it was listed in.
+        """
+        return self._seen.resource_version != self._first.resource_version
+
     async def attempt(self) -> WriteResult:
         """
         Patch once, after reading anew if what was seen is old.
@@ -59,10 +74,12 @@ class Rewrite:
             raise await self._probe.check_alone(error, self.key) from error
 
     async def _attempt(self) -> WriteResult:
-        if self._is_stale:
+        if self._is_stale or self._witness.is_asked:
             obj = await self._objects.get_object(self._resource, self.key)
             self._seen = replace(metadata_of(obj), key=self.key)
             self._is_stale = False
+            # Of several states that this run has met, none may be at another version.
+            self._is_shown = self._is_shown and self._witness.shows_storage_version(obj)
         if not (self._seen.uid and self._seen.resource_version):
             return Failed(UNGUARDED)
         permit = await self._gate.permit(self._seen)
@@ -75,10 +92,12 @@ class Rewrite:
         if is_proof:
             self._settled.add(self._seen.uid, after)
         if after != self._seen.resource_version:
-            return Rewritten()
+            return Rewritten(
+                was_at_storage_version=self._is_shown and permit.resource_version is not None,
+                writers=self._witness.writers(self._seen.managed_fields),
+            )
         # An earlier patch without an answer may be the one that rewrote it.
-        is_another = self._seen.resource_version != self._first.resource_version
-        return Rewritten() if self._may_be_written and is_another else Unchanged()
+        return Rewritten() if self._may_be_written and self.has_changed else Unchanged()
 
     def note(self, error: ClusterError, *, reads_again: bool) -> None:
         """

@@ -34,8 +34,10 @@ def count(tally: Tally, key: ObjectKey, fate: WriteResult) -> None:
     """
     tally.seen += 1
     match fate:
-        case Rewritten(is_pruned=is_pruned):
-            tally.rewrite(key, is_pruned=is_pruned)
+        case Rewritten():
+            tally.rewrite(key, is_pruned=fate.is_pruned)
+            tally.was_at_storage_version += fate.was_at_storage_version
+            tally.name_writers(fate.writers)
         case Unchanged():
             tally.unchanged += 1
         case Gone():

@@ -40,10 +40,15 @@ class Rewritten(NamedTuple):
     Attributes:
         is_pruned: Whether Espalier itself has removed something.
         calls: How many writes it took at the last attempt.
+        was_at_storage_version: Whether the bytes before were shown to be at the storage version, so
+            that they were only not in normal form.
+        writers: The field managers that wrote it through another version.
     """
 
     is_pruned: bool = False
     calls: int = 1
+    was_at_storage_version: bool = False
+    writers: tuple[str, ...] = ()
 
 
 class Unchanged(NamedTuple):

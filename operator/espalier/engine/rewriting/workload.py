@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from operator import attrgetter
 from typing import ClassVar, Generic, TypeVar
 
+from espalier.engine.conversion.stored_version import StoredVersionWitness
 from espalier.engine.coordination.run_context import RunContext
 from espalier.engine.flowcontrol.pacer import Pacer, work_through
 from espalier.engine.listing.pages import Fetch, Listing, Page
@@ -142,11 +143,18 @@ class Rewriting(Workload[StoredMetadata]):
 
     Args:
         settled: The writes that are proofs.
+        witness: Looks at objects before they are written, while it is asked.
     """
 
     lists_ahead = True
 
-    def __init__(self, context: RunContext[Plan], pacer: Pacer, settled: SettledWrites) -> None:
+    def __init__(
+        self,
+        context: RunContext[Plan],
+        pacer: Pacer,
+        settled: SettledWrites,
+        witness: StoredVersionWitness,
+    ) -> None:
         super().__init__(
             context,
             pacer,
@@ -154,6 +162,7 @@ class Rewriting(Workload[StoredMetadata]):
             key_of=attrgetter("key"),
         )
         self._settled = settled
+        self._witness = witness
 
     def item_of(self, obj: dict[str, JSON]) -> StoredMetadata:
         """
@@ -187,10 +196,12 @@ class Rewriting(Workload[StoredMetadata]):
 
         async def rewrite(metadata: StoredMetadata) -> None:
             was_proved = self._settled.proves(metadata)
-            what = Rewrite(self._context, metadata, self._settled)
+            what = Rewrite(self._context, metadata, self._settled, self._witness)
             fate = await retry_until_decided(what, self.clock, self._pacer)
-            if was_proved and isinstance(fate, Rewritten):
+            if was_proved and isinstance(fate, Rewritten) and not what.has_changed:
                 self._settled.refute()
+                # Others were passed over in this pass on such an answer.
+                fate = fate._replace(was_at_storage_version=False)
             count(tally, metadata.key, fate)
 
         await work_through(items, rewrite, workers=self._pacer.max_in_flight)

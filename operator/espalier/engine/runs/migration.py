@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from espalier.crd import Definition
+from espalier.engine.conversion.stored_version import StoredVersionWitness
 from espalier.engine.coordination.checkpoint import REWRITE, VERIFY
 from espalier.engine.coordination.ledger import Ledger
 from espalier.engine.coordination.run_context import RunContext
@@ -23,6 +24,7 @@ from espalier.engine.runs.only_failed import failed_of, unnamed_message, with_fa
 from espalier.engine.runs.pass_messages import (
     expiry_message,
     failure_message,
+    not_normal_message,
     proof_notes,
     undecodable_message,
     unrest_message,
@@ -48,12 +50,14 @@ class Migrated(NamedTuple):
         tally: Of the last pass.
         is_proved: A restricted run neither proves nor trims.
         note: Sentences for people.
+        is_normal: Whether all objects are in normal form; if not, the note is the whole message.
     """
 
     definition: Definition
     tally: Tally
     is_proved: bool
     note: str
+    is_normal: bool = True
 
 
 class Migration:
@@ -68,6 +72,7 @@ class Migration:
         self._settled = SettledWrites(
             context.ports.clock.monotonic_seconds, sample_least=context.settings.sample_least
         )
+        self._witness = StoredVersionWitness(context.planned.definition)
         self._timer = SettleTimer(context, self._settled)
         self._keeper = ProgressKeeper(context, ledger)
 
@@ -81,7 +86,9 @@ class Migration:
             ArchiveFullError: What would be removed cannot be archived.
             ClusterError: The API server cannot be reached, or refuses.
         """
-        passes, notes = await prepare(self._context, self._ledger, self._keeper, self._settled)
+        passes, notes = await prepare(
+            self._context, self._ledger, self._keeper, self._settled, self._witness
+        )
         note = ". ".join(notes)
         await self._timer.wait_for_a_server()
         if self._context.settings.only_failed:
@@ -94,6 +101,9 @@ class Migration:
             return Migrated(before, tally, is_proved=False, note=note)
         ports = self._context.ports
         trimmed = await trim(before, ports.definitions, self._context.guard, ports.clock)
+        if not self._is_normal(tally):
+            note = not_normal_message(trimmed, tally)
+            return Migrated(trimmed, tally, is_proved=False, note=note, is_normal=False)
         await self._ledger.prove(
             replace(
                 self._ledger.progress,
@@ -178,6 +188,9 @@ class Migration:
         """
         Pass over all objects until one pass, by consistent lists, has nothing to rewrite.
 
+        The last pass counts as well if all that it rewrote was shown to have been stored at the
+        storage version, so that only its normal form was wanting.
+
         Returns:
             The counts of that pass, and the definition as read before its first page.
         """
@@ -187,6 +200,8 @@ class Migration:
             before = await self._timer.wait()
             keeper.begin_pass("verifying", number)
             await keeper.report(0, total=None)
+            # What the first pass rewrites may still be old; after it, others have written it.
+            self._witness.is_asked = number > 1
             sample = self._settled.sample()
             tally = await passes.go_through(start_token=None, sample=sample)
             if tally.failed or self._ledger.progress.failed_total:
@@ -197,9 +212,8 @@ class Migration:
                 raise RunStoppedError(Reason.UNDECODABLE, undecodable_message(tally))
             if tally.failed:
                 raise RunStoppedError(Reason.FAILED, failure_message(tally))
-            # What a rehearsal has tried was not kept, so that it is met again.
-            is_unrest = tally.rewritten and not self._context.settings.is_rehearsal
-            if is_unrest or not tally.is_consistent:
+            is_last = number == MAX_VERIFY_PASSES
+            if not tally.is_consistent or self._is_unrest(tally, is_last=is_last):
                 continue
             # Which writes went through such a server before it was seen is not known.
             is_behind = (await self._timer.look()).behind > 0
@@ -208,6 +222,19 @@ class Migration:
             if (await self._context.guard.check()).generation == before.generation:
                 return tally, before
         raise _unproved(tally, self._planned.definition, is_behind=is_behind)
+
+    def _is_unrest(self, tally: Tally, *, is_last: bool) -> bool:
+        """
+        Report whether what a pass has rewritten keeps it from being a proof.
+        """
+        if self._is_normal(tally):
+            return False
+        is_stored = tally.was_at_storage_version == tally.rewritten
+        return not (is_last and is_stored) or bool(restrictions_of(self._planned, tally))
+
+    def _is_normal(self, tally: Tally) -> bool:
+        # What a rehearsal has tried was not kept, so that it is met again.
+        return not tally.rewritten or self._context.settings.is_rehearsal
 
 
 def _unproved(last: Tally, definition: Definition, *, is_behind: bool) -> RunStoppedError:

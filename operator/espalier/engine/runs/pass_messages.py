@@ -2,6 +2,7 @@
 A run's messages about a pass that did not prove what it was to prove.
 """
 
+from espalier.crd import Definition
 from espalier.engine.status.tally import Tally, describe_failures
 from espalier.engine.status.text import enumerated
 from espalier.plurals import counted
@@ -30,6 +31,25 @@ def unrest_message(tally: Tally, *, passes: int) -> str:
         " as an API server that still stores an older version, a GitOps tool, or clients of a"
         " version whose schema lacks a default of the storage version. storedVersions stays as it"
         " is; the run is tried again"
+    )
+
+
+def not_normal_message(definition: Definition, tally: Tally) -> str:
+    """
+    Describe objects that others keep writing out of normal form, though at the storage version.
+    """
+    version = definition.storage.name
+    named = enumerated((str(key) for key in tally.rewritten_first), total=tally.rewritten)
+    by = ""
+    if tally.writers:
+        writers = sorted(tally.writers, key=lambda name: (-tally.writers[name], name))
+        by = f". Field managers that wrote them through another version: {enumerated(writers)}"
+    return (
+        f"all stored objects are at the storage version {version}, for generation"
+        f" {definition.generation}; storedVersions: {version}. But something keeps writing"
+        f" {counted(tally.rewritten, 'object')} of {tally.seen} out of normal form ({named}){by}."
+        " API servers fill in the missing defaults whenever they read these objects; they are in"
+        f" normal form once all clients write through {version}. The run is tried again"
     )
 
 

@@ -5,6 +5,7 @@ Checks and comparisons before the first write of a run.
 from dataclasses import replace
 from typing import NamedTuple, TypeAlias
 
+from espalier.engine.conversion.stored_version import StoredVersionWitness
 from espalier.engine.conversion.webhook import compare_versions, converts_by_webhook
 from espalier.engine.coordination.checkpoint import VERIFY
 from espalier.engine.coordination.ledger import Ledger
@@ -40,13 +41,18 @@ class Prepared(NamedTuple):
 
 
 async def prepare(
-    context: RunContext[Plan], ledger: Ledger, listener: Listener, settled: SettledWrites
+    context: RunContext[Plan],
+    ledger: Ledger,
+    listener: Listener,
+    settled: SettledWrites,
+    witness: StoredVersionWitness,
 ) -> Prepared:
     """
     Check that the server does not migrate the objects itself, and compare versions for the report.
 
     Args:
         settled: Remembers the writes that are proofs.
+        witness: Looks at objects before they are written, while it is asked.
 
     Raises:
         RunStoppedError: The server migrates the objects itself.
@@ -62,7 +68,7 @@ async def prepare(
         conditions.not_current(Reason.PENDING, "the lease is held; the run begins"),
     )
     pacer = pacer_of(context.settings, ports)
-    rewriting = Rewriting(context, pacer, settled)
+    rewriting = Rewriting(context, pacer, settled, witness)
     if converts_by_webhook(planned.definition):
         page_size = context.settings.page_size
         notes.append(

@@ -246,6 +246,7 @@ async def _run_alone(context: RunContext[Plan]) -> RunOutcome:
         )
     await reporter.report(definition, reported)
     reported, is_whole = await _follow_up(context, reported, is_proved=is_proved)
+    is_whole = is_whole and reported[0].reason != Reason.NOT_NORMAL
     return await end(
         definition,
         reporter,
@@ -317,6 +318,9 @@ async def _bring_into_form(
     if not planned.rewrites:
         return definition, condition_of(planned, definition, None), False
     migrated = await Migration(context, ledger).migrate()
+    if not migrated.is_normal:
+        reported = conditions.not_current(Reason.NOT_NORMAL, migrated.note)
+        return migrated.definition, reported, False
     reported = condition_of(
         planned,
         migrated.definition,

@@ -25,6 +25,7 @@ class Reason(enum.StrEnum):
     REWRITING = "Rewriting"
     FAILED = "Failed"
     PARTIAL = "Partial"
+    NOT_NORMAL = "NotNormal"
     WOULD_LOSE_DATA = "WouldLoseData"
     NO_SCHEMA = "NoSchema"
     NON_STRUCTURAL = "NonStructural"

@@ -18,6 +18,9 @@ MAX_FAILED = 1000
 MAX_LEFT_NAMED = 10
 """How many objects are named that were left alone."""
 
+MAX_WRITERS = 100
+"""How many field managers are kept by name."""
+
 MAX_LOSSES = 1000
 """How many distinct losses are kept."""
 
@@ -66,6 +69,9 @@ class Tally:
         namespaces: Where they were found.
         rewritten: Those whose stored bytes were not right before.
         rewritten_first: The first ones of these.
+        was_at_storage_version: Those of them whose bytes were shown to be at the storage version.
+        writers: The field managers that wrote them through another version, with the number of
+            objects for each.
         pruned: Those from which Espalier removed something; they count as rewritten too.
         unchanged: Those for which the server answered that nothing had to be written.
         proved: Those that were not written, since a write of an earlier pass is a proof.
@@ -90,6 +96,8 @@ class Tally:
     namespaces: set[str] = field(default_factory=set)
     rewritten: int = 0
     rewritten_first: list[ObjectKey] = field(default_factory=list)
+    was_at_storage_version: int = 0
+    writers: dict[str, int] = field(default_factory=dict)
     pruned: int = 0
     unchanged: int = 0
     proved: int = 0
@@ -131,6 +139,14 @@ class Tally:
         self.pruned += is_pruned
         if len(self.rewritten_first) < MAX_NAMED:
             self.rewritten_first.append(key)
+
+    def name_writers(self, names: Iterable[str]) -> None:
+        """
+        Count an object that these field managers wrote through another version.
+        """
+        for name in names:
+            if name in self.writers or len(self.writers) < MAX_WRITERS:
+                self.writers[name] = self.writers.get(name, 0) + 1
 
     def leave_alone(self, key: ObjectKey, items: Iterable[str]) -> None:
         """
