@@ -5,7 +5,7 @@
 import asyncio
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import click
 
@@ -19,6 +19,7 @@ from espalier.cli.commands.survey import (
     everywhere,
     namespaced,
     survey_objects,
+    workers_of,
 )
 from espalier.cli.input.files import Document, expand, read_documents
 from espalier.cli.options import Target, reporting, targeting
@@ -171,11 +172,11 @@ async def _plan_objects(
     forecast = forecast_of(verdict.live, verdict.candidate)
     if forecast.candidate is None:
         return _Planned(verdict=verdict, unjudged=forecast.unjudged)
-    today = await survey_objects(
-        connected, forecast.definition, Scope(namespaces=namespaces), target, advance
-    )
-    scope = Scope(candidate=forecast.candidate, namespaces=namespaces)
-    then = await survey_objects(connected, forecast.definition, scope, target, advance)
+    async with workers_of(target) as workers:
+        now = Scope(namespaces=namespaces, workers=workers)
+        later = replace(now, candidate=forecast.candidate)
+        today = await survey_objects(connected, forecast.definition, now, advance)
+        then = await survey_objects(connected, forecast.definition, later, advance)
     return _Planned(
         verdict=verdict,
         survey=then,

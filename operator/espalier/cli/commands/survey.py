@@ -5,7 +5,7 @@
 import asyncio
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import click
 
@@ -179,15 +179,19 @@ async def survey_one(
         EspalierError: The definition or its objects could not be read.
     """
     definition = await connected.definitions.get_definition(name)
-    ports = RecordPorts(
-        checkpoints=connected.checkpoints(target.operator_namespace),
-        definitions=connected.definitions,
-        clock=connected.clock,
-    )
-    gate = await gate_alone(definition, connected.objects, ports, RunSettings())
-    is_asked = not definition.preserve_unknown_fields
-    scope = Scope(would_lose=gate.items if is_asked else None, namespaces=namespaces)
-    return await survey_objects(connected, definition, scope, target, advance)
+    async with workers_of(target) as workers:
+        ports = RecordPorts(
+            checkpoints=connected.checkpoints(target.operator_namespace),
+            definitions=connected.definitions,
+            clock=connected.clock,
+            workers=workers,
+        )
+        gate = await gate_alone(definition, connected.objects, ports, RunSettings())
+        is_asked = not definition.preserve_unknown_fields
+        scope = Scope(
+            would_lose=gate.items if is_asked else None, namespaces=namespaces, workers=workers
+        )
+        return await survey_objects(connected, definition, scope, advance)
 
 
 def workers_of(target: Target) -> AbstractAsyncContextManager[Workers | None]:
@@ -200,7 +204,7 @@ def workers_of(target: Target) -> AbstractAsyncContextManager[Workers | None]:
 
 
 async def survey_objects(
-    connected: Cluster, definition: Definition, scope: Scope, target: Target, advance: Advance
+    connected: Cluster, definition: Definition, scope: Scope, advance: Advance
 ) -> Survey:
     """
     Survey objects, and move the progress bar.
@@ -208,14 +212,13 @@ async def survey_objects(
     Raises:
         EspalierError: The objects could not be read.
     """
-    async with workers_of(target) as workers:
-        return await engine.survey(
-            definition,
-            connected.objects,
-            connected.clock,
-            replace(scope, workers=workers),
-            onlooker=_SurveyProgress(advance, definition.name),
-        )
+    return await engine.survey(
+        definition,
+        connected.objects,
+        connected.clock,
+        scope,
+        onlooker=_SurveyProgress(advance, definition.name),
+    )
 
 
 def _result_of(surveyed: Surveyed) -> Result:

@@ -9,19 +9,22 @@ import asyncio
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from espalier.engine.conversion.diffs import differences
+from espalier.engine.conversion.lost_paths import PathComparer, PlainComparison
 from espalier.engine.listing.conversions import NOT_SHOWN
-from espalier.engine.ports import Endpoint, ObjectKey, key_of
+from espalier.engine.ports import Endpoint, NotComputed, ObjectKey, Workers, key_of
 from espalier.engine.ports.objects import Objects
 from espalier.engine.ports.records import identity_of
-from espalier.engine.status.path_counts import Counter, Counts, general
+from espalier.engine.status.path_counts import Counter, Counts
 from espalier.errors import NotFoundError, RejectedError
-from espalier.paths import JSON, Path
+from espalier.paths import JSON
 
 MAX_ATTEMPTS = 3
 """How often to read an object again that another client keeps writing."""
 
 UNREADABLE = "cannot be read"
+
+MORE_PATHS = "more paths"
+"""Stands for those of one object beyond ``MAX_PATHS``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +38,7 @@ class ConversionLoss:
         lost: Paths that the storage version lacks, or shows with another value. Where a webhook
             converts, what it renames looks lost.
         unsettled: Objects that could not be compared, since another client kept writing
-            them, or since they cannot be read at one of the versions.
+            them, since they cannot be read at one of the versions, or since that takes too long.
     """
 
     version: str
@@ -47,9 +50,20 @@ class ConversionLoss:
 class Comparison:
     """
     Compares all objects at one version with the same at the storage version.
+
+    Args:
+        workers: Compare large objects; None to do all in the event loop.
     """
 
-    def __init__(self, objects: Objects, resource: Endpoint, storage: Endpoint) -> None:
+    def __init__(
+        self,
+        objects: Objects,
+        resource: Endpoint,
+        storage: Endpoint,
+        *,
+        workers: Workers | None = None,
+    ) -> None:
+        self._comparer = PathComparer(PlainComparison(), workers)
         self.resource = resource
         self._storage = storage
         self._objects = objects
@@ -69,7 +83,7 @@ class Comparison:
         for expected, found in paired(storage_page, page):
             await asyncio.sleep(0)
             if identity_of(expected) == identity_of(found):
-                self._add(expected, found)
+                await self._add(expected, found)
             else:
                 await self._read_again(key_of(expected))
 
@@ -102,13 +116,19 @@ class Comparison:
                 self._unsettled.add(key, [UNREADABLE])
                 return
             if identity_of(expected) == identity_of(found):
-                self._add(expected, found)
+                await self._add(expected, found)
                 return
         self._unsettled.add(key, ["written again and again"])
 
-    def _add(self, expected: dict[str, JSON], found: dict[str, JSON]) -> None:
+    async def _add(self, expected: dict[str, JSON], found: dict[str, JSON]) -> None:
+        lost = await self._comparer.lost(found, expected)
+        if isinstance(lost, NotComputed):
+            self._unsettled.add(key_of(expected), [lost.reason])
+            return
         self._compared += 1
-        self._lost.add(key_of(expected), map(general, lost_paths(found, expected)))
+        # One more than is kept shows that there were more.
+        more = [MORE_PATHS] * lost.is_cut
+        self._lost.add(key_of(expected), [*lost.paths, *more])
 
 
 _NOTHING: dict[str, JSON] = {}
@@ -134,34 +154,3 @@ def paired(
             other = next(others, None)
         else:
             yield expected, _NOTHING
-
-
-def lost_paths(stored: dict[str, JSON], shown: dict[str, JSON]) -> list[Path]:
-    """
-    Find the paths of an object that another form of it lacks, or has with another value.
-    """
-    return [path for path in differences(_content(stored), _content(shown)) if _has(stored, path)]
-
-
-def _content(obj: dict[str, JSON]) -> dict[str, JSON]:
-    content = {name: part for name, part in obj.items() if name not in ("apiVersion", "kind")}
-    match content.get("metadata"):
-        case dict(metadata):
-            content["metadata"] = {
-                name: part for name, part in metadata.items() if name != "managedFields"
-            }
-        case _:
-            pass
-    return content
-
-
-def _has(value: JSON, path: Path) -> bool:
-    for step in path:
-        match value, step:
-            case dict(), str() if step in value:
-                value = value[step]
-            case list(), int() if step < len(value):
-                value = value[step]
-            case _:
-                return False
-    return True

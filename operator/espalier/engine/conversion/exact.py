@@ -6,30 +6,34 @@ other one after the rewrite is made of the first: pruned by the other version's 
 defaults filled in. What is shown today and not then is lost.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from espalier.crd import Definition
-from espalier.crd.structural import structural_of
-from espalier.engine.conversion.comparison import lost_paths
-from espalier.engine.ports import Endpoint, StoredMetadata
+from espalier.engine.conversion.lost_paths import PathComparer, rewrite_comparison_of
+from espalier.engine.policy.evidence import MORE_ITEMS, TAKES_LONG
+from espalier.engine.ports import Endpoint, NotComputed, StoredMetadata, Workers
 from espalier.engine.ports.objects import Objects
 from espalier.engine.ports.records import identity_of, resource_of
-from espalier.engine.status.path_counts import general
-from espalier.errors import ConflictError, MalformedValueError
+from espalier.errors import ConflictError
 from espalier.paths import JSON
-from espalier.schema import Normalizer, Profile, compile_normalizer
 
 
 class ExactComparison:
     """
     Compares the objects of a definition whose versions are converted by strategy ``None``.
+
+    Args:
+        workers: Compare large objects; None to do all in the event loop.
     """
 
-    def __init__(self, definition: Definition, objects: Objects) -> None:
+    def __init__(
+        self, definition: Definition, objects: Objects, *, workers: Workers | None = None
+    ) -> None:
+        self._workers = workers
         self._definition = definition
         self._objects = objects
         self._storage = resource_of(definition, definition.storage)
-        self._normalizers: dict[str, Normalizer] = {}
+        self._comparers: dict[str, PathComparer] = {}
 
     async def items(self, metadata: StoredMetadata, versions: Sequence[str]) -> frozenset[str]:
         """
@@ -45,7 +49,12 @@ class ExactComparison:
             shown = await self._read(
                 resource_of(self._definition, self._definition.version(name)), metadata
             )
-            items.update(name + _dotted(path) for path in self._lost(name, shown, kept))
+            lost = await self._comparer(name).lost(shown, kept)
+            if isinstance(lost, NotComputed):
+                items.add(TAKES_LONG)
+                continue
+            items.update(name + _dotted(path) for path in lost.paths)
+            items.update([MORE_ITEMS] * lost.is_cut)
         return frozenset(items)
 
     async def _read(self, resource: Endpoint, metadata: StoredMetadata) -> dict[str, JSON]:
@@ -60,19 +69,12 @@ class ExactComparison:
             )
         return obj
 
-    def _lost(self, name: str, shown: Mapping[str, JSON], kept: Mapping[str, JSON]) -> list[str]:
-        normalizer = self._normalizers.get(name)
-        if normalizer is None:
-            structural = structural_of(self._definition.version(name))
-            normalizer = compile_normalizer(structural, profile=Profile.APISERVER)
-            self._normalizers[name] = normalizer
-        as_before = {**kept, "apiVersion": shown.get("apiVersion")}
-        try:
-            after = normalizer(as_before).value
-        except MalformedValueError:
-            after = as_before
-        left = after if isinstance(after, dict) else {}
-        return sorted(map(general, lost_paths(dict(shown), left)))
+    def _comparer(self, name: str) -> PathComparer:
+        comparer = self._comparers.get(name)
+        if comparer is None:
+            computation = rewrite_comparison_of(self._definition.version(name))
+            comparer = self._comparers[name] = PathComparer(computation, self._workers)
+        return comparer
 
 
 def _dotted(path: str) -> str:

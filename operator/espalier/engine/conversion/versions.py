@@ -13,7 +13,7 @@ from espalier.crd import Definition
 from espalier.engine.conversion.comparison import Comparison
 from espalier.engine.listing.conversions import NOT_SHOWN, as_refused
 from espalier.engine.listing.pages import Listing
-from espalier.engine.ports import Endpoint, ObjectPage, key_of
+from espalier.engine.ports import Endpoint, ObjectPage, Workers, key_of
 from espalier.engine.ports.objects import Objects
 from espalier.engine.ports.records import resource_of
 from espalier.errors import ConversionError, ConversionRefusedError, NothingServedError
@@ -78,7 +78,14 @@ class VersionsReader:
         NoStorageVersionError: Not exactly one version is marked.
     """
 
-    def __init__(self, definition: Definition, objects: Objects, page_size: int) -> None:
+    def __init__(
+        self,
+        definition: Definition,
+        objects: Objects,
+        page_size: int,
+        *,
+        workers: Workers | None = None,
+    ) -> None:
         served = [version for version in definition.versions if version.served]
         storage = definition.storage
         if not served:
@@ -88,7 +95,7 @@ class VersionsReader:
         self.resource = resource_of(definition, storage if storage.served else served[0])
         further = [name for name in definition.stored_versions if name != self.resource.version]
         self.comparisons = [
-            Comparison(objects, resource_of(definition, version), self.resource)
+            Comparison(objects, resource_of(definition, version), self.resource, workers=workers)
             for version in served
             if storage.served and version.name in further
         ]

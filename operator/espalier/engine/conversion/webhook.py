@@ -16,8 +16,8 @@ from espalier.engine.listing.pages import pages
 from espalier.engine.listing.undecodable import UndecodableSkipper
 from espalier.engine.policy.plan import Plan
 from espalier.engine.ports import ObjectKey, StoredMetadata
-from espalier.engine.ports.clock import Clock
 from espalier.engine.ports.objects import Objects
+from espalier.engine.settings import Ports
 from espalier.engine.status.text import enumerated
 from espalier.errors import ConversionRefusedError, NotFoundError, RejectedError
 from espalier.paths import JSON
@@ -103,7 +103,7 @@ def _names(seen: StoredMetadata, api_version: str) -> bool:
 
 
 async def compare_versions(
-    planned: Plan, objects: Objects, clock: Clock, probe: ConversionProbe, *, page_size: int
+    planned: Plan, ports: Ports, probe: ConversionProbe, *, page_size: int
 ) -> str:
     """
     Read all objects at each stored version that is served, and report what only older ones show.
@@ -111,12 +111,13 @@ async def compare_versions(
     Returns:
         A sentence; empty if the versions show the same.
     """
-    reader = VersionsReader(planned.definition, objects, page_size)
+    objects, workers = ports.objects, ports.workers
+    reader = VersionsReader(planned.definition, objects, page_size, workers=workers)
     if not reader.comparisons:
         return ""
     skipper = UndecodableSkipper(objects, planned.definition, probe)
     for namespace in planned.policy.namespaces or ("",):
-        async for page, _ in pages(reader.listing(namespace), clock, skipper=skipper):
+        async for page, _ in pages(reader.listing(namespace), ports.clock, skipper=skipper):
             await reader.compare(page)
     sentences = [_loss_message(comparison.loss()) for comparison in reader.comparisons]
     uncompared = dict.fromkeys((*skipper.names, *reader.uncompared))

@@ -39,6 +39,7 @@ GONE_VERSION = "?managed-fields-of-a-dropped-version"
 UNREADABLE_SCHEMA = "?schema-cannot-be-read"
 PRESERVED = "?unknown-fields-were-preserved"
 UNCOMPARED = "?cannot-be-read-at-two-versions"
+TAKES_LONG = "?takes-too-long-to-compare"
 OWNED_AS_A_WHOLE = "?owned-as-a-whole"
 
 MAX_ITEMS = 100

@@ -13,6 +13,7 @@ from espalier.engine.policy.evidence import (
     NO_MANAGED_FIELDS,
     OWNED_AS_A_WHOLE,
     PRESERVED,
+    TAKES_LONG,
     UNCOMPARED,
     UNREADABLE_SCHEMA,
 )
@@ -30,6 +31,7 @@ _UNPROVABLE: Mapping[str, str] = {
     PRESERVED: "unknown fields were preserved before, and which are stored is unknown, at",
     OWNED_AS_A_WHOLE: "what it holds cannot be known, since it is owned as a whole:",
     UNCOMPARED: "what they would lose cannot be known, since they cannot be read at both versions",
+    TAKES_LONG: "what they would lose cannot be known, since it takes too long to compare them",
     MORE_ITEMS: "more than can be named",
 }
 

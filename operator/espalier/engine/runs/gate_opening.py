@@ -33,7 +33,7 @@ async def open_gate(context: RunContext[Plan], ledger: Ledger) -> None:
     definition, ports = context.planned.definition, context.ports
     await ledger.accept(context.planned.policy.accepted_loss)
     evidence = evidence_of(definition, ledger.record, context.settings, ports.clock)
-    compare = ExactComparison(definition, ports.objects).items
+    compare = ExactComparison(definition, ports.objects, workers=ports.workers).items
     shown = _check_of(definition, ports.objects, context.probe)
     context.gate.open(evidence, ledger.accepted, compare, check_shown=shown)
 
@@ -55,7 +55,7 @@ async def gate_alone(
     gate.open(
         evidence_of(definition, known.record if known else None, settings, ports.clock),
         consented(read_policy(definition).accepted_loss, shown),
-        ExactComparison(definition, objects).items,
+        ExactComparison(definition, objects, workers=ports.workers).items,
         check_shown=_check_of(definition, objects, ConversionProbe(objects, definition)),
     )
     return gate

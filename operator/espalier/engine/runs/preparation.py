@@ -71,11 +71,7 @@ async def prepare(
     rewriting = Rewriting(context, pacer, settled, witness)
     if converts_by_webhook(planned.definition):
         page_size = context.settings.page_size
-        notes.append(
-            await compare_versions(
-                planned, ports.objects, ports.clock, context.probe, page_size=page_size
-            )
-        )
+        notes.append(await compare_versions(planned, ports, context.probe, page_size=page_size))
     passes: AnyPasses = Passes(rewriting, listener)
     if is_legacy(context) and planned.policy.does("prune"):
         passes = Passes(Removing(context, pacer), listener)

@@ -103,7 +103,7 @@ async def survey(
         SchemaParseError: A schema cannot be read.
         ClusterError: The objects could not be listed.
     """
-    reader = VersionsReader(definition, objects, scope.page_size)
+    reader = VersionsReader(definition, objects, scope.page_size, workers=scope.workers)
     examiner = PageExaminer(
         definition, candidate=scope.candidate, clock=clock, workers=scope.workers
     )
