@@ -35,8 +35,8 @@ Raises:
     ClusterError: It does not answer.
 """
 
-MAX_LANES = 96
-"""As many as are written at a time, of all runs."""
+MAX_LANES = 128
+"""More than are written at a time by default, of all runs."""
 
 PROBES = 8
 """
