@@ -53,27 +53,35 @@ class Computed(str):
     Attributes:
         rule_number: Which rule of its node it is, from 1.
         node_path: Where the rule is.
+        rule_text: The rule, as the schema has it.
+        cause: Why the rule could not be evaluated, without values; empty if it could.
     """
 
-    __slots__ = ("node_path", "rule_number")
+    __slots__ = ("cause", "node_path", "rule_number", "rule_text")
 
     rule_number: int
     node_path: Path
+    rule_text: str
+    cause: str
 
-    def __new__(cls, text: str, *, rule_number: int, node_path: Path) -> Self:
+    def __new__(
+        cls, text: str, *, rule_number: int, node_path: Path, rule_text: str = "", cause: str = ""
+    ) -> Self:
         """
         Make the text.
         """
         made = super().__new__(cls, text)
         made.rule_number = rule_number
         made.node_path = node_path
+        made.rule_text = rule_text
+        made.cause = cause
         return made
 
     def __getnewargs_ex__(self) -> tuple[tuple[str], dict[str, object]]:
         """
         Copy and pickle the attributes, too.
         """
-        return (str(self),), {"rule_number": self.rule_number, "node_path": self.node_path}
+        return (str(self),), {name: getattr(self, name) for name in self.__slots__}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -102,7 +102,7 @@ def test_unknown_fields_of_a_legacy_definition_are_surveyed_and_stay(
     observed = coins.wait_for(CURRENT, "False", "Observed")
 
     assert "1 object of 2 violate" in invalid["message"]
-    assert "spec.size: Invalid value (1 object: default/odd)" in invalid["message"]
+    assert 'must be of type integer: "string" (1 object: default/odd)' in invalid["message"]
     assert "Enforcing would remove unknown fields from 1 object: spec.junk" in observed["message"]
     assert "treasure" not in str(coins.read()["status"])
     assert fingerprint(coins) == before
@@ -155,7 +155,7 @@ def test_stored_objects_are_invalid_and_then_valid(
     pans.wait_until_current()
 
     assert "1 object of 2 violate" in invalid["message"]
-    assert "spec.size: Invalid value (1 object: default/large)" in invalid["message"]
+    assert "should be less than or equal to 5 (1 object: default/large)" in invalid["message"]
 
     def annotated() -> None:
         annotations = pans.stored()["large"]["metadata"].get("annotations", {})

@@ -139,3 +139,19 @@ async def test_a_dropped_stored_version_hides_no_object(tmp_path: Path) -> None:
     assert "missing from spec.versions" in result.stdout
     assert "spec.mode: field that is lost (1 object: default/a)" in result.stdout
     assert result.exit_code == Exit.FINDINGS
+
+
+async def test_a_plan_names_the_rule_and_why_it_fails() -> None:
+    case = cases.DEFAULT_FOLDER / "01-rule-on-absent-optional"
+    one = {"steps": ["crd.yaml"], "objects": "object.yaml"}
+    async with site() as cluster:
+        await stage(cluster, case, one)
+        result = await cluster.run("plan", "-f", str(case / "crd-new.yaml"), "-o", "json")
+
+    (item,) = items_in(result.stdout)
+    rule = "rule 1 of spec.stores[*]: \"self.vendor != 'acme' || size(self.zone) > 0\""
+    assert {path["path"]: path["objects"] for path in item["unwritable"]["paths"]} == {
+        f"spec.stores[*]: Invalid value: {rule}: no such key: vendor": 1,
+        f"spec.stores[*]: Invalid value: {rule}: no such key: zone": 1,
+    }
+    assert result.exit_code == Exit.FINDINGS

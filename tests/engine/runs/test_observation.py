@@ -63,7 +63,7 @@ async def test_objects_that_violate_the_schema_are_counted_and_named_without_val
     assert (valid.status, valid.reason) == ("False", "Invalid")
     assert valid.message == (
         "1 object of 2 violate the schema of version v1 (generation 1):"
-        " spec.size: Invalid value (1 object: default/bad)"
+        ' spec.size: Invalid value: must be of type integer: "string" (1 object: default/bad)'
     )
     assert "Enforcing would remove unknown fields from 1 object: spec.typo" in current.message
     assert "hunter" not in repr(outcome.conditions)

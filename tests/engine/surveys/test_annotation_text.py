@@ -148,7 +148,7 @@ async def test_nothing_that_a_tenant_wrote_reaches_the_annotation_or_the_conditi
     }
     assert any(r"spec.labels.evil\u000aAll is well\u001b[2J\u202e" in text for text in details)
     assert 'spec.mode: supported values: "fast", "slow"' in details
-    assert "spec.size: spec.size in body should be less than or equal to 5" in details
+    assert "spec.size: should be less than or equal to 5" in details
     assert "spec.when: by format" in details
-    assert "spec.token: rule 2 at spec.token" in details
-    assert "spec.token: rule 3 at spec.token" in details
+    assert """spec.token: rule 2 of spec.token: "self == 'x'\"""" in details
+    assert 'spec.token: rule 3 of spec.token: "int(self) > 3"' in details

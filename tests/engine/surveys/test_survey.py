@@ -115,7 +115,8 @@ async def test_violations_are_counted_by_path_and_kind_without_values() -> None:
 
     assert found.objects == 1
     assert found.first == (ObjectKey("default", "bad"),)
-    assert [p.path for p in found.paths] == ["spec.size: Invalid value"]
+    (path,) = [p.path for p in found.paths]
+    assert path == 'spec.size: Invalid value: must be of type integer: "string"'
     assert "hunter2" not in repr(found)
 
 
@@ -228,7 +229,8 @@ async def test_a_candidate_reports_what_its_schema_would_do() -> None:
 
     assert (found.version, found.candidate_version) == ("v1", "v2")
     assert [p.path for p in found.normalising.removed.paths] == ["spec.color"]
-    assert [p.path for p in found.violations.paths] == ["spec.size: Invalid value"]
+    (path,) = [p.path for p in found.violations.paths]
+    assert path == "spec.size: Invalid value: should be less than or equal to 3"
     assert found.would_lose is None
 
 

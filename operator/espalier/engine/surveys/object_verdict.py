@@ -2,14 +2,15 @@
 Does an object satisfy its schema, and can it still be updated? The one place where the engine asks.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from espalier import crd, schema
 from espalier.crd import Definition
 from espalier.engine.status.path_counts import general
 from espalier.engine.status.text import printable, printable_path
 from espalier.findings import Computed, FieldError
-from espalier.paths import JSON
+from espalier.golang.printing import quote
+from espalier.paths import JSON, Path, render_path
 from espalier.schema import RuleJudge, StoredObjectVerdict
 from espalier.schema.requests.writes import Resource
 
@@ -72,21 +73,38 @@ class StoredObjectJudge:
 
 def without_values(violations: Iterable[FieldError]) -> tuple[str, ...]:
     """
-    Write violations by path and kind alone: what stands in an object must not get out.
+    Write violations by path, kind and what the schema asks for: no value of an object gets out.
     """
-    return tuple(f"{general(one.path)}: {one.type.value.strip()}" for one in violations)
+    return tuple(map(_described, violations))
 
 
-def schema_detail(violation: FieldError) -> str:
+def _described(violation: FieldError) -> str:
+    kind = f"{general(violation.path)}: {violation.type.value.strip()}"
+    detail = schema_detail(violation, in_general=True)
+    return f"{kind}: {detail}" if detail else kind
+
+
+def schema_detail(violation: FieldError, *, in_general: bool = False) -> str:
     """
     Describe a violation, as far as the text comes from the schema; empty where none does.
 
-    What a ``messageExpression`` or a format's parser made of a value is replaced by the place of
-    the rule, or by the keyword.
+    What a ``messageExpression`` or a format's parser made of a value is replaced by the rule, or by
+    the keyword.
+
+    Args:
+        in_general: Whether the text is to be the same for all items of a list.
     """
     detail = violation.detail
     if isinstance(detail, Computed):
-        return f"rule {detail.rule_number} at {printable_path(detail.node_path)}"
+        return _rule_detail(detail, general if in_general else printable_path)
     if violation.origin in _OF_THE_SCHEMA:
-        return printable(detail)
+        return printable(detail.removeprefix(f"{render_path(violation.path)} in body "))
     return f"by {violation.origin}" if detail and violation.origin else ""
+
+
+def _rule_detail(detail: Computed, write: Callable[[Path], str]) -> str:
+    where = write(detail.node_path) or "the object"
+    text = f"rule {detail.rule_number} of {where}"
+    if detail.rule_text:
+        text = f"{text}: {printable(quote(detail.rule_text))}"
+    return f"{text}: {detail.cause}" if detail.cause else text

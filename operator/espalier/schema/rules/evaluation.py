@@ -24,6 +24,7 @@ from espalier.paths import JSON, Key, Path
 from espalier.schema.model import Structural
 from espalier.schema.ratcheting import Tolerance
 from espalier.schema.rules.compilation import OLD_SELF, Expression, Rule, RuleNode
+from espalier.schema.rules.failures import cause_without_values
 from espalier.schema.rules.port import RuleOutcome, Ruling
 from espalier.schema.rules.values import to_cel
 
@@ -162,7 +163,8 @@ class Evaluation:
             self.left -= frame.cost
             if failure is not None:
                 text = _runtime_text(str(failure), rule.label)
-                yield place.invalid(place.computed(rule, text))
+                cause = cause_without_values(str(failure), expression.text)
+                yield place.invalid(place.computed(rule, text, cause=cause))
             elif result is not True:
                 yield self._failed(rule, place, plain)
 
@@ -231,9 +233,12 @@ class _RulePlace:
             detail = ""
         return self._tolerated(rule, _error(kind, self._blamed(rule), value, detail))
 
-    def computed(self, rule: Rule, message: str) -> Computed:
+    def computed(self, rule: Rule, message: str, *, cause: str = "") -> Computed:
         number = next(number for number, one in enumerate(self._rules, 1) if one is rule)
-        return Computed(message, rule_number=number, node_path=self._path)
+        text = rule.rule.text.strip() if rule.rule is not None else ""
+        return Computed(
+            message, rule_number=number, node_path=self._path, rule_text=text, cause=cause
+        )
 
     def failed_invalid(self, rule: Rule, detail: str) -> Ruling:
         error = _error(ErrorType.INVALID, self._blamed(rule), self._type, detail)
