@@ -14,6 +14,7 @@ from tests.e2e.conftest import MakeCrd
 from tests.e2e.controlplane.running import ControlPlane
 from tests.e2e.crds import Crd, Document, schema, version
 from tests.e2e.operating import espalier
+from tests.e2e.waiting import eventually
 from tests.e2e.webhooks import Refusal, Webhook, converting
 
 pytestmark = [pytest.mark.e2e, pytest.mark.usefixtures("installed")]
@@ -97,6 +98,18 @@ def test_objects_of_a_version_that_was_trimmed_by_hand_are_reported(
     assert shown["items"][0]["reason"] == done["items"][0]["reason"] == "Undecodable"
     assert shown["complete"] is False
     assert "nothing would stop" not in shown["summary"]
+    # What the message says to do is done here.
+    assert "Put v1beta1 back into spec.versions, with served: false" in done["items"][0]["message"]
+    yards.set_versions([pair[0] | {"served": False}, pair[1]], storage="v1")
+
+    def migrated() -> None:
+        cured = json.loads(espalier(control_plane, "migrate", yards.name, *QUICK, "-o", "json"))
+        assert cured["items"][0]["proved"]
+
+    eventually(migrated)
+    yards.set_versions([pair[1]], storage="v1")
+    assert yards.stored_at() == {"v1": 2}
+    yards.wait_until_served("v1")
 
 
 def test_a_webhook_that_is_gone_is_reported(crd: MakeCrd, control_plane: ControlPlane) -> None:
@@ -125,8 +138,22 @@ def test_a_webhook_that_is_gone_is_reported(crd: MakeCrd, control_plane: Control
         espalier(control_plane, "migrate", moats.name, "--dry-run", "-o", "json", code=3)
     )
 
-    assert shown["items"][0]["reason"] == "WebhookUnavailable"
+    (item,) = shown["items"]
+    assert item["reason"] == "WebhookUnavailable"
+    assert 'service "gone" not found' in item["message"]
     assert "nothing would stop" not in shown["summary"]
+    # What the message says to do is done here.
+    assert "set spec.conversion to strategy: None" in item["message"]
+    control_plane.api.merge(
+        moats.path, {"spec": {"conversion": {"strategy": "None", "webhook": None}}}
+    )
+
+    def migrated() -> None:
+        cured = json.loads(espalier(control_plane, "migrate", moats.name, *QUICK, "-o", "json"))
+        assert cured["items"][0]["proved"]
+
+    eventually(migrated)
+    assert moats.stored_at() == {"v1": 1}
 
 
 def test_objects_that_the_webhook_refuses_are_reported(

@@ -14,7 +14,7 @@ Source:
 import json
 import re
 
-from espalier.engine.status.text import printable
+from espalier.engine.status.text import cut_in_the_middle, printable
 from espalier.findings import ErrorType
 
 _GO_STRING = r'"(?:[^"\\]|\\.)*"'
@@ -117,9 +117,9 @@ def on_one_line(text: str) -> str:
 
 def shortened(text: str, length: int) -> str:
     """
-    Return a text of at most ``length`` characters; ``...`` marks a cut.
+    Return a text of at most ``length`` characters; ``...`` in its middle marks a cut.
     """
-    return text if len(text) <= length else f"{text[: length - len(_LEFT_OUT)]}{_LEFT_OUT}"
+    return cut_in_the_middle(text, length)
 
 
 def _end_of_field_value(text: str, start: int) -> int | None:

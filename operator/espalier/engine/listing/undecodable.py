@@ -7,6 +7,7 @@ page is that object alone. Where the server does not name it, another version ma
 otherwise it is searched for, with tokens of our own. The list goes on right behind it.
 """
 
+import re
 from collections.abc import Iterable
 
 from espalier.crd import Definition
@@ -15,6 +16,13 @@ from espalier.engine.listing.conversions import NOT_SHOWN, ConversionProbe, as_r
 from espalier.engine.ports import ObjectKey
 from espalier.engine.ports.objects import Objects
 from espalier.errors import ConversionError, ConversionRefusedError, NotFoundError, UndecodableError
+
+NOT_IN_THE_DEFINITION = ", which is not in spec.versions"
+"""Says of an object why the server cannot read it."""
+
+_UNKNOWN_VERSION = re.compile(
+    r"convert CR from an invalid group/version: [a-z0-9.-]{1,253}/([a-z0-9]{1,63})", re.ASCII
+)
 
 SHRINKING = 4
 """By how much a page is made smaller, and larger again when it is past the object."""
@@ -145,9 +153,20 @@ class UndecodableSkipper:
         return self._objects.token_at(_place_behind(key, namespace))
 
     def _note_one(self, name: str, error: UndecodableError) -> None:
+        version = unknown_version_in(error)
         if isinstance(error, ConversionRefusedError):
             name = f"{name} ({error.detail})"
+        elif version:
+            name = f"{name} (stored at {version}{NOT_IN_THE_DEFINITION})"
         self.note([name])
+
+
+def unknown_version_in(error: UndecodableError) -> str:
+    """
+    Return the version at which an object is stored and that its definition lacks; may be empty.
+    """
+    found = _UNKNOWN_VERSION.search(error.detail)
+    return found[1] if found else ""
 
 
 def _place_behind(key: ObjectKey, namespace: str) -> str:

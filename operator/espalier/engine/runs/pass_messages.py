@@ -2,10 +2,16 @@
 A run's messages about a pass that did not prove what it was to prove.
 """
 
+import re
+from collections.abc import Iterable
+
 from espalier.crd import Definition
+from espalier.engine.listing.undecodable import NOT_IN_THE_DEFINITION
 from espalier.engine.status.tally import Tally, describe_failures
 from espalier.engine.status.text import enumerated
 from espalier.plurals import counted
+
+_MISSING_VERSION = re.compile(rf"stored at (\S+){NOT_IN_THE_DEFINITION}")
 
 
 def failure_message(tally: Tally) -> str:
@@ -73,8 +79,8 @@ def undecodable_message(tally: Tally) -> str:
     others = counted(tally.seen, "other object")
     text = (
         f"the API server cannot read {counted(len(tally.undecodable), 'object')}:"
-        f" {enumerated(tally.undecodable)}. Repair or delete what is stored, in etcd if the API"
-        f" server does neither; storedVersions stays as it is. {others} looked at"
+        f" {enumerated(tally.undecodable)}. {_remedy(tally.undecodable)}; storedVersions stays as"
+        f" it is. {others} looked at"
     )
     if tally.failed:
         return f"{text}, of which {tally.failed} failed: {describe_failures(tally.failures)}"
@@ -92,3 +98,14 @@ def proof_notes(last: Tally) -> tuple[str, ...]:
         " the others were written again"
     )
     return (note,)
+
+
+def _remedy(undecodable: Iterable[str]) -> str:
+    found = {match[1] for name in undecodable for match in _MISSING_VERSION.finditer(name)}
+    if not found:
+        return "Repair or delete what is stored, in etcd if the API server does neither"
+    versions = enumerated(sorted(found))
+    return (
+        f"Put {versions} back into spec.versions, with served: false if no client needs it; the run"
+        " then rewrites these objects, and the version can be dropped again"
+    )

@@ -7,7 +7,7 @@ bounded here, and grouped by kind, so that a few causes are reported however man
 
 import re
 
-from espalier.engine.status.text import enumerated
+from espalier.engine.status.text import cut_in_the_middle, enumerated
 from espalier.errors import ClusterError, RejectedError
 from espalier.findings import ErrorType
 
@@ -16,7 +16,6 @@ MAX_TEXT_CHARACTERS = 200
 
 MAX_CAUSE_CHARACTERS = 400
 
-_LEFT_OUT = "..."
 _NO_FIELD = "<nil>: "
 
 _KINDS = "|".join(re.escape(kind.value.strip()) for kind in ErrorType)
@@ -108,4 +107,4 @@ def _bounded(text: str) -> str:
 
 
 def _cut(text: str, length: int) -> str:
-    return text if len(text) <= length else f"{text[: length - len(_LEFT_OUT)]}{_LEFT_OUT}"
+    return cut_in_the_middle(text, length)

@@ -86,7 +86,8 @@ def _of_the_cluster(definition: Definition, error: ClusterError) -> tuple[Reason
         case ConversionError():
             return Reason.WEBHOOK_UNAVAILABLE, (
                 f"the conversion webhook did not answer as it must ({message_of(error)});"
-                " nothing more is written until it does"
+                " nothing more is written until it does. If it is gone for good and the versions"
+                " have the same fields, set spec.conversion to strategy: None"
             )
         case _:
             return Reason.FAILED, f"{message_of(error)}; {AGAIN}"

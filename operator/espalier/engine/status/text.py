@@ -57,10 +57,17 @@ def printable(text: str, *, max_characters: int = MAX_PATH_CHARACTERS) -> str:
         or is not seen, are written as ``\u001b``.
     """
     escaped = text if text.isprintable() else "".join(map(_escaped, text))
-    if len(escaped) <= max_characters:
-        return escaped
+    return cut_in_the_middle(escaped, max_characters)
+
+
+def cut_in_the_middle(text: str, max_characters: int) -> str:
+    """
+    Shorten a text, and keep its end: servers put the cause of an error last.
+    """
+    if len(text) <= max_characters:
+        return text
     kept = max_characters - len(_CUT)
-    return f"{escaped[: kept - kept // 2]}{_CUT}{escaped[len(escaped) - kept // 2 :]}"
+    return f"{text[: kept - kept // 2]}{_CUT}{text[len(text) - kept // 2 :]}"
 
 
 def printable_path(path: Iterable[Step]) -> str:
