@@ -7,12 +7,15 @@ from pathlib import Path
 
 import pytest
 
+from espalier import names
+from espalier.cluster.transport.paths import hash_of
 from espalier.engine.status.text import MAX_NAMED
 from tests.e2e.conftest import MakeCrd, StartOperator
 from tests.e2e.controlplane.certificates import Authority
 from tests.e2e.crds import CURRENT, VALID, Crd, schema, version
 from tests.e2e.waiting import eventually
 from tests.e2e.webhooks import Document, Refusal, Webhook, converting
+from tests.e2e.writes import NAMESPACE
 
 pytestmark = pytest.mark.e2e
 
@@ -198,3 +201,53 @@ def test_a_webhook_that_refuses_all_counts_as_away(
 
     assert WORDS in waiting["message"]
     assert hues.stored_at() == {"v1alpha1": 20}
+
+
+def test_what_only_a_write_loses_stops_the_run_at_the_first_object(
+    crd: MakeCrd, start_operator: StartOperator, tmp_path: Path
+) -> None:
+    tints = crd("tints")
+    losing: list[bool] = []
+
+    def convert(obj: Document, wanted: str) -> Document:
+        # The archive is the last thing that is written before the object is.
+        if wanted.endswith("/v1") and not losing and archived(tints):
+            losing.append(True)
+        made = renamed(obj, wanted)
+        if wanted.endswith("/v1") and losing == [True]:
+            del made["spec"]["size"]
+        return made
+
+    served = Webhook(tmp_path / "webhook", converting(convert))
+    try:
+        start_operator()
+        flipped(tints, served, 20)
+        tints.label(mode="enforce")
+        stopped = tints.wait_for(CURRENT, "False", "ConversionLosesData", within_seconds=60)
+
+        assert tints.stored_at() == {"v1alpha1": 19, "v1": 1}
+        (lost,) = (obj for obj in tints.stored().values() if obj["apiVersion"].endswith("/v1"))
+        assert lost["spec"] == {"color": f"c{int(lost['metadata']['name'][1:])}"}
+        assert (
+            f"the rewrite of default/{lost['metadata']['name']} has removed" in stopped["message"]
+        )
+        assert ".spec.size at v1, .spec.size at v1alpha1" in stopped["message"]
+        assert len(archived(tints)) == 1
+
+        losing[:] = [False]
+        tints.plane.api.merge(tints.path, {"spec": {"names": {"shortNames": ["tt"]}}})
+        tints.wait_until_current(within_seconds=90)
+        assert tints.stored_at() == {"v1": 20}
+        kept = {name: "size" in obj["spec"] for name, obj in tints.stored().items()}
+        assert sorted(kept.values()) == [False, *[True] * 19]
+    finally:
+        served.close()
+
+
+def archived(crd: Crd) -> list[Document]:
+    """
+    Return the Secrets that hold what was archived of a definition.
+    """
+    secrets = crd.plane.api.get(f"/api/v1/namespaces/{NAMESPACE}/secrets")["items"]
+    wanted = hash_of(crd.name)
+    return [one for one in secrets if one["metadata"]["labels"].get(names.CRD_HASH) == wanted]

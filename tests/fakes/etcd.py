@@ -56,6 +56,7 @@ class FakeEtcd:
         self.etcd: dict[ObjectKey, Stored] = {}
         self.names_broken = True
         self.bad_tokens: dict[str, Exception] = {}
+        self.lost_on_write: tuple[str, ...] = ()
         self.admission: Callable[[dict[str, JSON]], None] | None = None
         self._version = 100
         self._watchers: list[asyncio.Queue[WatchEvent | None]] = []
@@ -162,6 +163,18 @@ class FakeEtcd:
         stored = next((v for v in self.definition.versions if v.name == name), storage)
         seen = self._normalized(raw, stored, fills=True)
         return self._normalized({**seen, "apiVersion": f"example.com/{shown.name}"}, shown)
+
+    def _rewritten(self, raw: Mapping[str, JSON]) -> dict[str, JSON]:
+        """
+        What a rewrite makes of stored bytes: a webhook may convert them otherwise than for a read.
+        """
+        assert self.definition is not None
+        made = self._normal(raw)
+        is_converted = raw["apiVersion"] != f"example.com/{self.definition.storage.name}"
+        spec = made.get("spec")
+        if is_converted and isinstance(spec, dict):
+            made["spec"] = {k: v for k, v in spec.items() if k not in self.lost_on_write}
+        return made
 
     def _normal(self, raw: Mapping[str, JSON]) -> dict[str, JSON]:
         assert self.definition is not None

@@ -112,7 +112,7 @@ class FakeObjects(ScriptedCalls, FakeEtcd):
         key = permit.key
         await self._enter("rewrite", key.name)
         stored = self._check(*permit)
-        admitted = self._admitted(self._normal(stored.raw))
+        admitted = self._admitted(self._rewritten(stored.raw))
         if not self.is_dry:
             self._store(key, admitted)
         after = str(stored.version)

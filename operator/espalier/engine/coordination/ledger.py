@@ -101,6 +101,13 @@ class Ledger:
         return self._checkpoint.record
 
     @property
+    def shown(self) -> ShownLoss:
+        """
+        What was last shown that a run would lose, or that a rewrite has lost.
+        """
+        return self._checkpoint.shown
+
+    @property
     def accepted(self) -> ShownLoss:
         """
         What was shown and then consented to.

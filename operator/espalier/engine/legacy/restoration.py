@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from espalier.crd import Definition
+from espalier.engine.conversion.webhook import converts_by_webhook
 from espalier.engine.coordination.lease import LeaseHolder
 from espalier.engine.coordination.write_gate import LeftAlone, WriteGate
 from espalier.engine.flowcontrol.backoff import call_pause_seconds
@@ -157,6 +158,7 @@ class _Restorer:
         gate: WriteGate,
         report: RestoreReport,
     ) -> None:
+        self._by_webhook = converts_by_webhook(definition)
         self._has_status = definition.storage.has_status
         self._resource = resource_of(definition, definition.storage)
         self._objects = objects
@@ -170,6 +172,11 @@ class _Restorer:
         self._pacer = Pacer(clock, max_in_flight=1)
 
     async def restore(self, entry: ArchiveEntry) -> None:
+        if self._by_webhook and entry.api_version != self._resource.api_version:
+            # The same path may mean something else there.
+            version = entry.api_version.rpartition("/")[2]
+            self._refuse(entry, (), f"it is what version {version} showed, and a webhook converts")
+            return
         written: set[Pointer] = set()
         try:
             for attempt in range(1, MAX_ATTEMPTS + 1):

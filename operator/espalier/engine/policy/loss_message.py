@@ -2,7 +2,7 @@
 Messages about a loss: paths, versions, counts and names, and what a person may do.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from espalier import names
 from espalier.crd import Definition
@@ -32,8 +32,54 @@ _UNPROVABLE: Mapping[str, str] = {
     OWNED_AS_A_WHOLE: "what it holds cannot be known, since it is owned as a whole:",
     UNCOMPARED: "what they would lose cannot be known, since they cannot be read at both versions",
     TAKES_LONG: "what they would lose cannot be known, since it takes too long to compare them",
+    "?lost-in-conversion": "lost when an object was written:",
     MORE_ITEMS: "more than can be named",
 }
+
+LOST_IN_CONVERSION = "?lost-in-conversion"
+"""What an object had lost after its rewrite; the generation stands behind it, and then the path."""
+
+
+def lost_items(paths: Iterable[str], *, generation: int) -> frozenset[str]:
+    """
+    Make of ``v1.spec.size`` what can be consented to, for one generation of the definition.
+    """
+    return frozenset(f"{LOST_IN_CONVERSION}@{generation} {path}" for path in paths)
+
+
+def were_lost(items: Iterable[str], *, generation: int) -> bool:
+    """
+    Report whether what was shown is what objects had lost after a rewrite, for a generation.
+    """
+    return any(item.startswith(f"{LOST_IN_CONVERSION}@{generation} ") for item in items)
+
+
+def conversion_loss_message(
+    definition: Definition, shown: ShownLoss, *, key: str = "", before: int = 0, archive: str = ""
+) -> str:
+    """
+    Describe what the rewrite of an object took from it, and how the run may go on.
+
+    Args:
+        key: The object's; empty if that is not known any more.
+        before: How many objects were rewritten before it without such a loss.
+        archive: Where the earlier views are.
+    """
+    paths = enumerated(_placed(item.partition(" ")[2]) for item in sorted(shown.items))
+    what = f"the rewrite of {key} has" if key else "the rewrite of an object in an earlier run has"
+    first = f"{what} removed from it what no comparison had shown before: {paths}"
+    if key:
+        others = counted(before, "other object")
+        first += (
+            f". {others[:1].upper()}{others[1:]} had been rewritten before it without such a loss."
+            f" What each version showed of these objects is in the archive ({archive})"
+        )
+    label = f"kubectl label crd {definition.name} {names.LOSS}={shown.digest} --overwrite"
+    return (
+        f"{first}. No object is rewritten until the conversion webhook is repaired and the"
+        " definition's spec changes, or until exactly this loss is consented to for all objects:"
+        f" {label}"
+    )
 
 
 def describe_loss(item: str) -> str:
@@ -42,6 +88,7 @@ def describe_loss(item: str) -> str:
     """
     if is_unprovable(item):
         kind, _, place = item.partition(" ")
+        kind = kind.partition("@")[0]
         text = _UNPROVABLE.get(kind, kind)
         return f"{text} {_placed(place)}" if place else text
     return _placed(item)

@@ -49,6 +49,14 @@ class Rewrite:
         self._conflicts = 0
         self._is_stale = False
         self._may_be_written = False
+        self._stored: StoredMetadata | None = None
+
+    @property
+    def stored(self) -> StoredMetadata | None:
+        """
+        The state that the listed one was rewritten to; None if another one was rewritten.
+        """
+        return self._stored
 
     @property
     def key(self) -> ObjectKey:
@@ -91,6 +99,8 @@ class Rewrite:
         after = await self._objects.rewrite(self._resource, permit)
         if is_proof:
             self._settled.add(self._seen.uid, after)
+        if self._seen is self._first:
+            self._stored = replace(self._seen, resource_version=after)
         if after != self._seen.resource_version:
             return Rewritten(
                 was_at_storage_version=self._is_shown and permit.resource_version is not None,

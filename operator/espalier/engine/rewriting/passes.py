@@ -103,6 +103,7 @@ class Passes(Generic[ItemT]):
                     tally, token=page.continue_token, remaining=page.remaining
                 )
         tally.undecodable = skipper.names
+        self._work.end_pass()
         return tally
 
     async def try_again(self, keys: Sequence[ObjectKey]) -> Tally:
@@ -165,4 +166,4 @@ class Passes(Generic[ItemT]):
         wanted = work.unproved(kept, tally, sample)
         await preflight.look([work.key_of(item) for item in wanted])
         tally.admission = preflight.note()
-        await work.work_on(wanted, tally)
+        await work.work_on(await work.go_ahead(wanted, preflight, tally), tally)

@@ -16,6 +16,7 @@ from espalier.engine.policy.field_managers import names_owner
 from espalier.engine.policy.plan import Plan
 from espalier.engine.ports import ObjectKey, StoredMetadata
 from espalier.engine.ports.records import metadata_of
+from espalier.engine.rewriting.canary import Canary
 from espalier.engine.rewriting.noop_patch import Rewrite
 from espalier.engine.rewriting.outages import count
 from espalier.engine.rewriting.preflight import Preflight
@@ -106,6 +107,20 @@ class Workload(ABC, Generic[ItemT]):
         Bring objects into form, and count them.
         """
 
+    async def go_ahead(
+        self, items: Sequence[ItemT], preflight: Preflight, tally: Tally
+    ) -> Sequence[ItemT]:
+        """
+        Work on objects that must go before all others; return the others.
+        """
+        del preflight, tally
+        return items
+
+    def end_pass(self) -> None:
+        """
+        Record that a pass went through all objects.
+        """
+
     def is_skipped(self, item: ItemT) -> bool:
         """
         Report whether an object is to be left alone.
@@ -154,7 +169,9 @@ class Rewriting(Workload[StoredMetadata]):
         pacer: Pacer,
         settled: SettledWrites,
         witness: StoredVersionWitness,
+        canary: Canary | None = None,
     ) -> None:
+        self._canary = canary
         super().__init__(
             context,
             pacer,
@@ -163,6 +180,22 @@ class Rewriting(Workload[StoredMetadata]):
         )
         self._settled = settled
         self._witness = witness
+
+    async def go_ahead(
+        self, items: Sequence[StoredMetadata], preflight: Preflight, tally: Tally
+    ) -> Sequence[StoredMetadata]:
+        """
+        Rewrite the first objects behind a webhook, and see what they lose.
+        """
+        if self._canary is None:
+            return items
+        return await self._canary.go_ahead(items, preflight, tally)
+
+    def end_pass(self) -> None:
+        """
+        Have no object go before others any more.
+        """
+        self._canary = None
 
     def item_of(self, obj: dict[str, JSON]) -> StoredMetadata:
         """

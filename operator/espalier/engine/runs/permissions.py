@@ -12,6 +12,7 @@ from espalier.engine.flowcontrol.calls import retry_while_unavailable
 from espalier.engine.policy.plan import Legacy, Plan
 from espalier.engine.policy.restrictions import restrictions_of
 from espalier.engine.ports import Endpoint
+from espalier.engine.rewriting.canary import needs_canary
 from espalier.engine.settings import Ports
 from espalier.engine.status.conditions import Reason, forbidden_message
 from espalier.engine.status.text import enumerated
@@ -70,7 +71,7 @@ def needs_of(
     ]
     if not restrictions_of(planned, None, only_failed=only_failed):
         needs.append(Need(DEFINITIONS, ("patch/status",)))
-    if secret_verbs and _prunes(planned):
+    if secret_verbs and (_prunes(planned) or needs_canary(planned)):
         needs.append(Need(ARCHIVES, secret_verbs, namespace))
     return tuple(needs)
 

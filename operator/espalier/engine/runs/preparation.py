@@ -14,6 +14,7 @@ from espalier.engine.flowcontrol.calls import retry_while_unavailable
 from espalier.engine.legacy.prune_pass import Removing
 from espalier.engine.policy.plan import Plan
 from espalier.engine.ports import StoredMetadata
+from espalier.engine.rewriting.canary import Canary, needs_canary, stop_at_earlier_loss
 from espalier.engine.rewriting.passes import Listener, Passes
 from espalier.engine.rewriting.settled_writes import SettledWrites
 from espalier.engine.rewriting.workload import Rewriting
@@ -55,7 +56,8 @@ async def prepare(
         witness: Looks at objects before they are written, while it is asked.
 
     Raises:
-        RunStoppedError: The server migrates the objects itself.
+        RunStoppedError: The server migrates the objects itself, or an earlier run has found that a
+            rewrite loses something.
         ClusterError: The objects cannot be read.
     """
     notes = [await _note_on_other_migrations(context)]
@@ -68,7 +70,11 @@ async def prepare(
         conditions.not_current(Reason.PENDING, "the lease is held; the run begins"),
     )
     pacer = pacer_of(context.settings, ports)
-    rewriting = Rewriting(context, pacer, settled, witness)
+    canary = None
+    if needs_canary(planned) and not context.settings.is_rehearsal:
+        stop_at_earlier_loss(planned.definition, ledger, context.gate)
+        canary = Canary(context, ledger, pacer, settled, witness) if phase != VERIFY else None
+    rewriting = Rewriting(context, pacer, settled, witness, canary)
     if converts_by_webhook(planned.definition):
         page_size = context.settings.page_size
         notes.append(await compare_versions(planned, ports, context.probe, page_size=page_size))

@@ -27,6 +27,7 @@ class Reason(enum.StrEnum):
     PARTIAL = "Partial"
     NOT_NORMAL = "NotNormal"
     WOULD_LOSE_DATA = "WouldLoseData"
+    CONVERSION_LOSES_DATA = "ConversionLosesData"
     NO_SCHEMA = "NoSchema"
     NON_STRUCTURAL = "NonStructural"
     FORBIDDEN = "Forbidden"
