@@ -100,7 +100,10 @@ async def test_objects_are_listed_rewritten_and_replaced(cluster: Cluster, gears
         resource, WritePermit(first.key, first.uid, first.resource_version)
     )
     again = await objects.rewrite(resource, WritePermit(first.key, first.uid, None))
-    assert written == again != first.resource_version
+    assert written.resource_version == again.resource_version != first.resource_version
+    assert written.metadata is not None
+    assert (written.metadata.uid, written.metadata.tags) == (first.uid, first.tags)
+    assert (first.generation, written.metadata.generation) == (1, 1)
     assert gears.stored_at() == {"v1": 1, "v1alpha1": 4}
 
     obj = await objects.get_object(resource, second.key)

@@ -2,6 +2,7 @@
 Admission that changes or denies rewrites, and two operators at the same time.
 """
 
+import base64
 import http
 import json
 from collections import Counter
@@ -217,6 +218,127 @@ def test_a_webhook_that_takes_no_dry_runs_is_unknown_and_the_run_goes_on(
     assert locks.stored_at() == {"v1": 2}
     assert locks.stored_versions() == ["v1"]
     assert webhook.requests > 0
+
+
+def test_what_a_webhook_changes_in_real_writes_only_stops_the_run(
+    crd: MakeCrd, start_operator: StartOperator, admission: Post, tmp_path: Path
+) -> None:
+    vaults = crd("vaults")
+    flipped(vaults, *(f"v{number:03}" for number in range(60)))
+    grow = json.dumps([{"op": "replace", "path": "/spec/size", "value": 4711}]).encode()
+
+    def admit(request: Document) -> Document:
+        if request["dryRun"] or request["name"] < "v020":
+            return {"allowed": True}
+        patch = base64.b64encode(grow).decode()
+        return {"allowed": True, "patchType": "JSONPatch", "patch": patch}
+
+    served = Webhook(tmp_path / "mutating", admitting(admit))
+    try:
+        path = admission(
+            "mutatingwebhookconfigurations",
+            "MutatingWebhookConfiguration",
+            "grow-vaults",
+            {
+                "webhooks": [
+                    {
+                        "name": "grow.e2e.example.com",
+                        "admissionReviewVersions": ["v1"],
+                        "sideEffects": "NoneOnDryRun",
+                        "failurePolicy": "Fail",
+                        "rules": rules(vaults),
+                        "clientConfig": served.client_config(),
+                    }
+                ]
+            },
+        )
+        seen_before = served.requests
+
+        def is_in_force() -> None:
+            in_force(vaults, "v000", lambda seen: "metadata" in seen)
+            assert served.requests > seen_before
+
+        eventually(is_in_force)
+        start_operator(max_in_flight=1)
+
+        vaults.label(mode="enforce")
+        stopped = vaults.wait_for(CURRENT, "False", "AdmissionMutates", within_seconds=60)
+
+        assert "the rewrite of default/v020 changed more than the schema does" in stopped["message"]
+        assert "4711" not in stopped["message"]
+        changed = [n for n, obj in vaults.stored().items() if obj["spec"] != {"size": 1}]
+        assert changed == ["v020"]
+        assert vaults.stored_versions() == ["v1alpha1", "v1"]
+        vaults.label(mode="off")
+        vaults.plane.api.delete(path)
+        vaults.label(mode="enforce")
+        vaults.wait_until_current(within_seconds=90)
+    finally:
+        served.close()
+
+
+def test_what_the_schema_changes_is_not_taken_for_admission(
+    crd: MakeCrd, start_operator: StartOperator
+) -> None:
+    item = {"port": {"type": "integer"}, "protocol": {"type": "string", "default": "TCP"}}
+    filled = {
+        **SIZE,
+        "color": {"type": "string", "default": "red"},
+        "note": {"type": "string"},
+        "ports": {"type": "array", "items": {"type": "object", "properties": item}},
+        "keyed": {
+            "type": "array",
+            "x-kubernetes-list-type": "map",
+            "x-kubernetes-list-map-keys": ["port"],
+            "items": {"type": "object", "required": ["port"], "properties": item},
+        },
+        "nested": {
+            "type": "object",
+            "default": {},
+            "properties": {"deep": {"default": 1} | SIZE["size"]},
+        },
+    }
+    bare = {
+        **SIZE,
+        "note": {"type": "string", "nullable": True},
+        "ports": {
+            "type": "array",
+            "items": {"type": "object", "properties": {"port": SIZE["size"]}},
+        },
+        "keyed": {
+            "type": "array",
+            "items": {"type": "object", "properties": {"port": SIZE["size"]}},
+        },
+    }
+    moats = crd("moats")
+    moats.create(
+        [version("v1alpha1", schema(bare)), version("v1", schema(bare))], storage="v1alpha1"
+    )
+    specs: dict[str, Document] = {
+        "plain": {"size": 1},
+        "null": {"size": 1, "note": None},
+        "listed": {"ports": [{"port": 1}, {"port": 2}], "keyed": [{"port": 3}]},
+        "number": {"size": 3.0},
+    }
+    moats.add(
+        "v1alpha1", *(moats.object("v1alpha1", name, spec=one) for name, one in specs.items())
+    )
+    moats.add("v1alpha1", moats.object("v1alpha1", "untracked", spec={"size": 1}))
+    path = f"{moats.objects_path('v1')}/untracked"
+    moats.plane.api.merge(path, {"metadata": {"managedFields": [{}]}})
+    moats.set_versions(
+        [version("v1alpha1", schema(bare)), version("v1", schema(filled))], storage="v1"
+    )
+    start_operator()
+
+    moats.label(mode="enforce")
+    moats.wait_until_current(within_seconds=90)
+
+    stored = {name: obj["spec"] for name, obj in moats.stored().items()}
+    assert stored["listed"]["keyed"] == [{"port": 3, "protocol": "TCP"}]
+    assert stored["null"] == {"size": 1, "color": "red", "nested": {"deep": 1}}
+    generations = {n: obj["metadata"]["generation"] for n, obj in moats.stored().items()}
+    assert generations == dict.fromkeys([*specs, "untracked"], 2)
 
 
 def test_two_operators_at_once_do_the_work_of_one(

@@ -12,6 +12,7 @@ from espalier.crd import Definition, Version
 from espalier.engine.ports import (
     Endpoint,
     ObjectKey,
+    StoredMetadata,
     WatchEvent,
 )
 from espalier.errors import (
@@ -22,10 +23,11 @@ from espalier.errors import (
     RejectedError,
     UndecodableError,
 )
+from espalier.names import FIELD_MANAGER
 from espalier.paths import JSON
 from espalier.schema import Profile
 from espalier.schema.values import copy_json, equal_json
-from tests.fakes.widgets import WIDGETS, written_by
+from tests.fakes.widgets import WIDGETS, filled_fields, written_by
 
 
 @dataclass(slots=True)
@@ -39,6 +41,7 @@ class Stored:
     raw: dict[str, JSON]
     managed_fields: list[JSON] = field(default_factory=list)
     created_at: str = "2026-01-01T00:00:00Z"
+    generation: int = 1
     annotations: dict[str, JSON] = field(default_factory=dict)
     is_terminating: bool = False
     is_broken: bool = False
@@ -176,6 +179,40 @@ class FakeEtcd:
             made["spec"] = {k: v for k, v in spec.items() if k not in self.lost_on_write}
         return made
 
+    def _store_rewritten(self, key: ObjectKey, *, keeps: bool) -> None:
+        """
+        Store an object anew; its generation rises if more changes than its version.
+
+        Args:
+            keeps: Whether it is stored; a dry run goes through admission alone.
+        """
+        stored = self.etcd[key]
+        shown, sent = self._seen(stored.raw), self._rewritten(stored.raw)
+        admitted = self._admitted(sent)
+        if not keeps:
+            return
+        if self.lost_on_write:
+            # The server compares with what the webhook has made.
+            shown = {**shown, "spec": admitted.get("spec")}
+        if stored.managed_fields and not equal_json(sent, shown):
+            filled = filled_fields(shown, sent)
+            stored.managed_fields.append(written_by(FIELD_MANAGER, filled))
+        if not equal_json(admitted, shown):
+            stored.generation += 1
+        self._store(key, admitted)
+
+    def _metadata(self, key: ObjectKey) -> StoredMetadata:
+        stored = self.etcd[key]
+        return StoredMetadata(
+            key=key,
+            uid=stored.uid,
+            resource_version=str(stored.version),
+            created_at=stored.created_at,
+            managed_fields=tuple(stored.managed_fields),
+            generation=stored.generation,
+            tags=hash(frozenset((name, str(text)) for name, text in stored.annotations.items())),
+        )
+
     def _normal(self, raw: Mapping[str, JSON]) -> dict[str, JSON]:
         assert self.definition is not None
         return self._normalized(self._seen(raw), self.definition.storage, fills=True)
@@ -202,6 +239,7 @@ class FakeEtcd:
             "uid": stored.uid,
             "resourceVersion": str(stored.version),
             "creationTimestamp": stored.created_at,
+            "generation": stored.generation,
         }
         if stored.managed_fields:
             metadata["managedFields"] = [*stored.managed_fields]

@@ -14,10 +14,10 @@ from espalier.engine.ports import (
     MetadataPage,
     ObjectKey,
     ObjectPage,
-    StoredMetadata,
     WatchEvent,
     WritePermit,
 )
+from espalier.engine.ports.records import Written
 from espalier.engine.ports.servers import ServersSeen
 from espalier.errors import (
     ConflictError,
@@ -53,16 +53,7 @@ class FakeObjects(ScriptedCalls, FakeEtcd):
         keys, token, remaining = self._page(resource, page_size, continue_token, namespace)
         await self._leave("list_metadata", "")
         return MetadataPage(
-            objects=tuple(
-                StoredMetadata(
-                    key=key,
-                    uid=self.etcd[key].uid,
-                    resource_version=str(self.etcd[key].version),
-                    created_at=self.etcd[key].created_at,
-                    managed_fields=tuple(self.etcd[key].managed_fields),
-                )
-                for key in keys
-            ),
+            objects=tuple(map(self._metadata, keys)),
             continue_token=token,
             remaining=remaining,
             resource_version=str(self._version),
@@ -108,16 +99,17 @@ class FakeObjects(ScriptedCalls, FakeEtcd):
         await self._enter("look_for_servers_behind", resource.version)
         return self.servers.popleft() if self.servers else ServersSeen(caught_up=1)
 
-    async def rewrite(self, resource: Endpoint, permit: WritePermit) -> str:
+    async def rewrite(self, resource: Endpoint, permit: WritePermit) -> Written:
         key = permit.key
         await self._enter("rewrite", key.name)
         stored = self._check(*permit)
-        admitted = self._admitted(self._rewritten(stored.raw))
-        if not self.is_dry:
-            self._store(key, admitted)
-        after = str(stored.version)
+        before = stored.version
+        self._store_rewritten(key, keeps=not self.is_dry)
+        written = Written(
+            str(stored.version), None if stored.version == before else self._metadata(key)
+        )
         await self._leave("rewrite", key.name)
-        return after
+        return written
 
     async def try_rewrite(
         self, resource: Endpoint, key: ObjectKey, *, uid: str, resource_version: str

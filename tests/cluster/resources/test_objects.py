@@ -145,7 +145,7 @@ async def test_a_rewrite_changes_nothing_and_is_guarded() -> None:
     script = Script(Reply(body={"metadata": {"resourceVersion": "4"}}))
 
     async with connected(script) as cluster:
-        version = await cluster.objects.rewrite(WIDGETS, WritePermit(A, "u", "3"))
+        version, _ = await cluster.objects.rewrite(WIDGETS, WritePermit(A, "u", "3"))
 
     (seen,) = script.seen
     assert version == "4"

@@ -72,7 +72,7 @@ class Servers:
 
 
 async def rewrite(cluster: Cluster, resource: Endpoint = WIDGETS) -> str:
-    return await cluster.objects.rewrite(resource, PERMIT)
+    return (await cluster.objects.rewrite(resource, PERMIT)).resource_version
 
 
 @pytest.mark.parametrize(

@@ -53,7 +53,8 @@ async def test_leases_and_definitions_do_not_wait_behind_slow_writes() -> None:
         assert server.writes == MAX_LANES
         assert not any(write.done() for write in writes)
         server.may_end.set()
-        assert await asyncio.gather(*writes) == ["4"] * WRITES
+        answers = await asyncio.gather(*writes)
+        assert [answer.resource_version for answer in answers] == ["4"] * WRITES
 
     # All connections for objects together are bounded.
     assert server.most_writes == MAX_LANES

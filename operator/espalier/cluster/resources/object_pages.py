@@ -40,6 +40,10 @@ class Metadata(msgspec.Struct, rename="camel"):
     creation_timestamp: str | None = None
     # JSON of any shape; msgspec does not support the recursive type JSON.
     managed_fields: list[Any] | None = None
+    generation: int | None = None
+    labels: msgspec.Raw = msgspec.Raw()
+    annotations: msgspec.Raw = msgspec.Raw()
+    finalizers: msgspec.Raw = msgspec.Raw()
 
 
 class PartialObject(msgspec.Struct):
@@ -68,7 +72,7 @@ class RawList(msgspec.Struct):
     items: list[msgspec.Raw] | None
 
 
-_partial = msgspec.json.Decoder(PartialObject)
+partial = msgspec.json.Decoder(PartialObject)
 partial_list = msgspec.json.Decoder(PartialList)
 raw_list = msgspec.json.Decoder(RawList)
 
@@ -136,7 +140,7 @@ def read_object(
 
 def _name_in(item: msgspec.Raw) -> str:
     try:
-        metadata = with_large_stack_if_needed(lambda: _partial.decode(item)).metadata
+        metadata = with_large_stack_if_needed(lambda: partial.decode(item)).metadata
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return NAMELESS
     return str(ObjectKey(metadata.namespace, metadata.name)) if metadata.name else NAMELESS
@@ -152,4 +156,6 @@ def stored_metadata(metadata: Metadata) -> StoredMetadata:
         resource_version=metadata.resource_version,
         created_at=metadata.creation_timestamp or "",
         managed_fields=tuple(metadata.managed_fields or ()),
+        generation=metadata.generation or 0,
+        tags=hash(tuple(map(bytes, (metadata.labels, metadata.annotations, metadata.finalizers)))),
     )

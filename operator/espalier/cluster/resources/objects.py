@@ -16,6 +16,7 @@ from espalier.cluster.resources.object_pages import (
     LazyObjects,
     PartialList,
     RawList,
+    partial,
     partial_list,
     raw_list,
     read_object,
@@ -51,6 +52,7 @@ from espalier.engine.ports import (
     WatchEvent,
     WritePermit,
 )
+from espalier.engine.ports.records import Written
 from espalier.engine.ports.servers import ServersSeen
 from espalier.names import FIELD_MANAGER
 from espalier.paths import JSON
@@ -217,14 +219,18 @@ class HttpObjects:
         call = _object_call(resource, key, verb="get", method="GET", is_read=True)
         return read_object(await self._client.send(call), resource, call.attempt)
 
-    async def rewrite(self, resource: Endpoint, permit: WritePermit) -> str:
+    async def rewrite(self, resource: Endpoint, permit: WritePermit) -> Written:
         """
         Make the server store an object again, with a merge patch that changes nothing.
         """
         metadata = _guard_of(permit)
         call = _patch_call(resource, permit.key, metadata, query=_AS_US, accept=PARTIAL_TYPE)
         body = await self._lanes.send(resource, call)
-        return decode(call, body, _written).metadata.resource_version
+        after = decode(call, body, _written).metadata.resource_version
+        if after == permit.resource_version:
+            return Written(after)
+        stored = stored_metadata(decode(call, body, partial).metadata)
+        return Written(after, replace(stored, key=permit.key))
 
     async def try_rewrite(
         self, resource: Endpoint, key: ObjectKey, *, uid: str, resource_version: str

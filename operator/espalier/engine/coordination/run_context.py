@@ -11,6 +11,7 @@ from typing import Generic, TypeGuard, TypeVar
 from espalier.engine.coordination.definition_guard import DefinitionGuard
 from espalier.engine.coordination.write_gate import WriteGate
 from espalier.engine.listing.conversions import ConversionProbe
+from espalier.engine.policy.answers import AnswerCheck
 from espalier.engine.policy.plan import Legacy, Plan
 from espalier.engine.ports.reporter import Reporter
 from espalier.engine.settings import Ports, RunSettings
@@ -29,6 +30,7 @@ class RunContext(Generic[PlanT_co]):
         reporter: Is given every condition.
         guard: Reports whether the definition is still the one that the run was planned for.
         gate: Permits each write of an object.
+        answers: Looks at the answers of rewrites.
         probe: Reports whether the conversion webhook converts anything.
     """
 
@@ -39,6 +41,7 @@ class RunContext(Generic[PlanT_co]):
     guard: DefinitionGuard
     gate: WriteGate
     probe: ConversionProbe
+    answers: AnswerCheck
 
 
 def context_of(
@@ -56,6 +59,7 @@ def context_of(
         guard=guard,
         gate=WriteGate(guard),
         probe=ConversionProbe(ports.objects, planned.definition),
+        answers=AnswerCheck(planned.definition),
     )
 
 

@@ -124,6 +124,12 @@ class WriteGate:
             key=metadata.key, uid=metadata.uid, resource_version=metadata.resource_version
         )
 
+    def of_any_state(self, permit: WritePermit) -> WritePermit:
+        """
+        Permit the write of whatever an object is by then, if no object can lose anything.
+        """
+        return permit._replace(resource_version=None) if self.loses_nothing else permit
+
     async def items(self, metadata: StoredMetadata) -> frozenset[str]:
         """
         Name what the write of an object would or might lose, consented to or not.

@@ -43,6 +43,7 @@ class Remover:
         self.guard = context.guard
         self.gate = context.gate
         self.probe = context.probe
+        self.answers = context.answers
         self._archive = ports.archive
         self._clock = ports.clock
         self._has_begun = False
@@ -220,10 +221,12 @@ class Removal:
         permit = await remover.gate.permit(metadata_of(self._obj))
         if isinstance(permit, LeftAlone):
             return permit
-        after = await remover.objects.rewrite(remover.resource, permit)
+        written = await remover.objects.rewrite(remover.resource, permit)
+        if written.metadata is not None:
+            remover.answers.check(metadata_of(self._obj), written.metadata)
         if self._is_pruned:
             return Rewritten(is_pruned=True)
-        if after != seen.resource_version:
+        if written.resource_version != seen.resource_version:
             return Rewritten()
         return Rewritten() if self._may_be_written and seen != self._first else Unchanged()
 

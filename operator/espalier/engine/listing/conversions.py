@@ -9,7 +9,7 @@ for ever.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Collection, Iterator, Sequence
 from itertools import islice
 
 from espalier.crd import Definition
@@ -40,6 +40,9 @@ MAX_SILENT = 8
 
 MAX_REMEMBERED = 5
 MAX_PLACES = 60
+MAX_ROUNDS = 3
+PAGE_SIZE = 500
+MAX_OF_PAGE = 10
 MAX_NAMESPACES = 10
 
 _PAST = "\x7f"
@@ -124,7 +127,7 @@ class ConversionProbe:
     async def _find_converted(self, place: str, namespace: str) -> bool:
         asked: set[ObjectKey] = set()
         silent = 0
-        async for key in self._candidates(place, namespace):
+        async for key in self._candidates(place, namespace, asked):
             if key in asked or str(key) == place:
                 continue
             asked.add(key)
@@ -156,9 +159,14 @@ class ConversionProbe:
                     break
         return shown, unanswered
 
-    async def _candidates(self, place: str, namespace: str) -> AsyncIterator[ObjectKey]:
+    async def _candidates(
+        self, place: str, namespace: str, asked: Collection[ObjectKey]
+    ) -> AsyncIterator[ObjectKey]:
         """
         Name other objects: the last ones that were converted, then such as are far from a place.
+
+        Args:
+            asked: Those that were of no use; it is added to meanwhile.
         """
         for key in [*reversed(self._converted)]:
             yield key
@@ -166,12 +174,32 @@ class ConversionProbe:
             async for key in self._first_ones("", other):
                 yield key
         async for key in self._first_ones("", namespace):
-            place = place or (key.name if namespace else str(key))
+            place = place or _place_of(key, namespace)
             yield key
-        places = _places_behind(place, is_within=bool(namespace) or not self._namespaced)
-        for start in islice(places, MAX_PLACES):
-            async for key in self._first_ones(start, namespace):
-                yield key
+        async for key in self._of_page_behind(place, namespace):
+            yield key
+        async for key in self._far_ones(place, namespace, asked):
+            yield key
+
+    async def _far_ones(
+        self, place: str, namespace: str, asked: Collection[ObjectKey]
+    ) -> AsyncIterator[ObjectKey]:
+        """
+        Name objects at other places of the list.
+        """
+        seen: set[str] = set()
+        is_within = bool(namespace) or not self._namespaced
+        for _ in range(MAX_ROUNDS):
+            for start in islice(_places_behind(place, is_within=is_within), MAX_PLACES):
+                if start not in seen:
+                    seen.add(start)
+                    async for key in self._first_ones(start, namespace):
+                        yield key
+            # Behind the last one that was found: the next names may differ in other characters.
+            last = max((_place_of(key, namespace) for key in asked), default="")
+            if last <= place:
+                return
+            place = last
 
     async def _other_namespaces(self, place: str, namespace: str) -> Sequence[str]:
         if namespace or not self._namespaced:
@@ -182,6 +210,23 @@ class ConversionProbe:
             return ()
         others = sorted(name for name in listed if name != place.partition("/")[0])
         return others[:: max(1, len(others) // MAX_NAMESPACES)][:MAX_NAMESPACES]
+
+    async def _of_page_behind(self, place: str, namespace: str) -> AsyncIterator[ObjectKey]:
+        """
+        Name objects of a page behind a place, the last ones first, if a version shows it whole.
+        """
+        token = self._objects.token_at(f"{place}\0") if place else None
+        for resource in self.resources:
+            try:
+                page = await self._objects.list_metadata(
+                    resource, page_size=PAGE_SIZE, continue_token=token, namespace=namespace
+                )
+            except ClusterError:
+                continue
+            keys = [metadata.key for metadata in page.objects]
+            for key in keys[:: -max(1, len(keys) // MAX_OF_PAGE)]:
+                yield key
+            return
 
     async def _first_ones(self, start: str, namespace: str) -> AsyncIterator[ObjectKey]:
         """
@@ -197,6 +242,10 @@ class ConversionProbe:
                 continue
             for metadata in page.objects:
                 yield metadata.key
+
+
+def _place_of(key: ObjectKey, namespace: str) -> str:
+    return key.name if namespace else str(key)
 
 
 def _places_behind(place: str, *, is_within: bool) -> Iterator[str]:

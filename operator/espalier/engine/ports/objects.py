@@ -12,6 +12,7 @@ from espalier.engine.ports.records import (
     ObjectPage,
     WatchEvent,
     WritePermit,
+    Written,
 )
 from espalier.engine.ports.servers import ServersSeen
 from espalier.paths import JSON
@@ -92,12 +93,13 @@ class Objects(Protocol):
             Which of them do not store objects at the endpoint's version.
         """
 
-    async def rewrite(self, resource: Endpoint, permit: WritePermit) -> str:
+    async def rewrite(self, resource: Endpoint, permit: WritePermit) -> Written:
         """
         Have the server store an object anew by a merge patch that changes nothing.
 
         Returns:
             The resource version afterwards; the one given, if the bytes were right already.
+            If not, also what the metadata are then.
         """
 
     async def try_rewrite(

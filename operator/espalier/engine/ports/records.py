@@ -72,6 +72,9 @@ class StoredMetadata:
     What a metadata-only page holds of one stored object.
 
     Attributes:
+        generation: 0 if it is not known.
+        tags: Stands for the labels, annotations and finalizers, and is compared with another read
+            of this process only; None if it is not known.
         created_at: ``metadata.creationTimestamp``, RFC 3339; empty if it is not there.
         managed_fields: The decoded entries of ``metadata.managedFields``; may be empty.
     """
@@ -81,6 +84,21 @@ class StoredMetadata:
     resource_version: str
     created_at: str = ""
     managed_fields: tuple[JSON, ...] = field(default=(), hash=False)
+    generation: int = 0
+    tags: int | None = field(default=None, compare=False)
+
+
+class Written(NamedTuple):
+    """
+    The answer of a rewrite.
+
+    Attributes:
+        resource_version: Afterwards.
+        metadata: Afterwards; None if the stored bytes were right already.
+    """
+
+    resource_version: str
+    metadata: StoredMetadata | None = None
 
 
 def metadata_of(obj: Mapping[str, JSON]) -> StoredMetadata:
@@ -90,12 +108,14 @@ def metadata_of(obj: Mapping[str, JSON]) -> StoredMetadata:
     metadata = obj.get("metadata")
     held = metadata if isinstance(metadata, dict) else {}
     managed = held.get("managedFields")
+    generation = held.get("generation")
     return StoredMetadata(
         key=key_of(obj),
         uid=text_of(held.get("uid")),
         resource_version=text_of(held.get("resourceVersion")),
         created_at=text_of(held.get("creationTimestamp")),
         managed_fields=tuple(managed) if isinstance(managed, list) else (),
+        generation=generation if isinstance(generation, int) else 0,
     )
 
 

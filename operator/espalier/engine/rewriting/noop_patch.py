@@ -42,6 +42,7 @@ class Rewrite:
         self._resource = context.planned.resource
         self._gate = context.gate
         self._probe = context.probe
+        self._answers = context.answers
         self._first = self._seen = seen
         self._settled = settled
         self._witness = witness
@@ -75,6 +76,9 @@ class Rewrite:
     async def attempt(self) -> WriteResult:
         """
         Patch once, after reading anew if what was seen is old.
+
+        Raises:
+            RunStoppedError: Admission has changed the object.
         """
         try:
             return await self._attempt()
@@ -93,10 +97,13 @@ class Rewrite:
         permit = await self._gate.permit(self._seen)
         if isinstance(permit, LeftAlone):
             return permit
-        if self._conflicts >= MAX_GUARDED_ATTEMPTS and self._gate.loses_nothing:
-            permit = permit._replace(resource_version=None)
+        if self._conflicts >= MAX_GUARDED_ATTEMPTS:
+            permit = self._gate.of_any_state(permit)
         is_proof = self._settled.is_proof()
-        after = await self._objects.rewrite(self._resource, permit)
+        written = await self._objects.rewrite(self._resource, permit)
+        after = written.resource_version
+        if written.metadata is not None and permit.resource_version is not None:
+            self._answers.check(self._seen, written.metadata)
         if is_proof:
             self._settled.add(self._seen.uid, after)
         if self._seen is self._first:

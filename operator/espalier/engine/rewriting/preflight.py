@@ -4,7 +4,8 @@ Checks before a page's first write that writing does no harm.
 The conversion webhook is called for each page. What admission does is sampled by dry runs: a few
 for each page until one of them was answered, since one that was denied, or met an object that is
 gone, shows nothing. Then at least one for each page, and one for each namespace, since a webhook
-may select some namespaces, or some objects.
+may select some namespaces, or some objects; and more where a rewrite has raised an object's
+generation.
 """
 
 import math
@@ -131,8 +132,17 @@ class Preflight:
         most = math.ceil(self._allowed)
         chosen = spread(tuple(new.values()), most=most) or (keys[len(keys) // 2],)[:least]
         self._allowed = max(0.0, self._allowed - len(chosen))
+        chosen = tuple(dict.fromkeys((*chosen, *self._of_suspects(keys))))
         for key in chosen:
             await self._try(key)
+
+    def _of_suspects(self, keys: Sequence[ObjectKey]) -> tuple[ObjectKey, ...]:
+        """
+        Choose more objects of namespaces where a write has changed more than the version.
+        """
+        suspects = self._context.answers.suspects
+        some = tuple(key for key in keys if key.namespace in suspects)
+        return spread(some, most=min(SAMPLES, math.ceil(len(some) / WRITES_PER_SAMPLE)))
 
     async def _try(self, key: ObjectKey) -> tuple[WriteResult, bool]:
         """

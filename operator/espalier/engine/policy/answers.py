@@ -1,0 +1,186 @@
+"""
+What the answer of a rewrite shows: did anything but the schema change the object?
+
+A rewrite changes nothing itself. What the server changes, it does by the schema: it fills in
+defaults, and names Espalier as their manager. So admission has changed the object if its labels,
+annotations or finalizers are others afterwards, if another field manager appears, or if the
+generation rises though no default was filled in. Where an object's fields are not tracked, and
+there are defaults, a rise proves nothing. More dry runs are made where generations rise.
+
+Source:
+    apiextensions-apiserver, ``pkg/registry/customresource/strategy.go``, ``PrepareForUpdate``;
+    apiserver, ``pkg/endpoints/handlers/patch.go``, ``applyPatchToCurrentObject``.
+"""
+
+from collections.abc import Callable, Iterator
+
+from espalier.crd import Definition
+from espalier.crd.structural import structural_of
+from espalier.engine.ports import StoredMetadata
+from espalier.engine.status.conditions import Reason
+from espalier.engine.status.text import enumerated, printable, printable_path
+from espalier.errors import RunStoppedError, SchemaParseError
+from espalier.names import FIELD_MANAGER
+from espalier.paths import JSON
+from espalier.schema import Structural
+
+MAX_MANAGER_CHARACTERS = 60
+
+_METADATA = "f:metadata"
+
+_Steps = tuple[str, ...]
+
+
+class AnswerCheck:
+    """
+    Looks at the answers of one run's rewrites.
+
+    Attributes:
+        suspects: Namespaces of which an object has changed, and it is not known by what.
+        checked: How many rewrites changed what is stored, and nothing else.
+    """
+
+    def __init__(self, definition: Definition) -> None:
+        self.suspects: set[str] = set()
+        self.checked = 0
+        self._fills_in = not definition.preserve_unknown_fields
+        self._structural = _structural_of(definition)
+        self._has_defaults = self._fills_in and _any(self._structural, _has_default)
+
+    def check(self, before: StoredMetadata, after: StoredMetadata) -> None:
+        """
+        Compare the metadata of an object before its rewrite, and as the answer has it.
+
+        Raises:
+            RunStoppedError: Something else than the schema has changed the object.
+        """
+        changes = [*self._changes(before, after)]
+        if not changes:
+            self.checked += 1
+            return
+        raise RunStoppedError(
+            Reason.ADMISSION_MUTATES,
+            f"the rewrite of {before.key} changed more than the schema does: {enumerated(changes)}."
+            f" {self.checked} objects were rewritten before it without such a change;"
+            " nothing more is written",
+        )
+
+    def _changes(self, before: StoredMetadata, after: StoredMetadata) -> Iterator[str]:
+        if None not in (before.tags, after.tags) and before.tags != after.tags:
+            yield "labels, annotations or finalizers"
+        known = _managers(before)
+        for name in sorted(_managers(after) - known - {FIELD_MANAGER}):
+            shown = printable(name, max_characters=MAX_MANAGER_CHARACTERS)
+            yield f"field manager {shown} appeared"
+        if not before.generation or after.generation <= before.generation:
+            return
+        self.suspects.add(before.key.namespace)
+        filled, others = self._filled_in(before, after)
+        if others:
+            yield f"fields that have no default: {enumerated(map(_rendered, others))}"
+        elif not (filled or self._is_unknown(after)):
+            yield "the generation rose, and no default was filled in"
+
+    def _is_unknown(self, after: StoredMetadata) -> bool:
+        return self._has_defaults and not after.managed_fields
+
+    def _filled_in(
+        self, before: StoredMetadata, after: StoredMetadata
+    ) -> tuple[bool, list[_Steps]]:
+        """
+        Report whether a default was filled in, and which other fields this write has set.
+        """
+        set_before = set(_set_by_us(before))
+        filled, others = False, []
+        for steps in _set_by_us(after):
+            if self._fills_in and _is_default(self._structural, steps):
+                filled = True
+            elif steps not in set_before:
+                others.append(steps)
+        return filled, others
+
+
+def _managers(metadata: StoredMetadata) -> set[str]:
+    return {
+        name
+        for entry in metadata.managed_fields
+        if isinstance(entry, dict) and isinstance(name := entry.get("manager"), str)
+    }
+
+
+def _set_by_us(metadata: StoredMetadata) -> Iterator[_Steps]:
+    """
+    Name the fields that Espalier's own entry has, but for the metadata.
+    """
+    for entry in metadata.managed_fields:
+        match entry:
+            case {"manager": str(name), "fieldsV1": dict(fields)} if name == FIELD_MANAGER:
+                for key, child in fields.items():
+                    if key != _METADATA:
+                        yield from _leaves((key,), child)
+            case _:
+                continue
+
+
+def _leaves(place: _Steps, fields: JSON) -> Iterator[_Steps]:
+    waiting = [(place, fields)]
+    while waiting:
+        steps, node = waiting.pop()
+        below = {} if not isinstance(node, dict) else {k: v for k, v in node.items() if k != "."}
+        if below:
+            waiting += [((*steps, key), child) for key, child in below.items()]
+        else:
+            yield steps
+
+
+def _is_default(root: Structural | None, steps: _Steps) -> bool:
+    """
+    Report whether a field, what holds it, or what it holds has a default.
+    """
+    node = root
+    for step in steps:
+        if node is None:
+            return False
+        node = _below(node, step)
+        if node is not None and node.default is not None:
+            return True
+    return _any(node, _has_default)
+
+
+def _below(node: Structural, step: str) -> Structural | None:
+    kind, _, name = step.partition(":")
+    if kind != "f":
+        return node.items
+    if name in node.properties:
+        return node.properties[name]
+    more = node.additional_properties
+    return more if isinstance(more, Structural) else None
+
+
+def _any(root: Structural | None, holds: Callable[[Structural], bool]) -> bool:
+    waiting = [root]
+    while waiting:
+        node = waiting.pop()
+        if node is None:
+            continue
+        if holds(node):
+            return True
+        more = node.additional_properties
+        waiting += [*node.properties.values(), node.items]
+        waiting += [more] if isinstance(more, Structural) else []
+    return False
+
+
+def _has_default(node: Structural) -> bool:
+    return node.default is not None
+
+
+def _rendered(steps: _Steps) -> str:
+    return printable_path(step.partition(":")[2] for step in steps if step.startswith("f:"))
+
+
+def _structural_of(definition: Definition) -> Structural | None:
+    try:
+        return structural_of(definition.storage)
+    except SchemaParseError:
+        return None
