@@ -5,7 +5,7 @@ A rewrite changes nothing itself. What the server changes, it does by the schema
 defaults, and names Espalier as their manager. So admission has changed the object if its labels,
 annotations or finalizers are others afterwards, if another field manager appears, or if the
 generation rises though no default was filled in. Where an object's fields are not tracked, and
-there are defaults, a rise proves nothing. More dry runs are made where generations rise.
+there are defaults, a rise proves nothing; then more dry runs are made in that namespace.
 
 Source:
     apiextensions-apiserver, ``pkg/registry/customresource/strategy.go``, ``PrepareForUpdate``;
@@ -74,7 +74,8 @@ class AnswerCheck:
             yield f"field manager {shown} appeared"
         if not before.generation or after.generation <= before.generation:
             return
-        self.suspects.add(before.key.namespace)
+        if self._is_unknown(after):
+            self.suspects.add(before.key.namespace)
         filled, others = self._filled_in(before, after)
         if others:
             yield f"fields that have no default: {enumerated(map(_rendered, others))}"

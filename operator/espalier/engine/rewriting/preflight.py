@@ -4,8 +4,8 @@ Checks before a page's first write that writing does no harm.
 The conversion webhook is called for each page. What admission does is sampled by dry runs: a few
 for each page until one of them was answered, since one that was denied, or met an object that is
 gone, shows nothing. Then at least one for each page, and one for each namespace, since a webhook
-may select some namespaces, or some objects; and more where a rewrite has raised an object's
-generation.
+may select some namespaces, or some objects; and more where it is not known by what a rewrite has
+changed an object.
 """
 
 import math
@@ -138,7 +138,7 @@ class Preflight:
 
     def _of_suspects(self, keys: Sequence[ObjectKey]) -> tuple[ObjectKey, ...]:
         """
-        Choose more objects of namespaces where a write has changed more than the version.
+        Choose more objects of namespaces where it is not known by what a write has changed one.
         """
         suspects = self._context.answers.suspects
         some = tuple(key for key in keys if key.namespace in suspects)
