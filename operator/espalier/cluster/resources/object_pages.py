@@ -72,6 +72,23 @@ class RawList(msgspec.Struct):
     items: list[msgspec.Raw] | None
 
 
+class WrittenMetadata(msgspec.Struct, rename="camel"):
+    """
+    The resource version in the answer of a write.
+    """
+
+    resource_version: str
+
+
+class WrittenObject(msgspec.Struct):
+    """
+    The answer of a write; nothing else of it is decoded.
+    """
+
+    metadata: WrittenMetadata
+
+
+written_version = msgspec.json.Decoder(WrittenObject)
 partial = msgspec.json.Decoder(PartialObject)
 partial_list = msgspec.json.Decoder(PartialList)
 raw_list = msgspec.json.Decoder(RawList)

@@ -21,6 +21,7 @@ from espalier.cluster.resources.object_pages import (
     raw_list,
     read_object,
     stored_metadata,
+    written_version,
 )
 from espalier.cluster.resources.page_sizes import PageSizes
 from espalier.cluster.resources.watch import watch
@@ -76,17 +77,7 @@ _NAMESPACES_A_PAGE = "500"
 _AS_US: Mapping[str, str] = MappingProxyType({"fieldManager": FIELD_MANAGER})
 
 
-class _WrittenMetadata(msgspec.Struct, rename="camel"):
-    resource_version: str
-
-
-class _Written(msgspec.Struct):
-    metadata: _WrittenMetadata
-
-
 _Listed = TypeVar("_Listed", PartialList, RawList)
-
-_written = msgspec.json.Decoder(_Written)
 
 
 class _PageRequest(NamedTuple):
@@ -226,7 +217,7 @@ class HttpObjects:
         metadata = _guard_of(permit)
         call = _patch_call(resource, permit.key, metadata, query=_AS_US, accept=PARTIAL_TYPE)
         body = await self._lanes.send(resource, call)
-        after = decode(call, body, _written).metadata.resource_version
+        after = decode(call, body, written_version).metadata.resource_version
         if after == permit.resource_version:
             return Written(after)
         stored = stored_metadata(decode(call, body, partial).metadata)
@@ -251,7 +242,7 @@ class HttpObjects:
         metadata: dict[str, JSON] = {**_guard_of(permit), "annotations": {**annotations}}
         call = _patch_call(resource, permit.key, metadata, query=_AS_US, accept=PARTIAL_TYPE)
         body = await self._lanes.send(resource, call)
-        return decode(call, body, _written).metadata.resource_version
+        return decode(call, body, written_version).metadata.resource_version
 
     async def replace_managed_fields(
         self, resource: Endpoint, permit: WritePermit, *, managed_fields: Sequence[JSON]

@@ -9,7 +9,7 @@ version: a conversion may drop that, and it was reported. Anything else is lost 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from espalier.engine.conversion.comparison import lost_paths
+from espalier.engine.conversion.lost_paths import lost_paths
 from espalier.engine.listing.conversions import NOT_SHOWN
 from espalier.engine.ports import Endpoint, StoredMetadata
 from espalier.engine.ports.objects import Objects
@@ -18,6 +18,9 @@ from espalier.engine.status.path_counts import general
 from espalier.errors import MalformedValueError, NotFoundError, RejectedError
 from espalier.paths import JSON, Path, render_pointer
 from espalier.schema import Normalizer
+
+MAX_BYTES = 256 * 1024
+"""Of an object: it is compared in the event loop, and any smaller one will do."""
 
 _SET_BY_A_WRITE = frozenset({"resourceVersion", "generation"})
 
@@ -46,7 +49,7 @@ async def read_views(
     objects: Objects, storage: Endpoint, older: Sequence[Endpoint], seen: StoredMetadata
 ) -> ObjectViews | None:
     """
-    Read an object at several versions; None if it is gone, too deep, or was written meanwhile.
+    Read an object at several versions; None if it is gone, too large, or was written meanwhile.
 
     Raises:
         ClusterError: It cannot be read now.
@@ -56,7 +59,8 @@ async def read_views(
     except (*NOT_SHOWN, NotFoundError, RejectedError):
         return None
     identity = (seen.uid, seen.resource_version)
-    if identity_of(at_storage) != identity or size_of(at_storage) is None:
+    size_bytes = size_of(at_storage)
+    if identity_of(at_storage) != identity or size_bytes is None or size_bytes > MAX_BYTES:
         return None
     shown = {}
     for resource in older:
