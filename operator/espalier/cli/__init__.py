@@ -59,6 +59,10 @@ _COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
             "espalier.cli.commands.plan",
             "Report what a changed definition would do to the stored objects.",
         ),
+        "can-drop": (
+            "espalier.cli.commands.can_drop",
+            "Report whether a version of a definition may be dropped, and what forbids it.",
+        ),
         "operator": (
             "espalier.cli.commands.operator",
             "Run the operator until it receives SIGTERM or Ctrl-C.",
@@ -116,7 +120,8 @@ class _Commands(click.Group):
         del ctx
         if cmd_name not in _COMMANDS:
             return None
-        command = getattr(importlib.import_module(_COMMANDS[cmd_name][0]), cmd_name)
+        module = importlib.import_module(_COMMANDS[cmd_name][0])
+        command = getattr(module, cmd_name.replace("-", "_"))
         return command if isinstance(command, click.Command) else None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

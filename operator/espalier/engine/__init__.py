@@ -38,6 +38,7 @@ from espalier.engine.surveys.forecast import Forecast, forecast_of
 from espalier.engine.surveys.report import Normalising, Survey
 from espalier.engine.surveys.survey import Scope, survey
 from espalier.engine.surveys.surveyor import Surveyor
+from espalier.engine.surveys.version_use import VersionUse, version_use
 
 __all__ = [
     "FORBIDDEN_PAUSE_SECONDS",
@@ -68,6 +69,7 @@ __all__ = [
     "Totals",
     "Trace",
     "TraceRemover",
+    "VersionUse",
     "additions",
     "describe_loss",
     "enumerated",
@@ -92,4 +94,5 @@ __all__ = [
     "run_pause_seconds",
     "survey",
     "total_bytes",
+    "version_use",
 ]

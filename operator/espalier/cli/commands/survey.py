@@ -57,7 +57,7 @@ class Surveyed:
         self.counts.append(counts)
 
 
-class _SurveyProgress:
+class SurveyProgress:
     """
     Move the progress bar.
     """
@@ -67,6 +67,9 @@ class _SurveyProgress:
         self._name = name
 
     async def surveyed(self, objects: int, *, remaining: int | None) -> None:
+        """
+        Show how many objects were read.
+        """
         total = None if remaining is None else objects + remaining
         self._advance(objects, total=total, text=self._name)
 
@@ -217,7 +220,7 @@ async def survey_objects(
         connected.objects,
         connected.clock,
         scope,
-        onlooker=_SurveyProgress(advance, definition.name),
+        onlooker=SurveyProgress(advance, definition.name),
     )
 
 
