@@ -14,7 +14,7 @@ from espalier.engine.coordination.write_gate import LeftAlone
 from espalier.engine.flowcontrol.pacer import Pacer, work_through
 from espalier.engine.policy.plan import Plan
 from espalier.engine.ports import ObjectKey, StoredMetadata
-from espalier.engine.ports.records import metadata_of
+from espalier.engine.ports.records import metadata_of, size_of
 from espalier.engine.rewriting.outages import count
 from espalier.engine.rewriting.preflight import SILENCE, Preflight
 from espalier.engine.rewriting.retries import Rewritten, Unchanged, WriteResult, retry_until_decided
@@ -24,6 +24,9 @@ from espalier.errors import ClusterError, ConversionError, RunStoppedError
 from espalier.names import SCHEMA_VIOLATIONS
 from espalier.paths import JSON
 from espalier.plurals import counted
+
+MAX_OBJECT_BYTES = 3 * 1024 * 1024
+"""The most that an API server takes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +47,16 @@ class Note:
         Which object.
         """
         return self.seen.key
+
+    @property
+    def size_bytes(self) -> int:
+        """
+        How much of the object's metadata it holds, as JSON.
+        """
+        entries: dict[str, JSON] = {"managedFields": list(self.seen.managed_fields)}
+        size_bytes = size_of(entries)
+        # Nested too deeply to be measured; no entry is larger than an object may be.
+        return MAX_OBJECT_BYTES if size_bytes is None else size_bytes
 
 
 def note_for(obj: dict[str, JSON], looked: Looked) -> Note | None:

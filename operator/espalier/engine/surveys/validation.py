@@ -22,6 +22,12 @@ from espalier.engine.surveys.page_examiner import PageExaminer
 from espalier.engine.surveys.valid_condition import LEFT_OUT, validity_of
 from espalier.paths import JSON
 
+MAX_NOTED_BYTES = 1024 * 1024
+"""
+How much of the metadata of a page's objects waits for annotations. An object may have a megabyte of
+managedFields, which take ten times as much once they are decoded.
+"""
+
 
 async def validate_all(context: RunContext[Plan], *, turns: LeaseBursts | None = None) -> Condition:
     """
@@ -44,15 +50,22 @@ async def validate_all(context: RunContext[Plan], *, turns: LeaseBursts | None =
     pacer = pacer_of(context.settings, ports) if turns is None else turns.pacer
     annotator = Annotator(context, pacer, _decider(context))
     skipper = UndecodableSkipper(ports.objects, planned.definition, context.probe)
+    is_asked = may_annotate(planned)
     async for page in _pages(context, skipper):
         notes: list[Note] = []
+        size_bytes = 0
         async for obj, looked in examiner.looks(page.objects):
-            if policy.skips_owned and is_owned(obj):
+            if not is_asked or (policy.skips_owned and is_owned(obj)):
                 continue
             note = note_for(obj, looked)
-            if note is not None:
-                notes.append(note)
-        if notes and may_annotate(planned):
+            if note is None:
+                continue
+            notes.append(note)
+            size_bytes += note.size_bytes
+            if size_bytes > MAX_NOTED_BYTES:
+                await _write(notes, annotator, context.guard, turns)
+                notes, size_bytes = [], 0
+        if notes:
             await _write(notes, annotator, context.guard, turns)
     found = replace(examiner.survey(), undecodable=skipper.names)
     return validity_of(found, within=within_text(policy.namespaces), note=annotator.summary())
