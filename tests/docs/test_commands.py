@@ -63,3 +63,14 @@ def test_hooks_run_as_they_are_configured() -> None:
         result = CliRunner().invoke(main, [*entry[1:], *use["args"], *files])
         assert result.exit_code == Exit.CLEAN, result.output
     assert set(hooks) == {use["id"] for use in configured["hooks"]}
+
+
+@pytest.mark.usefixtures("repository")
+def test_the_policy_of_changes_works_as_it_is_shown() -> None:
+    Path("changes.yaml").write_text(blocks(CI, "yaml")[2], encoding="utf-8")
+    (command,) = blocks(CI, "sh")[-1].splitlines()
+
+    result = CliRunner().invoke(main, shlex.split(command)[1:])
+
+    assert "--change-policy changes.yaml" in command
+    assert result.exit_code == Exit.CLEAN, result.output

@@ -16,6 +16,7 @@ from espalier.cli.checks.documents import is_definition, kind_of, name_of, probl
 from espalier.cli.input.files import Document, expand, read_documents
 from espalier.cli.progress import Advance
 from espalier.cli.result import Problem, Skipped
+from espalier.crd.changes.change import ChangePolicy
 from espalier.errors import SourceError
 from espalier.paths import JSON
 from espalier.plurals import counted
@@ -68,12 +69,14 @@ class BatchJudge:
         olds: The definitions that those in the files replace, by name; None checks all as new ones.
         skips_others: Whether a named file without a definition is skipped instead of a problem.
         allows_new: Whether a definition may have no older one to be an update of.
+        policy: What the changes from the old definitions count as.
     """
 
     profile: Profile
     olds: Mapping[str, JSON] | None = None
     skips_others: bool = field(default=False, kw_only=True)
     allows_new: bool = field(default=False, kw_only=True)
+    policy: ChangePolicy = field(default_factory=ChangePolicy, kw_only=True)
 
     def judge(self, task: Task) -> BatchResult:
         """
@@ -104,7 +107,8 @@ class BatchJudge:
                 old = self._old_of(definition)
                 if old is None and self.olds is not None and not self.allows_new:
                     judged.problems.append(_without_old(definition))
-                judged.verdicts.append(judge(definition, profile=self.profile, old=old))
+                verdict = judge(definition, profile=self.profile, old=old, policy=self.policy)
+                judged.verdicts.append(verdict)
             except SourceError as error:
                 judged.problems.append(problem_of(error))
         return judged

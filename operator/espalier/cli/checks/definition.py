@@ -11,6 +11,8 @@ from espalier.cli.input.files import Document
 from espalier.cli.result import Finding, Level, Subject
 from espalier.crd import Condition, Definition, Version
 from espalier.crd.advice.warnings import warnings_of
+from espalier.crd.changes.change import ChangePolicy, Severity
+from espalier.crd.changes.definitions import definition_changes
 from espalier.crd.internal.definition import Internal, read_internal
 from espalier.crd.internal.parsed_schema import ParsedSchema
 from espalier.crd.manifest_paths import path_in_manifest
@@ -59,13 +61,20 @@ class DefinitionVerdict:
         return not self.structural[profile]
 
 
-def judge(document: Document, *, profile: Profile, old: JSON = None) -> DefinitionVerdict:
+def judge(
+    document: Document,
+    *,
+    profile: Profile,
+    old: JSON = None,
+    policy: ChangePolicy | None = None,
+) -> DefinitionVerdict:
     """
     Check a definition.
 
     Args:
         profile: The profile whose structural findings are reported.
         old: The definition that it replaces; None checks it as a new one.
+        policy: What the changes from the old definition count as; None does not report them.
 
     Raises:
         SourceError: The definition is malformed; the error has the line.
@@ -76,6 +85,8 @@ def judge(document: Document, *, profile: Profile, old: JSON = None) -> Definiti
         structural = {known: tuple(judged.structural(known)) for known in Profile}
         refusals = tuple(judged.refusals())
         others = [*judged.warnings(), *judged.lints(), *judged.notes(profile, structural)]
+        if policy is not None:
+            others += judged.changes(policy)
     except MalformedDefinitionError as error:
         raise _malformed(document, error) from error
     reported = {(finding.path, finding.rule.partition("/")[2]) for finding in structural[profile]}
@@ -187,6 +198,18 @@ class _DefinitionJudge:
             text = f"{render_path(lint.path)}: {lint.detail}"
             made = self._finding(f"lint/{lint.rule}", lint.path, text, level=Level.WARNING)
             yield replace(made, hint=crd.hint_for(lint))
+
+    def changes(self, policy: ChangePolicy) -> Iterator[Finding]:
+        if self.old is None:
+            return
+        for change in definition_changes(crd.read_definition(self.old), self.definition):
+            severity = policy.severity_of(change)
+            if severity is not Severity.ALLOWED:
+                effect = f": {change.effect}" if change.effect else ""
+                text = f"{render_path(change.path)}: {change.detail}{effect}"
+                level = Level.ERROR if severity is Severity.ERROR else Level.WARNING
+                rule, version = f"change/{change.kind}", change.version
+                yield self._finding(rule, change.path, text, level=level, version=version)
 
     def notes(
         self, profile: Profile, structural: Mapping[Profile, Sequence[Finding]]

@@ -33,6 +33,12 @@ if TYPE_CHECKING:
     help="Check each as an update of the definition of the same name in this file or folder.",
 )
 @click.option(
+    "--change-policy",
+    "policy",
+    metavar="FILE",
+    help="With --update-of: which changes are errors, warnings, or allowed.",
+)
+@click.option(
     "--allow-new", is_flag=True, help="Allow definitions that OLD lacks; check them as new ones."
 )
 @click.option(
@@ -54,6 +60,7 @@ def check(  # noqa: PLR0913 - one argument an option
     target: Target,
     files: tuple[str, ...],
     old: str | None,
+    policy: str | None,
     in_cluster: bool,
     skip_others: bool,
     allow_new: bool,
@@ -68,7 +75,8 @@ def check(  # noqa: PLR0913 - one argument an option
 
     Errors are violations of the rules of structural schemas, and everything that an API server
     would refuse. Warnings are the warnings of an API server, and schemas that a server accepts
-    but that probably do not do what their author wants.
+    but that probably do not do what their author wants. With --update-of, errors are also changes
+    that may make a stored object invalid or lose a part of it; warnings, what clients may notice.
 
     \b
     Examples:
@@ -86,17 +94,25 @@ def check(  # noqa: PLR0913 - one argument an option
       2  the command line is not valid
       3  a file or the cluster could not be read, or FILE or OLD lacks the definition
     """
-    if not files and not in_cluster:
-        raise click.UsageError("Missing argument 'FILE...': name files or folders, or --cluster.")
-    if in_cluster and old is not None:
-        raise click.UsageError("--update-of is for files, not for --cluster.")
-    skipping = {"skips_others": skip_others, "allows_new": allow_new}
+    _check_arguments(files, old, policy, in_cluster=in_cluster)
     with terminal.progress("checking") as advance:
         if in_cluster:
             judged = _check_cluster(target, files, profile, advance)
         else:
-            judged = _check_files(files, old, profile, advance, **skipping)
+            skipping = {"skips_others": skip_others, "allows_new": allow_new}
+            judged = _check_files(files, old, policy, profile, advance, **skipping)
     terminal.finish(_result_of(judged, profile))
+
+
+def _check_arguments(
+    files: Sequence[str], old: str | None, policy: str | None, *, in_cluster: bool
+) -> None:
+    if not files and not in_cluster:
+        raise click.UsageError("Missing argument 'FILE...': name files or folders, or --cluster.")
+    if in_cluster and old is not None:
+        raise click.UsageError("--update-of is for files, not for --cluster.")
+    if policy is not None and old is None:
+        raise click.UsageError("--change-policy is for updates: name the old ones by --update-of.")
 
 
 def _check_cluster(
@@ -107,9 +123,10 @@ def _check_cluster(
     return judge_cluster(target, names, profile, advance)
 
 
-def _check_files(
+def _check_files(  # noqa: PLR0913 - one argument an option
     files: Sequence[str],
     old: str | None,
+    policy: str | None,
     profile: Profile,
     advance: Advance,
     *,
@@ -117,9 +134,17 @@ def _check_files(
     allows_new: bool,
 ) -> BatchResult:
     from espalier.cli.checks.batch import BatchJudge, BatchResult, judge_sources
+    from espalier.cli.checks.change_policy import read_policy_file
+    from espalier.cli.checks.documents import problem_of
+    from espalier.errors import SourceError
 
     judge = BatchJudge(profile, skips_others=skips_others, allows_new=allows_new)
     before = BatchResult()
+    try:
+        if policy is not None:
+            judge = replace(judge, policy=read_policy_file(policy))
+    except SourceError as error:
+        return BatchResult(problems=[problem_of(error)])
     if old is not None:
         olds = _read_olds(old, before)
         # What could not be read says nothing of what there is to update.

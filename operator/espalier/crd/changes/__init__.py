@@ -1,0 +1,3 @@
+"""
+The changes from one definition to another that stored objects or clients may notice.
+"""
