@@ -55,6 +55,7 @@ async def test_a_namespace_that_does_not_exist_is_no_success(folder: Path) -> No
             failed = await cluster.run(*command, "-n", "defualt")
             allowed = await cluster.run(*command, "-n", "defualt", "--allow-missing")
             assert "defualt: there is no namespace defualt" in failed.stderr
+            assert "nothing was examined" in failed.stdout
             assert failed.exit_code == Exit.UNREADABLE
             assert "there is no namespace defualt" in allowed.stdout
             assert allowed.exit_code == Exit.CLEAN

@@ -47,6 +47,8 @@ def can_drop(*, terminal: Terminal, target: Target, version: str, name: str) -> 
       3  the cluster could not be read, or there is no such definition or version
       4  no, and some objects could not be read
     """
+    if "." in version and "." not in name:
+        raise click.UsageError(f"VERSION comes first: espalier can-drop {name} {version}")
     with terminal.progress("reading") as advance:
         result = asyncio.run(_ask(target, version, name, advance))
     terminal.finish(result)

@@ -263,9 +263,12 @@ def _result_of(
     refused = [one for one in planned if one.verdict.refusals]
     scope = f"{counted(len(planned), 'definition')}, {counted(objects, 'stored object')}"
     unread = f"; not read: {'; '.join(not_seen)}" if not_seen else ""
+    summary = "; ".join(_verdicts(planned, findings))
+    if problems and not objects and not findings:
+        summary = "nothing was examined"
     return Result(
         kind="PlanResult",
-        summary=f"{scope}: {'; '.join(_verdicts(planned, findings))}{unread}",
+        summary=f"{scope}: {summary}{unread}",
         findings=(*findings, *warnings),
         problems=tuple(problems),
         subjects=tuple(Subject(name=one.name) for one in planned),

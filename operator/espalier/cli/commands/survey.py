@@ -238,7 +238,7 @@ def _result_of(surveyed: Surveyed) -> Result:
     errors = sum(finding.level is Level.ERROR for finding in findings)
     bad = f"{counted(errors, 'finding')} of lost, invalid or blocked data"
     verdict = bad if errors else "nothing is lost, invalid or blocked"
-    if not pairs:
+    if not pairs or (surveyed.problems and not objects):
         verdict = "nothing was examined"
     unread = f"; not read: {'; '.join(not_seen)}" if not_seen else ""
     return Result(
