@@ -13,13 +13,16 @@ from typing import Any
 
 import click
 from click.exceptions import Exit as Exited
-from click.shell_completion import CompletionItem
+from click.shell_completion import CompletionItem, ShellComplete
 
 from espalier import __version__
+from espalier.cli.arguments import as_meant
 from espalier.cli.output.console import VERBOSITY, printable
 from espalier.cli.output.exit_codes import Exit
 
 _WITH_TRACEBACK = 2
+# Directives of cobra.
+_COMPLETE_FILES, _COMPLETE_NO_FILES = 0, 4
 
 # Command, module and the first sentence of its help, in the order in which --help lists them.
 _COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
@@ -105,6 +108,12 @@ class _Commands(click.Group):
 
     Kopf and the Kubernetes client take longer to load than ``check`` takes for most files.
     """
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """
+        Read the arguments as users of kubectl mean them.
+        """
+        return super().parse_args(ctx, as_meant(args))
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """
@@ -198,3 +207,18 @@ def main() -> None:
       3  the cluster or a file could not be read
       4  the command stopped before it was done
     """
+
+
+def complete_for_kubectl() -> None:
+    """
+    Print the completions of ``kubectl espalier``: kubectl calls ``kubectl_complete-espalier``.
+
+    Source:
+        kubectl, ``pkg/cmd/plugin/plugin_completion.go``; cobra, ``completions.go``.
+    """
+    *before, incomplete = sys.argv[1:] or [""]
+    found = ShellComplete(main, {}, "kubectl espalier", "").get_completions(before, incomplete)
+    values = [item for item in found if item.type == "plain"]
+    for item in values:
+        click.echo(f"{item.value}\t{item.help}" if item.help else item.value)
+    click.echo(f":{_COMPLETE_FILES if len(values) < len(found) else _COMPLETE_NO_FILES}")

@@ -2,7 +2,10 @@
 ``espalier demo``: the whole story, once, in a process of its own; and how it fails.
 """
 
+import io
+
 import pytest
+from rich.console import Console
 
 from espalier.cli.demo.player import Player
 from espalier.cli.demo.screen import Screen, readable
@@ -19,6 +22,8 @@ from espalier.cli.demo.steps import (
 )
 from espalier.cli.demo.story import STORY
 from espalier.cli.output.error_exits import IncompleteError
+from espalier.crd import Condition
+from espalier.names import NON_STRUCTURAL_SCHEMA, STORED_OBJECTS_VALID
 from tests.cli.stages import empty_stage
 
 DEFINITION = STORY[0].steps[2]
@@ -109,3 +114,17 @@ def test_stored_objects_are_shown_without_managed_fields() -> None:
 
 def test_the_definition_of_the_first_chapter_is_the_third_step() -> None:
     assert isinstance(DEFINITION, Define)
+
+
+def test_a_definition_that_is_not_structural_is_not_shown_in_green() -> None:
+    stream = io.StringIO()
+    console = Console(file=stream, force_terminal=True, color_system="standard", _environ={})
+    screen = Screen(console)
+
+    for name in (NON_STRUCTURAL_SCHEMA, STORED_OBJECTS_VALID):
+        found = Condition(type=name, status="True", reason="Because", message="")
+        screen.condition(found, name)
+
+    faulty, valid = stream.getvalue().splitlines()[:2]
+    assert "\x1b[1;31mTrue Because" in faulty
+    assert "\x1b[1;32mTrue Because" in valid

@@ -89,9 +89,10 @@ def test_a_yes_writes(folder: Path) -> None:
 
 @pytest.mark.parametrize("answer", ["n\n", "\n"])
 def test_anything_else_does_not(folder: Path, answer: str) -> None:
-    code, _ = answered(answer, folder)
+    code, stderr = answered(answer, folder)
 
     assert code == Exit.INCOMPLETE
+    assert stderr.splitlines()[-1].endswith("espalier: not confirmed; nothing was done")
     assert (folder / "objects.yaml").read_text() == OBJECTS
 
 

@@ -17,6 +17,7 @@ from rich.text import Text
 
 from espalier.crd import Condition
 from espalier.engine.ports import ArchiveEntry
+from espalier.names import NON_STRUCTURAL_SCHEMA
 from espalier.paths import JSON
 
 _WIDTH = 100
@@ -90,7 +91,9 @@ class Screen:
         if condition is None:
             self._stamped(Text(f"{type_}: gone", style="dim"))
             return
-        style = _COLOURS.get(condition.status, "red")
+        # True is good for Espalier's own conditions, but not for this one.
+        is_fault = condition.type == NON_STRUCTURAL_SCHEMA and condition.status == "True"
+        style = "red" if is_fault else _COLOURS.get(condition.status, "red")
         self._stamped(
             Text.assemble(
                 (f"{condition.type} ", "bold"),

@@ -138,7 +138,10 @@ class Terminal:
                 "espalier: cannot ask for confirmation without a terminal; use --yes", err=True
             )
             return False
-        return click.confirm(question, err=True)
+        is_confirmed = click.confirm(question, err=True)
+        if not is_confirmed:
+            click.echo("espalier: not confirmed; nothing was done", err=True)
+        return is_confirmed
 
     @property
     def _is_plain(self) -> bool:
