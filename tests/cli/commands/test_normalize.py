@@ -77,11 +77,38 @@ def test_nothing_is_written_without_a_yes(folder: Path) -> None:
     result = run("prune", "--crd", "crd.yaml", "--in-place", "objects.yaml")
 
     assert (folder / "objects.yaml").read_text() == OBJECTS
-    assert "1 file to write: objects.yaml\nYAML comments and layout" in result.stderr
+    assert "1 file to write: objects.yaml\nespalier: cannot ask" in result.stderr
     assert result.stderr.endswith(
         "espalier: cannot ask for confirmation without a terminal; use --yes\n"
     )
     assert result.exit_code == Exit.INCOMPLETE
+
+
+def test_only_the_lines_of_what_changes_are_written(folder: Path) -> None:
+    text = (
+        "# head\napiVersion: example.com/v1  # group\nkind:   'Widget'\nmetadata: {name: a}\n"
+        'spec:\n    # about mode\n    mode: "fast"\n    colour: red\n---\n# nothing\n'
+    )
+    (folder / "commented.yaml").write_text(text)
+
+    result = run("normalize", "--crd", "crd.yaml", "--in-place", "--yes", "commented.yaml")
+
+    expected = text.replace("    colour: red\n", "    size: 3\n")
+    assert (folder / "commented.yaml").read_text() == expected
+    assert "1 file to write: commented.yaml\n" in result.stderr
+
+
+def test_comments_are_lost_only_with_a_notice(folder: Path) -> None:
+    text = "apiVersion: &v example.com/v1\nkind: Widget\nmetadata: {name: a, labels: {v: *v}}\n"
+    merged = "spec:\n  open: &x {a: 1}\n  <<: *x\n"
+    (folder / "anchors.yaml").write_text(text + merged)
+
+    result = run("prune", "--crd", "crd.yaml", "--in-place", "--yes", "anchors.yaml")
+
+    assert "YAML comments and layout will be lost in anchors.yaml\n" in result.stderr
+    (document,) = read_documents(str(folder / "anchors.yaml"))
+    assert isinstance(document.value, dict)
+    assert document.value["spec"] == {"open": {"a": 1}}
 
 
 def test_a_file_that_is_right_is_not_touched(folder: Path) -> None:

@@ -265,14 +265,37 @@ def _write_files(
         terminal.print_notice("no file changes")
         return Exit.CLEAN
     terminal.print_notice(f"{counted(len(changed), 'file')} to write: {', '.join(changed)}")
-    if any(not members[0].is_json for members in changed.values()):
-        terminal.print_notice("YAML comments and layout will be lost")
+    texts = {name: _edited(members) for name, members in changed.items()}
+    anew = [name for name, text in texts.items() if text is None and not changed[name][0].is_json]
+    if anew:
+        terminal.print_notice(f"YAML comments and layout will be lost in {', '.join(anew)}")
     if not terminal.confirm("Write them?", is_answered=request.is_confirmed):
         return Exit.INCOMPLETE
     for name, members in changed.items():
         write = write_json if members[0].is_json else write_yaml
-        _replace(Path(name), write(whole.value for whole in members))
+        text = texts[name]
+        _replace(Path(name), write(whole.value for whole in members) if text is None else text)
     return Exit.CLEAN
+
+
+def _edited(members: Sequence[_WholeDocument]) -> str | None:
+    # The text of the file with the changes only; None if it has to be written anew.
+    from espalier.cli.checks.yaml_edits import edited_yaml
+
+    if members[0].is_json:
+        return None
+    try:
+        text = Path(members[0].document.source).read_bytes().decode()
+    except (OSError, ValueError):
+        return None
+    return edited_yaml(
+        text,
+        [
+            (whole.document.number, whole.document.value, whole.value)
+            for whole in members
+            if whole.is_changed
+        ],
+    )
 
 
 def _replace(file: Path, text: str) -> None:
@@ -281,9 +304,9 @@ def _replace(file: Path, text: str) -> None:
     try:
         mode = file.stat().st_mode
         with tempfile.NamedTemporaryFile(
-            "w", encoding="utf-8", dir=file.parent, prefix=f".{file.name}.", delete=False
+            dir=file.parent, prefix=f".{file.name}.", delete=False
         ) as partial:
-            partial.write(text)
+            partial.write(text.encode())
         Path(partial.name).chmod(mode)
         Path(partial.name).replace(file)
     except OSError as error:
