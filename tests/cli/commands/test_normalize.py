@@ -19,6 +19,7 @@ from tests.cli.manifests import NOT_STRUCTURAL, OBJECTS, WIDGETS
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "crd.yaml").write_text(WIDGETS)
+    (tmp_path / "other.yaml").write_text(NOT_STRUCTURAL)
     (tmp_path / "objects.yaml").write_text(OBJECTS)
     return tmp_path
 
@@ -69,7 +70,7 @@ def test_files_are_written_after_a_yes_and_lists_stay_lists(folder: Path) -> Non
     assert len(list(read_documents(str(file)))) == 3
     assert file.stat().st_mode & 0o777 == 0o640
     assert sorted(path.name for path in folder.iterdir()) == [
-        "crd.yaml", "link.yaml", "objects.yaml",
+        "crd.yaml", "link.yaml", "objects.yaml", "other.yaml",
     ]  # fmt: skip
 
 
@@ -161,8 +162,8 @@ UNREADABLE = [
     (["--crd", "objects.yaml", "objects.yaml"], "objects.yaml: no CustomResourceDefinition in it"),
     (["--crd", "crd.yaml", "no.yaml"], "no.yaml: cannot be read"),
     (
-        ["--crd", "crd.yaml", "--crd", "crd.yaml", "objects.yaml"],
-        "crd.yaml:1:1: widgets.example.com is already defined in crd.yaml:1:1",
+        ["--crd", "crd.yaml", "--crd", "other.yaml", "objects.yaml"],
+        "other.yaml:1:1: widgets.example.com is already defined in crd.yaml:1:1",
     ),
 ]
 
