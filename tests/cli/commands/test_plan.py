@@ -62,7 +62,8 @@ async def test_a_plan_judges_the_update_as_the_server_does(case: Path, one: dict
     assert len(refusals) == len(one["refused"])
     assert all(map(str.startswith, refusals, one["refused"])), refusals
     assert item["verdict"]["accepted"] is not bool(one["refused"])
-    assert item["removed"]["objects"] == item["violations"]["objects"] == 0
+    assert item["removed"]["objects"] == 0
+    assert item["violations"]["objects"] == one.get("violations", 0)
     if "notJudged" in one:
         assert item["notJudged"] == one["notJudged"]
     assert result.exit_code == one["exit"]
