@@ -84,3 +84,10 @@ def step_label(step: str) -> str:
     The label that leaves a step out.
     """
     return PREFIX + step
+
+
+OLDEST_MINOR, NEWEST_MINOR = 25, 37
+"""The minor versions of API servers that are known; all of them have rules by default."""
+
+RATCHETING_MINOR = 30
+"""The minor version of API servers since which old values are tolerated in updates."""

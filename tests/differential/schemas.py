@@ -11,7 +11,7 @@ from tests.differential.dice import Dice
 from tests.differential.mending import GOOD_PATTERNS, mend
 from tests.differential.worsening import Node, worsen
 
-NAMES = ("a", "b", "c", "spec", "metadata", "kind", "apiVersion", "name", "labels")
+NAMES = ("a", "b", "c", "", "spec", "metadata", "kind", "apiVersion", "name", "labels")
 TYPES = ("object", "array", "string", "integer", "number", "boolean")
 PATTERNS = (
     *GOOD_PATTERNS,

@@ -70,6 +70,7 @@ class BatchJudge:
         skips_others: Whether a named file without a definition is skipped instead of a problem.
         allows_new: Whether a definition may have no older one to be an update of.
         policy: What the changes from the old definitions count as.
+        minor: The oldest minor version of API servers to answer for; None for the newest.
     """
 
     profile: Profile
@@ -77,6 +78,7 @@ class BatchJudge:
     skips_others: bool = field(default=False, kw_only=True)
     allows_new: bool = field(default=False, kw_only=True)
     policy: ChangePolicy = field(default_factory=ChangePolicy, kw_only=True)
+    minor: int | None = field(default=None, kw_only=True)
 
     def judge(self, task: Task) -> BatchResult:
         """
@@ -107,7 +109,13 @@ class BatchJudge:
                 old = self._old_of(definition)
                 if old is None and self.olds is not None and not self.allows_new:
                     judged.problems.append(_without_old(definition))
-                verdict = judge(definition, profile=self.profile, old=old, policy=self.policy)
+                verdict = judge(
+                    definition,
+                    profile=self.profile,
+                    old=old,
+                    policy=self.policy,
+                    minor=self.minor,
+                )
                 judged.verdicts.append(verdict)
             except SourceError as error:
                 judged.problems.append(problem_of(error))

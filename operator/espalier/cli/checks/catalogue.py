@@ -73,9 +73,11 @@ class DefinitionCatalogue:
     The definitions that a command was given.
 
     Attributes:
+        minor: The oldest minor version of API servers to answer for; None for the newest.
         problems: The definitions that could not be read.
     """
 
+    minor: int | None = None
     problems: list[Problem] = field(default_factory=list)
     _defined: dict[tuple[str, str, str], Defined] = field(default_factory=dict)
     _sources: dict[tuple[str, str, str], str] = field(default_factory=dict)
@@ -104,6 +106,10 @@ class DefinitionCatalogue:
         Args:
             where: The source of the definition, for messages.
         """
+        if self.minor is not None:
+            from espalier.crd.advice.server_versions import without_formats
+
+            manifest = without_formats(manifest, self.minor)
         try:
             definition = crd.read_definition(manifest)
         except MalformedDefinitionError as error:

@@ -67,6 +67,7 @@ def judge(
     profile: Profile,
     old: JSON = None,
     policy: ChangePolicy | None = None,
+    minor: int | None = None,
 ) -> DefinitionVerdict:
     """
     Check a definition.
@@ -75,6 +76,7 @@ def judge(
         profile: The profile whose structural findings are reported.
         old: The definition that it replaces; None checks it as a new one.
         policy: What the changes from the old definition count as; None does not report them.
+        minor: The oldest minor version of API servers to answer for; None for the newest.
 
     Raises:
         SourceError: The definition is malformed; the error has the line.
@@ -87,6 +89,8 @@ def judge(
         others = [*judged.warnings(), *judged.lints(), *judged.notes(profile, structural)]
         if policy is not None:
             others += judged.changes(policy)
+        if minor is not None:
+            others += judged.needs(minor)
     except MalformedDefinitionError as error:
         raise _malformed(document, error) from error
     reported = {(finding.path, finding.rule.partition("/")[2]) for finding in structural[profile]}
@@ -198,6 +202,14 @@ class _DefinitionJudge:
             text = f"{render_path(lint.path)}: {lint.detail}"
             made = self._finding(f"lint/{lint.rule}", lint.path, text, level=Level.WARNING)
             yield replace(made, hint=crd.hint_for(lint))
+
+    def needs(self, minor: int) -> Iterator[Finding]:
+        from espalier.crd.advice.server_versions import needs
+
+        for need in needs(self.definition, self.document.value, minor):
+            level = Level.ERROR if need.is_refused else Level.WARNING
+            text = f"{render_path(need.path)}: {need.detail}"
+            yield self._finding("version/needs", need.path, text, level=level)
 
     def changes(self, policy: ChangePolicy) -> Iterator[Finding]:
         if self.old is None:

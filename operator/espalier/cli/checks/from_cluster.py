@@ -29,19 +29,25 @@ _TYPE: dict[str, JSON] = {
 
 
 def judge_cluster(
-    target: Target, names: Sequence[str], profile: Profile, advance: Advance
+    target: Target,
+    names: Sequence[str],
+    profile: Profile,
+    advance: Advance,
+    *,
+    minor: int | None = None,
 ) -> BatchResult:
     """
     Check definitions of a cluster, each as an update of itself, since it exists already.
 
     Args:
         names: The names of the definitions; all definitions if this is empty.
+        minor: The oldest minor version of API servers to answer for; None for the newest.
 
     Raises:
         ConfigurationError: There is no usable kubeconfig.
         ClusterError: The definitions could not be read.
     """
-    return asyncio.run(_judge(target, names, profile, advance))
+    return asyncio.run(_judge(target, names, profile, advance, minor))
 
 
 def fetch_definitions(target: Target, catalogue: DefinitionCatalogue) -> None:
@@ -90,7 +96,7 @@ async def manifests_of(connected: Cluster, names: Sequence[str]) -> AsyncIterato
 
 
 async def _judge(
-    target: Target, names: Sequence[str], profile: Profile, advance: Advance
+    target: Target, names: Sequence[str], profile: Profile, advance: Advance, minor: int | None
 ) -> BatchResult:
     judged = BatchResult()
     async with cluster.connect(target.kubeconfig, context=target.context) as connected:
@@ -99,7 +105,8 @@ async def _judge(
         async for manifest in manifests_of(connected, names):
             document = Document(source="", number=0, value=manifest)
             try:
-                judged.verdicts.append(judge(document, profile=profile, old=manifest))
+                verdict = judge(document, profile=profile, old=manifest, minor=minor)
+                judged.verdicts.append(verdict)
             except SourceError as error:
                 judged.problems.append(problem_of(error))
             advance(len(judged.verdicts))

@@ -16,6 +16,7 @@ from espalier.cli.input.files import Document
 from espalier.cli.result import Finding, Level, Subject
 from espalier.errors import MalformedValueError, SchemaParseError
 from espalier.findings import FieldError
+from espalier.names import RATCHETING_MINOR
 from espalier.paths import JSON, Path, render_path, render_unknown
 from espalier.schema import Answer, Profile
 from espalier.schema.requests.creation import drop_unstored, place, prepare_creation
@@ -89,6 +90,7 @@ class ValidationContext:
         namespace: The namespace of objects that name none.
         field_validation: What becomes of unknown and duplicate fields.
         of_status: Validate a write through the ``status`` subresource.
+        minor: The oldest minor version of API servers to answer for; None for the newest.
     """
 
     catalogue: DefinitionCatalogue
@@ -96,6 +98,7 @@ class ValidationContext:
     namespace: str
     field_validation: FieldValidation = FieldValidation.STRICT
     of_status: bool = False
+    minor: int | None = None
 
 
 def validate_document(
@@ -209,8 +212,22 @@ class _Request:
         new = self._place(obj)
         check = schema.check_status_update if self.context.of_status else schema.check_update
         answer = check(_versioned(new), _versioned(before), resource, rules=_RULES)
+        if self.context.minor is not None and self.context.minor < RATCHETING_MINOR:
+            answer = answer._replace(errors=(*answer.errors, *self._untolerated(new, before)))
         # An update reports each violation in metadata twice.
         return answer._replace(errors=tuple({str(e): e for e in answer.errors}.values()))
+
+    def _untolerated(self, new: dict[str, JSON], before: dict[str, JSON]) -> tuple[FieldError, ...]:
+        # Before ratcheting, an update is validated as a whole, and a status update as its status.
+        resource, of_status = self.defined.resource, self.context.of_status
+        base, other = (before, new) if of_status else (new, before)
+        whole = {name: member for name, member in base.items() if name != "status"}
+        if resource.has_status and "status" in other:
+            whole["status"] = other["status"]
+        elif not resource.has_status and "status" in new:
+            whole["status"] = new["status"]
+        found = schema.check_creation(whole, resource, rules=_RULES).errors
+        return tuple(one for one in found if not of_status or one.path[:1] == ("status",))
 
     def _place(self, obj: dict[str, JSON]) -> dict[str, JSON]:
         return place(

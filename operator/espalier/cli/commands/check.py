@@ -5,12 +5,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import click
 
-from espalier.cli.options import Target, profiled, reporting, targeting
+from espalier.cli.options import Target, profiled, reporting, targeting, versioned
 from espalier.cli.output.terminal import Terminal
 from espalier.cli.progress import Advance
 from espalier.cli.result import Column, Level, Problem, Result, Table
@@ -22,6 +22,34 @@ from espalier.schema import Profile
 if TYPE_CHECKING:
     from espalier.cli.checks.batch import BatchResult
     from espalier.cli.checks.definition import DefinitionVerdict
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _CheckRequest:
+    """
+    The arguments of the command.
+    """
+
+    files: tuple[str, ...]
+    profile: Profile
+    minor: int | None
+    old: str | None
+    policy: str | None
+    in_cluster: bool
+    skip_others: bool
+    allow_new: bool
+
+    def check(self) -> None:
+        if not self.files and not self.in_cluster:
+            raise click.UsageError(
+                "Missing argument 'FILE...': name files or folders, or --cluster."
+            )
+        if self.in_cluster and self.old is not None:
+            raise click.UsageError("--update-of is for files, not for --cluster.")
+        if self.policy is not None and self.old is None:
+            raise click.UsageError(
+                "--change-policy is for updates: name the old ones by --update-of."
+            )
 
 
 @click.command()
@@ -51,20 +79,10 @@ if TYPE_CHECKING:
     "--skip-others", is_flag=True, help="Skip a FILE without a definition; it is no error then."
 )
 @targeting(keeps=False)
+@versioned()
 @profiled()
 @reporting()
-def check(  # noqa: PLR0913 - one argument an option
-    *,
-    terminal: Terminal,
-    profile: Profile,
-    target: Target,
-    files: tuple[str, ...],
-    old: str | None,
-    policy: str | None,
-    in_cluster: bool,
-    skip_others: bool,
-    allow_new: bool,
-) -> None:
+def check(*, terminal: Terminal, target: Target, **given: object) -> None:
     """
     Check whether definitions are structural, and whether API servers accept them.
 
@@ -82,6 +100,7 @@ def check(  # noqa: PLR0913 - one argument an option
     Examples:
       espalier check crd.yaml
       espalier check --profile apiserver --fail-on warning config/crd/
+      espalier check --kubernetes-version 1.30 config/crd/
       espalier check --update-of released/crds config/crd/
       kubectl get crd -o yaml | espalier check -
       espalier check --cluster widgets.example.com
@@ -94,62 +113,46 @@ def check(  # noqa: PLR0913 - one argument an option
       2  the command line is not valid
       3  a file or the cluster could not be read, or FILE or OLD lacks the definition
     """
-    _check_arguments(files, old, policy, in_cluster=in_cluster)
+    request = _CheckRequest(**given)  # type: ignore[arg-type]  # click's values
+    request.check()
     with terminal.progress("checking") as advance:
-        if in_cluster:
-            judged = _check_cluster(target, files, profile, advance)
+        if request.in_cluster:
+            judged = _check_cluster(target, request, advance)
         else:
-            skipping = {"skips_others": skip_others, "allows_new": allow_new}
-            judged = _check_files(files, old, policy, profile, advance, **skipping)
-    terminal.finish(_result_of(judged, profile))
+            judged = _check_files(request, advance)
+    terminal.finish(_result_of(judged, request.profile))
 
 
-def _check_arguments(
-    files: Sequence[str], old: str | None, policy: str | None, *, in_cluster: bool
-) -> None:
-    if not files and not in_cluster:
-        raise click.UsageError("Missing argument 'FILE...': name files or folders, or --cluster.")
-    if in_cluster and old is not None:
-        raise click.UsageError("--update-of is for files, not for --cluster.")
-    if policy is not None and old is None:
-        raise click.UsageError("--change-policy is for updates: name the old ones by --update-of.")
-
-
-def _check_cluster(
-    target: Target, names: Sequence[str], profile: Profile, advance: Advance
-) -> BatchResult:
+def _check_cluster(target: Target, request: _CheckRequest, advance: Advance) -> BatchResult:
     from espalier.cli.checks.from_cluster import judge_cluster
 
-    return judge_cluster(target, names, profile, advance)
+    return judge_cluster(target, request.files, request.profile, advance, minor=request.minor)
 
 
-def _check_files(  # noqa: PLR0913 - one argument an option
-    files: Sequence[str],
-    old: str | None,
-    policy: str | None,
-    profile: Profile,
-    advance: Advance,
-    *,
-    skips_others: bool,
-    allows_new: bool,
-) -> BatchResult:
+def _check_files(request: _CheckRequest, advance: Advance) -> BatchResult:
     from espalier.cli.checks.batch import BatchJudge, BatchResult, judge_sources
     from espalier.cli.checks.change_policy import read_policy_file
     from espalier.cli.checks.documents import problem_of
     from espalier.errors import SourceError
 
-    judge = BatchJudge(profile, skips_others=skips_others, allows_new=allows_new)
+    allows_new = request.allow_new
+    judge = BatchJudge(
+        request.profile,
+        skips_others=request.skip_others,
+        allows_new=allows_new,
+        minor=request.minor,
+    )
     before = BatchResult()
     try:
-        if policy is not None:
-            judge = replace(judge, policy=read_policy_file(policy))
+        if request.policy is not None:
+            judge = replace(judge, policy=read_policy_file(request.policy))
     except SourceError as error:
         return BatchResult(problems=[problem_of(error)])
-    if old is not None:
-        olds = _read_olds(old, before)
+    if request.old is not None:
+        olds = _read_olds(request.old, before)
         # What could not be read says nothing of what there is to update.
         judge = replace(judge, olds=olds, allows_new=allows_new or bool(before.problems))
-    judged = judge_sources(files, judge, advance)
+    judged = judge_sources(request.files, judge, advance)
     judged.problems += before.problems
     return judged
 

@@ -19,7 +19,16 @@ from espalier.cli.checks.object import (
     without_old,
 )
 from espalier.cli.input.files import Document, expand, read_documents
-from espalier.cli.options import Command, Target, namespace_names, profiled, reporting, targeting
+from espalier.cli.options import (
+    Command,
+    Target,
+    namespace_names,
+    profiled,
+    reporting,
+    targeting,
+    versioned,
+    with_options,
+)
 from espalier.cli.output.terminal import Terminal
 from espalier.cli.progress import Advance
 from espalier.cli.result import Column, Problem, Result, Skipped, Table
@@ -82,6 +91,7 @@ class _ValidateRequest:
     namespace: str
     of_status: bool
     field_validation: FieldValidation
+    minor: int | None
 
     def context(self, catalogue: DefinitionCatalogue, profile: Profile) -> ValidationContext:
         return ValidationContext(
@@ -90,20 +100,25 @@ class _ValidateRequest:
             namespace=self.namespace,
             field_validation=self.field_validation,
             of_status=self.of_status,
+            minor=self.minor,
         )
 
 
 def _requested(command: Command) -> Command:
     @functools.wraps(command)
     def wrapped(
-        *, namespace: str, subresource: str | None, field_validation: str, **given: object
+        *,
+        namespace: str,
+        subresource: str | None,
+        field_validation: str,
+        minor: int | None,
+        **given: object,
     ) -> None:
         mode = FieldValidation(field_validation)
-        command(request=_ValidateRequest(namespace, subresource is not None, mode), **given)
+        request = _ValidateRequest(namespace, subresource is not None, mode, minor)
+        command(request=request, **given)
 
-    for option in reversed(_REQUEST_OPTIONS):
-        wrapped = option(wrapped)
-    return wrapped
+    return with_options(wrapped, [*_REQUEST_OPTIONS, versioned()])
 
 
 @click.command()
@@ -176,7 +191,7 @@ def validate(  # noqa: PLR0913 - one argument an option
     if not crds and not in_cluster:
         raise click.UsageError("Name the definitions: --crd FILE, or --cluster.")
     _check_arguments((*crds, *objects), old, request, profile)
-    catalogue = _catalogue_of(crds, target if in_cluster else None)
+    catalogue = _catalogue_of(crds, target if in_cluster else None, request.minor)
     context = request.context(catalogue, profile)
     validated, problems = _run(terminal, objects, context, old)
     empty = [] if problems else _without_objects(objects, validated)
@@ -219,8 +234,10 @@ def _check_arguments(
         raise click.UsageError("Standard input (-) can be read only once.")
 
 
-def _catalogue_of(crds: Sequence[str], target: Target | None) -> DefinitionCatalogue:
-    catalogue = DefinitionCatalogue()
+def _catalogue_of(
+    crds: Sequence[str], target: Target | None, minor: int | None
+) -> DefinitionCatalogue:
+    catalogue = DefinitionCatalogue(minor)
     catalogue.add_sources(crds)
     if target is not None:
         # Loading the client of the cluster takes longer than validating most files.

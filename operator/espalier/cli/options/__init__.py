@@ -12,6 +12,7 @@ from espalier.lazy import lazy_names
 if TYPE_CHECKING:
     from espalier.cli.options.clusters import Target, operator_homes, targeting
     from espalier.cli.options.decoration import Command, Decorator, with_options
+    from espalier.cli.options.kubernetes_versions import versioned
     from espalier.cli.options.namespaces import namespace_names
     from espalier.cli.options.profiles import profiled
     from espalier.cli.options.reporting import reporting
@@ -21,6 +22,7 @@ else:
         {
             "clusters": ("Target", "operator_homes", "targeting"),
             "decoration": ("Command", "Decorator", "with_options"),
+            "kubernetes_versions": ("versioned",),
             "namespaces": ("namespace_names",),
             "profiles": ("profiled",),
             "reporting": ("reporting",),
@@ -36,5 +38,6 @@ __all__ = [
     "profiled",
     "reporting",
     "targeting",
+    "versioned",
     "with_options",
 ]
