@@ -22,6 +22,9 @@ ASK_AGAIN_SECONDS = 1.0
 SPARE_SECONDS = 3.0
 """How long to wait for a lease beyond the time at which it runs out."""
 
+LOOK_AGAIN_SECONDS = 0.1
+"""How soon it is seen that a lease is not in doubt any more."""
+
 
 class LeaseHolder:
     """
@@ -34,6 +37,24 @@ class LeaseHolder:
         self._definition = definition
         self._held_until_seconds = float("-inf")
         self._trouble: ClusterError | None = None
+        self._renewed_at_seconds = float("-inf")
+        self._has_failed = False
+
+    @property
+    def is_in_doubt(self) -> bool:
+        """
+        Whether the last renewal has failed, or is late: another process may take the lease soon.
+        """
+        regular_seconds = self._leases.duration_seconds / RENEWALS_PER_LEASE
+        age_seconds = self._clock.monotonic_seconds() - self._renewed_at_seconds
+        return self._has_failed or age_seconds > regular_seconds + RENEW_AGAIN_AFTER_SECONDS
+
+    async def until_sure(self) -> None:
+        """
+        Wait as long as the lease is in doubt; ``expire`` ends the work if it stays so.
+        """
+        while self.is_in_doubt:
+            await self._clock.sleep(LOOK_AGAIN_SECONDS)
 
     async def take(self) -> None:
         """
@@ -46,6 +67,7 @@ class LeaseHolder:
         asked_seconds = self._clock.monotonic_seconds()
         await self._leases.acquire(self._definition)
         self._held_until_seconds = asked_seconds + self._leases.duration_seconds
+        self._renewed_at_seconds, self._has_failed = asked_seconds, False
 
     async def take_in_time(self, on_waiting: Callable[[LeaseLostError], Awaitable[None]]) -> None:
         """
@@ -91,7 +113,7 @@ class LeaseHolder:
                 raise
             except ClusterError as error:
                 # ``expire`` decides whether it is still held.
-                self._trouble = error
+                self._trouble, self._has_failed = error, True
                 pause_seconds = min(RENEW_AGAIN_AFTER_SECONDS, regular_seconds)
             else:
                 pause_seconds = regular_seconds

@@ -41,6 +41,7 @@ class LeaseBursts:
         self._leases = ports.leases
         self._clock = ports.clock
         self._definition = definition
+        self._gate = context.gate
         self._holder = LeaseHolder(ports.leases, ports.clock, definition)
         self.pacer = pacer
         self._lock = asyncio.Lock()
@@ -81,6 +82,7 @@ class LeaseBursts:
             )
             await self.pacer.until_allowed()
             await self._take()
+            self._gate.under(self._holder)
             try:
                 await run_with_watchers(
                     work(), self._holder.renew(), self._holder.expire(), self._end_burst()
@@ -88,6 +90,7 @@ class LeaseBursts:
             except LeaseLostError as error:
                 logger.info("A burst of work is cut off.", extra=self._extra(error))
             finally:
+                self._gate.under(None)
                 self._rests_until_seconds = self._clock.monotonic_seconds() + REST_SECONDS
                 await self._give_back()
 

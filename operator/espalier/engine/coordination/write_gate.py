@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable
 from typing import NamedTuple
 
 from espalier.engine.coordination.definition_guard import DefinitionGuard
+from espalier.engine.coordination.lease import LeaseHolder
 from espalier.engine.policy.consent import NOTHING_SHOWN, ShownLoss
 from espalier.engine.policy.evidence import Evidence
 from espalier.engine.ports import StoredMetadata, WritePermit
@@ -68,6 +69,13 @@ class WriteGate:
         self._consent = NOTHING_SHOWN
         self._compare: Compare = compare_nothing
         self._check_shown: CheckShown | None = None
+        self._lease: LeaseHolder | None = None
+
+    def under(self, lease: LeaseHolder | None) -> None:
+        """
+        Permit writes only while a lease is not in doubt; None where none is held.
+        """
+        self._lease = lease
 
     def open(
         self,
@@ -119,10 +127,21 @@ class WriteGate:
             return LeftAlone(items)
         if self._check_shown is not None:
             await self._check_shown(metadata)
-        await self._guard.confirm()
+        await self._confirm()
         return WritePermit(
             key=metadata.key, uid=metadata.uid, resource_version=metadata.resource_version
         )
+
+    async def _confirm(self) -> None:
+        """
+        Wait until the lease is sure and the definition is confirmed, both at one moment.
+        """
+        while True:
+            if self._lease is not None:
+                await self._lease.until_sure()
+            await self._guard.confirm()
+            if self._lease is None or not self._lease.is_in_doubt:
+                return
 
     def of_any_state(self, permit: WritePermit) -> WritePermit:
         """

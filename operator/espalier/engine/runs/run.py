@@ -172,11 +172,13 @@ async def _run_with_lease(context: RunContext[Plan]) -> RunOutcome:
         raise
     holder = LeaseHolder(ports.leases, ports.clock, definition)
     await retry_while_unavailable(lambda: _take(holder, context), ports.clock)
+    context.gate.under(holder)
     try:
         return await run_with_watchers(
             _run_alone(context), holder.renew(), holder.expire(), context.guard.watch()
         )
     finally:
+        context.gate.under(None)
         await _release(definition, ports)
 
 
