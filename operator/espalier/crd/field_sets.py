@@ -330,8 +330,9 @@ def _segment_of(key: str) -> str | None:
 
 
 def _escape(name: str) -> str:
-    return _SPECIAL.sub(r"\\\g<0>", name)
+    # An object may own tens of thousands of fields, and hardly one has a special character.
+    return name if name.isalnum() else _SPECIAL.sub(r"\\\g<0>", name)
 
 
 def _unescape(text: str) -> str:
-    return re.sub(r"\\(.)", r"\1", text, flags=re.DOTALL)
+    return text if "\\" not in text else re.sub(r"\\(.)", r"\1", text, flags=re.DOTALL)

@@ -141,7 +141,8 @@ def test_an_object_in_a_worker_and_in_the_loop_is_found_to_be_the_same() -> None
 
     found = examination_of(definition).prepare()(obj)
 
-    assert found.paths["violations"] == {"spec.size: Invalid value"}
+    (violation,) = found.paths["violations"]
+    assert violation.startswith("spec.size: Invalid value")
     assert found.paths["pruned"] == {"spec.junk"}
     assert found.annotation is not None
 

@@ -27,6 +27,23 @@ class _Waiting(NamedTuple):
     item: WorkItem
 
 
+def without_owned_fields(obj: dict[str, JSON]) -> dict[str, JSON]:
+    """
+    Leave out what entries of managedFields own, which no examination looks at; it may be large.
+    """
+    metadata = obj.get("metadata")
+    entries = metadata.get("managedFields") if isinstance(metadata, dict) else None
+    if not isinstance(metadata, dict) or not isinstance(entries, list):
+        return obj
+    kept = [
+        {**entry, "fieldsV1": {}}
+        if isinstance(entry, dict) and isinstance(entry.get("fieldsV1"), dict)
+        else entry
+        for entry in entries
+    ]
+    return {**obj, "metadata": {**metadata, "managedFields": kept}}
+
+
 class PageExaminer:
     """
     Examines objects, and adds what it finds to a survey.
@@ -106,7 +123,7 @@ class PageExaminer:
         surveyor, workers = self._surveyor, self._workers
         if workers is None:
             return surveyor.look_at(obj)
-        data = workers.pack(obj)
+        data = workers.pack(without_owned_fields(obj))
         if surveyor.cost.is_cheap(data):
             found = surveyor.examine(obj)
             if not found.paths.get("unchecked"):
