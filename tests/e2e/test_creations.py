@@ -38,7 +38,8 @@ SEED = int(os.environ.get("ESPALIER_CREATIONS_SEED", "1"))
 UNKNOWN = re.compile(r'(unknown|duplicate) field "(.*)"', re.DOTALL)
 WARNING = re.compile(r'299 \S+ "(.*)"', re.DOTALL)
 SET_ALREADY = re.compile(r'line \d+: key "(.*?)" already set in map')
-GENERATED = re.compile(r'(^metadata\.name: Invalid value: ".*?)[a-z0-9]{5}":')
+# A generated name: its prefix, as far as it is used, and a random suffix.
+GENERATED = re.compile(r'(^metadata\.name: Invalid value: "(?:[Aa]-|-|a_|b{58}))[a-z0-9]{5}":')
 CANNOT = re.compile(r'.* in version ".*?" cannot be handled as a \w+: ', re.DOTALL)
 
 
