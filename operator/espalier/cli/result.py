@@ -169,7 +169,7 @@ class Result:
     findings: Collection[Finding] = ()
     problems: tuple[Problem, ...] = ()
     skipped: tuple[Skipped, ...] = ()
-    subjects: tuple[Subject, ...] = ()
+    subjects: Collection[Subject] = ()
     tables: tuple[Table, ...] = ()
     items: Collection[JSON] = field(default=(), hash=False)
     counts: Mapping[str, int] = field(default_factory=dict, hash=False)

@@ -31,7 +31,8 @@ from espalier.cli.options import (
 )
 from espalier.cli.output.terminal import Terminal
 from espalier.cli.progress import Advance
-from espalier.cli.result import Column, Problem, Result, Skipped, Table
+from espalier.cli.result import Column, Level, Problem, Result, Skipped, Table
+from espalier.cli.spool import Spool, SpoolView
 from espalier.errors import SourceError
 from espalier.paths import JSON
 from espalier.plurals import counted
@@ -200,17 +201,18 @@ def validate(  # noqa: PLR0913 - one argument an option
 
 def _run(
     terminal: Terminal, objects: Sequence[str], context: ValidationContext, old: str | None
-) -> tuple[list[ObjectVerdict], list[Problem]]:
+) -> tuple[Spool[ObjectVerdict], list[Problem]]:
     problems = list(context.catalogue.problems)
-    validated: list[ObjectVerdict] = []
+    validated = Spool[ObjectVerdict]()
     if not problems:
         olds = None if old is None else _read_olds(old, problems)
         with terminal.progress("validating") as advance:
-            validated += _validated(objects, context, olds, problems, advance)
+            for verdict in _validated(objects, context, olds, problems, advance):
+                validated.append(verdict)
     return validated, problems
 
 
-def _without_objects(objects: Sequence[str], validated: Sequence[ObjectVerdict]) -> list[Skipped]:
+def _without_objects(objects: Sequence[str], validated: Spool[ObjectVerdict]) -> list[Skipped]:
     sources = {one.subject.source for one in validated}
     return [
         Skipped(source=named, reason="no object in it, so nothing of it was validated")
@@ -300,43 +302,44 @@ def _identity(value: JSON) -> tuple[str, ...]:
 
 
 def _result_of(
-    validated: Sequence[ObjectVerdict],
+    validated: Spool[ObjectVerdict],
     problems: Sequence[Problem],
     empty: Sequence[Skipped],
     *,
     is_lenient: bool,
 ) -> Result:
-    numbers = {status: sum(one.status is status for one in validated) for status in ObjectStatus}
+    numbers, levels, unchecked = dict.fromkeys(ObjectStatus, 0), dict.fromkeys(Level, 0), 0
+    for one in validated:
+        numbers[one.status] += 1
+        for finding in one.findings:
+            levels[finding.level] += 1
+        is_unchecked = one.status is ObjectStatus.NO_SCHEMA or one.rules_not_checked > 0
+        unchecked += is_unchecked or one.lacks_old
+    total = len(validated)
     parts = [f"{number} {_STATUS_TEXTS[status]}" for status, number in numbers.items() if number]
-    number_text = counted(len(validated), "object")
-    unchecked = sum(
-        one.status is ObjectStatus.NO_SCHEMA or one.rules_not_checked > 0 or one.lacks_old
-        for one in validated
-    )
+    number_text = counted(total, "object")
     parts += [f"{counted(len(empty), 'source')} without an object"] if empty else []
     columns = [Column(title=title) for title in ("OBJECT", "VERSION", "STATUS", "VIOLATIONS", "AT")]
-    rows = [
-        [
-            one.subject.name,
-            one.version,
-            _STATUS_TEXTS[one.status],
-            str(one.violations),
-            one.subject.where,
-        ]
-        for one in validated
-    ]
+    rows = SpoolView(validated, lambda one: (_row(one),), total)
     return Result(
         kind="ValidateResult",
         summary=f"{number_text}: {', '.join(parts)}" if parts else f"{number_text} to validate",
-        findings=tuple(finding for one in validated for finding in one.findings),
+        findings=SpoolView(validated, lambda one: one.findings, sum(levels.values())),
         problems=tuple(problems),
         skipped=tuple(empty),
-        subjects=tuple(one.subject for one in validated),
+        subjects=SpoolView(validated, lambda one: (one.subject,), total),
         tables=(Table(columns=columns, rows=rows, is_wide=True),),
-        items=tuple(_item(one) for one in validated),
-        counts={"objects": len(validated), **{status.value: n for status, n in numbers.items()}},
+        items=SpoolView(validated, lambda one: (_item(one),), total),
+        counts={"objects": total, **{status.value: n for status, n in numbers.items()}},
         is_incomplete=(unchecked > 0 or bool(empty)) and not is_lenient,
+        levels=levels,
+        grouped=SpoolView(validated, lambda one: ((one.subject, one.findings),), total),
     )
+
+
+def _row(one: ObjectVerdict) -> list[str]:
+    status = _STATUS_TEXTS[one.status]
+    return [one.subject.name, one.version, status, str(one.violations), one.subject.where]
 
 
 def _item(one: ObjectVerdict) -> JSON:

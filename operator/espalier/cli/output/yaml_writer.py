@@ -24,7 +24,7 @@ _MERGE_KEY = "<<"
 _STRING_TAG = "tag:yaml.org,2002:str"
 # No line is broken, so that a long text can still be searched for.
 _LINE_WIDTH = 1_000_000
-_PIECE_CHARACTERS = 65_536
+_PIECE_CHARACTERS = 8_192
 _NONE: Final[Any] = object()
 
 
