@@ -161,7 +161,8 @@ def test_objects_that_the_webhook_refuses_are_reported(
 ) -> None:
     def convert(obj: Document, wanted: str) -> Document:
         if obj["spec"].get("size") == 0:
-            raise Refusal("size 0 is none")
+            # A text of Go's decoder, as an API server has it, too, where a webhook answers wrongly.
+            raise Refusal("json: cannot unmarshal string into Go struct field Well.spec.size")
         return {**obj, "apiVersion": wanted}
 
     wells = crd("wells")
@@ -191,6 +192,9 @@ def test_objects_that_the_webhook_refuses_are_reported(
         shown, done = both(control_plane, wells, code=4)
 
         assert shown["items"][0]["reason"] == done["items"][0]["reason"] == "Undecodable"
+        assert "default/bad" in done["items"][0]["message"]
+        assert "json: cannot unmarshal string" in done["items"][0]["message"]
+        assert wells.stored_at() == {"v1": 1, "v1alpha1": 1}
     finally:
         control_plane.etcd.delete_prefix(wells.raw_prefix)
         webhook.close()

@@ -98,3 +98,17 @@ def test_texts_are_bounded() -> None:
     told = refusal_in(f"{WEBHOOK} failed: {'x' * 100_000}")
     assert told is not None
     assert len(told) == MAX_REASON_CHARACTERS
+
+
+@pytest.mark.parametrize(
+    ("text", "is_refusal"),
+    [
+        ("json: cannot unmarshal string into Go struct field Well.spec.size of type float64", True),
+        ("json: cannot unmarshal array into Go struct field ConversionReview.response", False),
+        ("json: cannot unmarshal string into Go value of type v1.ConversionReview", False),
+    ],
+)
+def test_gos_decoder_speaks_of_the_object_or_of_the_review(text: str, *, is_refusal: bool) -> None:
+    message = f"conversion webhook for example.com/v1, Kind=Well failed: {text}"
+
+    assert (refusal_in(message) is not None) is is_refusal

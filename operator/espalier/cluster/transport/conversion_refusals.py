@@ -34,7 +34,10 @@ _NO_ANSWER = re.compile(
     # The response does not belong to the request, or is not valid.
     r"|expected response\.uid=|expected webhook response of|no response provided"
     r"|unrecognized response type|couldn't get version/kind|no kind \"|unable to decode"
-    r"|Object 'Kind' is missing|json: cannot|invalid character"
+    r"|Object 'Kind' is missing|invalid character"
+    # Of another type, the webhook could not decode the object.
+    r"|json: cannot unmarshal [^\n]{1,200} into Go (?:struct field|value of type) "
+    r"(?:v1(?:beta1)?\.)?(?:ConversionRe(?:view|sponse|quest)|Status|RawExtension)\b"
 )
 # For a list, the server gives the first object's text and the number of the others.
 _MORE = re.compile(r" \(and \d+ more\)$")
