@@ -57,6 +57,20 @@ def test_each_answer_is_the_error_that_callers_act_on(
     assert error.detail == ("said" if reason != "Invalid" else "")
 
 
+@pytest.mark.parametrize(
+    "message",
+    [
+        "etcdserver: request is too large",
+        "rpc error: desc = trying to send message larger than max (2100000 vs. 2097152)",
+    ],
+)
+def test_an_object_that_is_too_large_for_etcd_is_refused_and_not_tried_again(message: str) -> None:
+    error = error_of(TRIED, 500, orjson.dumps(status_of(500, "", message)))
+
+    assert type(error) is RejectedError
+    assert "larger than max" in error.detail or "too large" in error.detail
+
+
 @pytest.mark.parametrize("reason", ["InternalError", "StorageReadError"])
 def test_a_conversion_webhook_that_is_away_is_reported_as_such(reason: str) -> None:
     text = 'conversion webhook for example.com/v1, Kind=Widget failed: Post "https://x/": EOF'

@@ -53,6 +53,11 @@ _UNDECODABLE = re.compile(
 _CONVERSION = "conversion webhook for "
 # A denial by admission, with any status. It must be at the start of the message, since a text in an
 # object may look the same.
+# The message of a status 500 that etcd, or its client, causes: a retry sends the same object.
+_TOO_LARGE = re.compile(
+    r"etcdserver: request is too large|trying to send message larger than max \("
+)
+
 _DENIAL = re.compile(
     r"(?:[^\s\"]{1,512}(?: \"[^\"\s]{1,253}\")? is forbidden: )?"
     r"(?:admission webhook \"[^\"\s]{1,253}\" denied the request"
@@ -204,11 +209,18 @@ def _special(
         return ConversionRefusedError(**facts, status=code, keys=keys)
     if _is_undecodable(code, reply):
         return UndecodableError(**facts, status=code, keys=_storage_keys(facts["resource"], reply))
-    if code in _TRANSIENT or (code >= HTTPStatus.INTERNAL_SERVER_ERROR and code not in _LASTING):
+    if _is_transient(code, reply):
         if retry_after_seconds is None and reply.details and reply.details.retry_after_seconds > 0:
             retry_after_seconds = reply.details.retry_after_seconds
         return TransientError(**facts, status=code, retry_after_seconds=retry_after_seconds)
     return None
+
+
+def _is_transient(code: int, reply: Status) -> bool:
+    if code == HTTPStatus.INTERNAL_SERVER_ERROR and _TOO_LARGE.search(reply.message):
+        return False
+    is_of_server = code >= HTTPStatus.INTERNAL_SERVER_ERROR and code not in _LASTING
+    return code in _TRANSIENT or is_of_server
 
 
 _NAMED: Mapping[int, type[ForbiddenError | ConflictError]] = {
