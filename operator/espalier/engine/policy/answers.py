@@ -5,7 +5,8 @@ A rewrite changes nothing itself. What the server changes, it does by the schema
 defaults, and names Espalier as their manager. So admission has changed the object if its labels,
 annotations or finalizers are others afterwards, if another field manager appears, or if the
 generation rises though no default was filled in. Where an object's fields are not tracked, and
-there are defaults, a rise proves nothing; then more dry runs are made in that namespace.
+there are defaults, or where the storage version does not specify all that another stored version
+does, a rise proves nothing; then more dry runs are made in that namespace.
 
 Source:
     apiextensions-apiserver, ``pkg/registry/customresource/strategy.go``, ``PrepareForUpdate``;
@@ -15,6 +16,7 @@ Source:
 from collections.abc import Callable, Iterator
 
 from espalier.crd import Definition
+from espalier.crd.field_sets import specified_paths, unspecified
 from espalier.crd.structural import structural_of
 from espalier.engine.ports import StoredMetadata
 from espalier.engine.status.conditions import Reason
@@ -45,6 +47,7 @@ class AnswerCheck:
         self.checked = 0
         self._fills_in = not definition.preserve_unknown_fields
         self._structural = _structural_of(definition)
+        self._may_prune = self._fills_in and _may_prune(definition)
         self._has_defaults = self._fills_in and _any(self._structural, _has_default)
 
     def check(self, before: StoredMetadata, after: StoredMetadata) -> None:
@@ -83,7 +86,7 @@ class AnswerCheck:
             yield "the generation rose, and no default was filled in"
 
     def _is_unknown(self, after: StoredMetadata) -> bool:
-        return self._has_defaults and not after.managed_fields
+        return self._may_prune or (self._has_defaults and not after.managed_fields)
 
     def _filled_in(
         self, before: StoredMetadata, after: StoredMetadata
@@ -185,3 +188,18 @@ def _structural_of(definition: Definition) -> Structural | None:
         return structural_of(definition.storage)
     except SchemaParseError:
         return None
+
+
+def _may_prune(definition: Definition) -> bool:
+    """
+    Report whether a stored version specifies fields that the storage version prunes.
+    """
+    kept = _structural_of(definition)
+    try:
+        return any(
+            unspecified(kept, specified_paths(structural_of(version)))
+            for version in definition.versions
+            if not version.storage and version.name in definition.stored_versions
+        )
+    except SchemaParseError:
+        return True
