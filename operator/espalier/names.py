@@ -24,6 +24,8 @@ STEPS = ("prune", "default", "migrate", "validate", "annotate")
 # Annotations on definitions.
 WINDOW = f"{PREFIX}window"
 NAMESPACES = f"{PREFIX}namespaces"
+RERUN_AT = f"{PREFIX}rerun-at"
+"""A time; each new one has all objects rewritten and proved once more."""
 
 # Annotations on objects.
 SCHEMA_VIOLATIONS = f"{PREFIX}schema-violations"

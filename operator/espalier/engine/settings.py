@@ -80,6 +80,7 @@ class RunSettings:
             ports have no budget.
         writes_per_second: The most writes, likewise; None for no bound.
         resurvey_seconds: Between two surveys of objects that nothing is known to have changed.
+        again: Rewrite and prove all objects once more, though that is done already.
         only_failed: Try the objects again that failed in the last pass, and no others; it proves
             nothing, and trims nothing.
         waits_for_lease: Wait for a lease that another process holds, until it is released or its
@@ -96,6 +97,7 @@ class RunSettings:
     bytes_per_second: float = DEFAULT_BYTES_PER_SECOND
     writes_per_second: float | None = None
     resurvey_seconds: float = 3600.0
+    again: bool = False
     only_failed: bool = False
     waits_for_lease: bool = False
     is_read_only: bool = False

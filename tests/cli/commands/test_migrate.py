@@ -115,7 +115,7 @@ async def test_nothing_is_begun_without_a_yes() -> None:
         methods = {request.method for request in cluster.sandbox.log[before:]}
 
     assert result.stderr == (
-        f"All stored objects of these definitions will be rewritten: {NAME}\n"
+        f"Stored objects that are not proved yet of these definitions will be rewritten: {NAME}\n"
         "espalier: cannot ask for confirmation without a terminal; use --yes\n"
     )
     assert result.exit_code == Exit.INCOMPLETE

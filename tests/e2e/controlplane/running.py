@@ -134,18 +134,21 @@ class ControlPlane:
         child.kill()
         self._children.remove(child)
 
-    def start_second_api_server(self, *, etcd_url: str | None = None) -> tuple[Child, Api]:
+    def start_second_api_server(
+        self, *flags: str, etcd_url: str | None = None
+    ) -> tuple[Child, Api]:
         """
         Start another API server on the same etcd, and wait until it is ready.
 
         Args:
+            flags: More flags of this server.
             etcd_url: Leads to that etcd, as by a relay.
 
         Returns:
             Its process, which can be paused, resumed and passed to ``end``, and a client for it.
         """
         port = _free_port()
-        child = self._start_api_server("second", port, etcd_url=etcd_url)
+        child = self._start_api_server("second", port, *flags, etcd_url=etcd_url)
         api = self.api_of(f"https://127.0.0.1:{port}")
         self._wait(child, lambda: self._is_ready(api))
         return child, api
@@ -234,11 +237,14 @@ class ControlPlane:
         token = self.api.post(path, body)["status"]["token"]
         return self.write_kubeconfig(f"{namespace}-{name}", user={"token": token})
 
-    def write_kubeconfig(self, name: str, *, user: dict[str, Any]) -> Path:
+    def write_kubeconfig(self, name: str, *, user: dict[str, Any], url: str = "") -> Path:
         """
-        Write a kubeconfig for the first API server.
+        Write a kubeconfig for the first API server, or for another one by its URL.
         """
-        cluster = {"server": self.url, "certificate-authority": str(self._authority.certificate)}
+        cluster = {
+            "server": url or self.url,
+            "certificate-authority": str(self._authority.certificate),
+        }
         content = {
             "apiVersion": "v1",
             "kind": "Config",
@@ -310,7 +316,9 @@ class ControlPlane:
             ],
         )
 
-    def _start_api_server(self, name: str, port: int, *, etcd_url: str | None = None) -> Child:
+    def _start_api_server(
+        self, name: str, port: int, *flags: str, etcd_url: str | None = None
+    ) -> Child:
         return self.start_child(
             f"kube-apiserver-{name}",
             [
@@ -334,6 +342,7 @@ class ControlPlane:
                 f"--audit-policy-file={self.folder / 'audit-policy.json'}",
                 f"--audit-log-path={self.audit.path_for(name)}",
                 *self._api_server_flags,
+                *flags,
             ],
         )
 

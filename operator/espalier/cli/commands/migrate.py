@@ -47,6 +47,7 @@ class _MigrateRequest:
     """
 
     names: tuple[str, ...]
+    again: bool
     only_failed: bool
     accept_loss: str | None
     namespaces: tuple[str, ...]
@@ -57,6 +58,10 @@ class _MigrateRequest:
     max_writes_per_second: float
     max_in_flight: int
 
+    def __post_init__(self) -> None:
+        if self.again and self.only_failed:
+            raise click.UsageError("give --again or --only-failed, not both")
+
     @property
     def settings(self) -> RunSettings:
         """
@@ -65,6 +70,7 @@ class _MigrateRequest:
         return RunSettings(
             settle_seconds=self.settle_seconds,
             max_in_flight=self.max_in_flight,
+            again=self.again,
             only_failed=self.only_failed,
             waits_for_lease=True,
         )
@@ -129,6 +135,11 @@ def _check_digest(_: click.Context, __: click.Parameter, value: str | None) -> s
     help="Report what would stop the migration: the server tries each write, and keeps none.",
 )
 @click.option("--yes", "is_confirmed", is_flag=True, help="Do not ask for confirmation.")
+@click.option(
+    "--again",
+    is_flag=True,
+    help="Rewrite also what is proved already, as after the rotation of an encryption key.",
+)
 @click.option(
     "--only-failed",
     is_flag=True,
@@ -218,6 +229,7 @@ def migrate(
       espalier migrate widgets.example.com --dry-run
       espalier migrate widgets.example.com
       espalier migrate widgets.example.com --only-failed --yes
+      espalier migrate widgets.example.com --again
 
     \b
     Exit codes:
@@ -235,18 +247,19 @@ def migrate(
         with terminal.progress("surveying") as advance:
             result = asyncio.run(_rehearse(target, request, chosen, advance))
     else:
-        _ask(terminal, chosen, is_answered=is_confirmed)
+        _ask(terminal, request, chosen, is_answered=is_confirmed)
         with terminal.progress("migrating") as advance:
             reporter = RunProgress(advance, terminal)
             result = run(_migrate(target, request, chosen, reporter))
     terminal.finish(result)
 
 
-def _ask(terminal: Terminal, chosen: Sequence[str], *, is_answered: bool) -> None:
+def _ask(
+    terminal: Terminal, request: _MigrateRequest, chosen: Sequence[str], *, is_answered: bool
+) -> None:
     if chosen:
-        terminal.print_notice(
-            f"All stored objects of these definitions will be rewritten: {', '.join(chosen)}"
-        )
+        what = "All stored objects" if request.again else "Stored objects that are not proved yet"
+        terminal.print_notice(f"{what} of these definitions will be rewritten: {', '.join(chosen)}")
         if not terminal.confirm("Continue?", is_answered=is_answered):
             click.get_current_context().exit(Exit.INCOMPLETE)
 

@@ -113,7 +113,10 @@ def _message(outcome: RunOutcome) -> str:
             " rewritten stay so, and the same command continues from here"
         )
     current = outcome.conditions[0]
-    return f"{current.reason}: {current.message}"
+    message = f"{current.reason}: {current.message}"
+    if outcome.is_proved and outcome.totals is None:
+        return f"{message}. An earlier run has proved it, so nothing was written; see --again"
+    return message
 
 
 def _stored(outcome: RunOutcome) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from types import MappingProxyType
 from espalier import names
 from espalier.crd import Definition
 from espalier.engine.policy.consent import DIGEST_LENGTH, is_digest
+from espalier.engine.policy.timestamps import seconds_of
 from espalier.engine.policy.windows import Window, read_window
 from espalier.engine.status.text import MAX_NAMED, enumerated
 
@@ -26,7 +27,7 @@ _ALLOWED: Mapping[str, tuple[str, ...]] = MappingProxyType(
 
 PLACES: Mapping[str, str] = MappingProxyType(
     dict.fromkeys((*_ALLOWED, names.LOSS), "label")
-    | dict.fromkeys((names.WINDOW, names.NAMESPACES), "annotation")
+    | dict.fromkeys((names.WINDOW, names.NAMESPACES, names.RERUN_AT), "annotation")
 )
 """All keys that mean something on a definition, and where each must stand."""
 
@@ -60,6 +61,7 @@ class Policy:
         keeps_managed_fields: Do not clean entries of versions that are gone.
         window: When writing is allowed; None for always.
         namespaces: The only ones to work on; all if empty.
+        rerun_at: The time at which a person asked for another run; empty if none did.
         mistakes: Sentences on labels and annotations that make no sense.
     """
 
@@ -70,6 +72,7 @@ class Policy:
     keeps_managed_fields: bool = False
     window: Window | None = None
     namespaces: tuple[str, ...] = ()
+    rerun_at: str = ""
     mistakes: tuple[str, ...] = ()
 
     def does(self, step: str) -> bool:
@@ -111,6 +114,7 @@ def read_policy(definition: Definition) -> Policy:
         keeps_managed_fields=labels.get(names.MANAGED_FIELDS) == "keep",
         window=_read_window(definition, mistakes),
         namespaces=_read_namespaces(definition, mistakes),
+        rerun_at=_read_rerun_at(definition, mistakes),
         mistakes=tuple(mistakes),
     )
 
@@ -151,6 +155,16 @@ def _read_window(definition: Definition, mistakes: list[str]) -> Window | None:
     if window is None:
         mistakes.append(f"the annotation {names.WINDOW} must be like 22:00-06:00, in UTC")
     return window
+
+
+def _read_rerun_at(definition: Definition, mistakes: list[str]) -> str:
+    text = definition.annotations.get(names.RERUN_AT, "")
+    if text and seconds_of(text) is None:
+        mistakes.append(
+            f"the annotation {names.RERUN_AT} must be a time in UTC, like 2027-01-31T12:00:00Z"
+        )
+        return ""
+    return text
 
 
 def _read_namespaces(definition: Definition, mistakes: list[str]) -> tuple[str, ...]:

@@ -113,7 +113,7 @@ def run_key(definition: Definition, policy: Policy) -> str:
     to change those neither costs what was proved nor restarts the settle time. So a run that was
     paused by mode ``observe`` goes on where it was.
     """
-    document: JSON = {
+    document: dict[str, JSON] = {
         "names": [definition.group, definition.kind, definition.plural, definition.namespaced],
         "versions": [
             [v.name, v.served, v.storage, v.has_status, v.schema] for v in definition.versions
@@ -126,6 +126,8 @@ def run_key(definition: Definition, policy: Policy) -> str:
             *policy.namespaces,
         ],
     }
+    if policy.rerun_at:
+        document["rerunAt"] = policy.rerun_at
     canonical = json.dumps(document, sort_keys=True, separators=(",", ":"))
     return "sha256:" + hashlib.sha256(canonical.encode("utf-8", "surrogatepass")).hexdigest()
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from espalier import names
 from espalier.crd import Condition, Definition
+from espalier.engine.coordination.checkpoint import Progress
 from espalier.engine.coordination.lease import LeaseHolder
 from espalier.engine.coordination.ledger import Ledger, open_ledger, remember
 from espalier.engine.coordination.run_context import RunContext, context_of
@@ -290,12 +291,16 @@ async def _follow_up(
 async def _open_ledger(context: RunContext[Plan]) -> Ledger:
     planned, ports = context.planned, context.ports
     if not context.settings.only_failed:
-        return await open_ledger(
+        ledger = await open_ledger(
             ports.record,
             planned.definition,
             key=planned.key,
             is_restricted=bool(planned.policy.namespaces),
         )
+        if context.settings.again:
+            generation = planned.definition.generation
+            await ledger.save(Progress(key=planned.key, generation=generation))
+        return ledger
     ledger = await open_last_ledger(planned, ports.record)
     if not _is_done(planned, ledger):
         # Before anything is read or written for a run that has nothing to do.
