@@ -23,11 +23,10 @@ from espalier.errors import (
     RejectedError,
     UndecodableError,
 )
-from espalier.names import FIELD_MANAGER
 from espalier.paths import JSON
 from espalier.schema import Profile
 from espalier.schema.values import copy_json, equal_json
-from tests.fakes.widgets import WIDGETS, filled_fields, written_by
+from tests.fakes.widgets import WIDGETS, written_by
 
 
 @dataclass(slots=True)
@@ -194,9 +193,6 @@ class FakeEtcd:
         if self.lost_on_write:
             # The server compares with what the webhook has made.
             shown = {**shown, "spec": admitted.get("spec")}
-        if stored.managed_fields and not equal_json(sent, shown):
-            filled = filled_fields(shown, sent)
-            stored.managed_fields.append(written_by(FIELD_MANAGER, filled))
         if not equal_json(admitted, shown):
             stored.generation += 1
         self._store(key, admitted)

@@ -91,20 +91,6 @@ def legacy_widgets(**changes: object) -> Definition:
     return widgets(**(defaults | changes))
 
 
-def filled_fields(before: JSON, after: JSON) -> JSON:
-    """
-    Name the fields that an object has gained, as an entry of managedFields does.
-    """
-    if not isinstance(after, dict):
-        return {}
-    old = before if isinstance(before, dict) else {}
-    return {
-        f"f:{name}": filled_fields(old.get(name), value)
-        for name, value in after.items()
-        if name not in old or (isinstance(value, dict) and value != old[name])
-    }
-
-
 def written_by(manager: str, fields: JSON, *, version: str = "v1") -> dict[str, JSON]:
     """
     Make an entry of managedFields.

@@ -1,12 +1,12 @@
 """
 What the answer of a rewrite shows: did anything but the schema change the object?
 
-A rewrite changes nothing itself. What the server changes, it does by the schema: it fills in
-defaults, and names Espalier as their manager. So admission has changed the object if its labels,
-annotations or finalizers are others afterwards, if another field manager appears, or if the
-generation rises though no default was filled in. Where an object's fields are not tracked, and
-there are defaults, or where the storage version does not specify all that another stored version
-does, a rise proves nothing; then more dry runs are made in that namespace.
+A rewrite changes nothing itself. What the server changes, it does by the schema: it prunes, and
+fills in defaults, and it records no field manager for either. So admission has changed the object
+if its labels, annotations or finalizers are others afterwards, if another field manager appears, if
+Espalier becomes the manager of fields, or if the generation rises. Where the storage version has
+defaults, or does not specify all that another stored version does, a rise proves nothing; then more
+dry runs are made in that namespace.
 
 Source:
     apiextensions-apiserver, ``pkg/registry/customresource/strategy.go``, ``PrepareForUpdate``;
@@ -77,31 +77,29 @@ class AnswerCheck:
             yield f"field manager {shown} appeared"
         if not before.generation or after.generation <= before.generation:
             return
-        if self._is_unknown(after):
+        if self._is_unknown:
             self.suspects.add(before.key.namespace)
-        filled, others = self._filled_in(before, after)
+        others = self._set_without_default(before, after)
         if others:
             yield f"fields that have no default: {enumerated(map(_rendered, others))}"
-        elif not (filled or self._is_unknown(after)):
-            yield "the generation rose, and no default was filled in"
+        elif not self._is_unknown:
+            yield "the generation rose, and there is no default to fill in"
 
-    def _is_unknown(self, after: StoredMetadata) -> bool:
-        return self._may_prune or (self._has_defaults and not after.managed_fields)
+    @property
+    def _is_unknown(self) -> bool:
+        return self._may_prune or self._has_defaults
 
-    def _filled_in(
-        self, before: StoredMetadata, after: StoredMetadata
-    ) -> tuple[bool, list[_Steps]]:
+    def _set_without_default(self, before: StoredMetadata, after: StoredMetadata) -> list[_Steps]:
         """
-        Report whether a default was filled in, and which other fields this write has set.
+        Name the fields without a default that this write has set.
         """
         set_before = set(_set_by_us(before))
-        filled, others = False, []
-        for steps in _set_by_us(after):
-            if self._fills_in and _is_default(self._structural, steps):
-                filled = True
-            elif steps not in set_before:
-                others.append(steps)
-        return filled, others
+        return [
+            steps
+            for steps in _set_by_us(after)
+            if not (self._fills_in and _is_default(self._structural, steps))
+            and steps not in set_before
+        ]
 
 
 def _managers(metadata: StoredMetadata) -> set[str]:

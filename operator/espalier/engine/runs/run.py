@@ -233,6 +233,9 @@ async def _run_alone(context: RunContext[Plan]) -> RunOutcome:
     try:
         definition, reported, is_proved = await _bring_into_form(context, ledger)
     except RunStoppedError as error:
+        if error.reason == Reason.ADMISSION_MUTATES:
+            # A schema that changed meanwhile changes objects too.
+            await context.guard.check()
         reported = conditions.not_current(Reason(error.reason), error.detail)
         is_validated = error.reason in _VALIDATED
         if is_validated:
