@@ -55,7 +55,11 @@ def test_more_objects_take_no_more_memory(
             (tmp_path / folder).mkdir(exist_ok=True)
             (tmp_path / folder / f"{number}.yaml").write_text(texts)
 
-    peaks = {folder: peak_bytes(tmp_path, name, folder) for folder in ("few", "few", "many")}
+    # The first run loads modules, and the collector may be late in any of them.
+    peaks = {
+        folder: min(peak_bytes(tmp_path, name, folder) for _ in range(2))
+        for folder in ("few", "few", "many")
+    }
 
     # A verdict with its finding takes about two kilobytes.
     assert peaks["many"] - peaks["few"] < 400 * 500

@@ -178,7 +178,8 @@ class _ValidationWalk:
         step = path[-1]
         if isinstance(step, int):
             return self.node(value, node, path, around.index(step))
-        is_own = len(path) == 1 and step in TYPE_FIELDS
+        # The server goes by the field path, in which empty names leave no trace.
+        is_own = step in TYPE_FIELDS and all(part == "" for part in path[:-1])
         return self.node(value, node, path, None if is_own else around.key(step))
 
 
