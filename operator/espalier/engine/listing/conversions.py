@@ -38,6 +38,12 @@ MAX_ASKED = 30
 MAX_SILENT = 8
 """How many objects are asked for, and how many of these may get no answer at all."""
 
+ASK_SECONDS = 10.0
+"""
+For so long others are asked for. A server calls a webhook that fails several times, some seconds in
+all, for each object.
+"""
+
 MAX_REMEMBERED = 5
 MAX_PLACES = 60
 MAX_ROUNDS = 3
@@ -106,7 +112,7 @@ class ConversionProbe:
             if self._excused > 0 and isinstance(error, ConversionRefusedError):
                 self._excused -= 1
                 return True
-            if not await self._find_converted(place.rstrip("\0"), namespace):
+            if not await self._find_in_time(place.rstrip("\0"), namespace):
                 return False
             self._excused = FAILURES_PER_PROOF
             if len(self.resources) == 1:
@@ -123,6 +129,13 @@ class ConversionProbe:
         if await self.is_about_one(error, str(key)):
             return as_refused(error)
         raise error
+
+    async def _find_in_time(self, place: str, namespace: str) -> bool:
+        try:
+            async with asyncio.timeout(ASK_SECONDS):
+                return await self._find_converted(place, namespace)
+        except TimeoutError:
+            return False
 
     async def _find_converted(self, place: str, namespace: str) -> bool:
         asked: set[ObjectKey] = set()
