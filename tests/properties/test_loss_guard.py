@@ -126,6 +126,7 @@ def by_evidence(evidence: Evidence, metadata: StoredMetadata) -> Verdict:
     return evidence.judge(metadata)
 
 
+@pytest.mark.timeout(0)
 def test_no_history_loses_what_was_not_consented_to() -> None:
     rewritten = proofs = 0
     for seed in range(HISTORIES):
