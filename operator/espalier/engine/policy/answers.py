@@ -4,9 +4,10 @@ What the answer of a rewrite shows: did anything but the schema change the objec
 A rewrite changes nothing itself. What the server changes, it does by the schema: it prunes, and
 fills in defaults, and it records no field manager for either. So admission has changed the object
 if its labels, annotations or finalizers are others afterwards, if another field manager appears, if
-Espalier becomes the manager of fields, or if the generation rises. Where the storage version has
-defaults, or does not specify all that another stored version does, a rise proves nothing; then more
-dry runs are made in that namespace.
+Espalier becomes the manager of fields that have no default, or if the generation rises. Where the
+storage version has defaults, or does not specify all that another stored version does, a rise alone
+proves nothing. If an object's fields are not tracked either, it is not known what has changed it;
+then more dry runs are made in its namespace.
 
 Source:
     apiextensions-apiserver, ``pkg/registry/customresource/strategy.go``, ``PrepareForUpdate``;
@@ -77,17 +78,13 @@ class AnswerCheck:
             yield f"field manager {shown} appeared"
         if not before.generation or after.generation <= before.generation:
             return
-        if self._is_unknown:
+        if self._may_prune or (self._has_defaults and not after.managed_fields):
             self.suspects.add(before.key.namespace)
         others = self._set_without_default(before, after)
         if others:
             yield f"fields that have no default: {enumerated(map(_rendered, others))}"
-        elif not self._is_unknown:
+        elif not (self._may_prune or self._has_defaults):
             yield "the generation rose, and there is no default to fill in"
-
-    @property
-    def _is_unknown(self) -> bool:
-        return self._may_prune or self._has_defaults
 
     def _set_without_default(self, before: StoredMetadata, after: StoredMetadata) -> list[_Steps]:
         """
