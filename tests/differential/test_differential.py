@@ -22,7 +22,8 @@ SEED = int(os.environ.get("ESPALIER_DIFFERENTIAL_SEED", "1"))
 _SLOWER = {"crd-rules": 4}
 
 needs_go = pytest.mark.skipif(
-    not has_go(), reason="Go is needed to build the API server's packages"
+    not has_go(),
+    reason="the API server's packages are compared by a program in Go: install Go and run again",
 )
 
 

@@ -182,7 +182,9 @@ def remove(plane: ControlPlane, names: set[str]) -> None:
 
 
 @pytest.mark.skipif(
-    not PUBLISHED.is_dir(), reason=f"no CRDs of other projects beside the repository: {PUBLISHED}"
+    not PUBLISHED.is_dir(),
+    reason="published CRDs are other projects' files and not in this repository:"
+    f" none in {PUBLISHED}",
 )
 @pytest.mark.timeout(300)
 def test_published_crds_get_the_servers_verdict_and_no_write(
