@@ -5,8 +5,10 @@ from typing import Any
 import pytest
 import yaml
 
+from espalier.cluster.transport.lanes import MAX_LANES
 from espalier.handlers.settings import read_settings
 
+READERS = 64
 FOLDER = Path(__file__).parents[2] / "manifests"
 
 
@@ -46,6 +48,52 @@ def test_every_manifest_of_the_folder_is_installed() -> None:
         "kustomization.yaml",
         *kustomization["resources"],
     }
+
+
+def test_the_namespace_is_kept_and_so_is_what_guards_it() -> None:
+    label = {"espalier.dev/keep": "true"}
+    policy = find("ValidatingAdmissionPolicy", "espalier-keep-archives")
+    binding = find("ValidatingAdmissionPolicyBinding", "espalier-keep-archives")
+    kept = [doc for doc in installed() if label.items() <= doc["metadata"]["labels"].items()]
+
+    assert kept == [find("Namespace", "espalier-system"), policy, binding]
+    assert policy["spec"]["matchConstraints"]["objectSelector"] == {"matchLabels": label}
+    assert binding["spec"]["policyName"] == policy["metadata"]["name"]
+
+
+@pytest.mark.parametrize("folder", sorted((FOLDER / "components").iterdir()), ids=lambda f: f.name)
+def test_every_manifest_of_a_component_is_part_of_it(folder: Path) -> None:
+    (component,) = documents(folder / "kustomization.yaml")
+
+    assert component["kind"] == "Component"
+    patches = {patch["path"] for patch in component.get("patches", ())}
+    assert {path.name for path in folder.glob("*.yaml")} == {
+        "kustomization.yaml",
+        *component.get("resources", ()),
+        *patches,
+    }
+
+
+def test_a_level_of_its_own_takes_seats_from_no_other() -> None:
+    level, *schemas = documents(FOLDER / "components" / "flow-control" / "flow-control.yaml")
+    limited = level["spec"]["limited"]
+    account = find("ServiceAccount", "espalier")["metadata"]
+
+    assert (limited["borrowingLimitPercent"], limited["lendablePercent"]) == (0, 0)
+    assert limited["limitResponse"]["type"] == "Queue"
+    queuing = limited["limitResponse"]["queuing"]
+    # All writes and all reads of two processes may wait at the same time.
+    assert queuing["handSize"] * queuing["queueLengthLimit"] >= 2 * (MAX_LANES + READERS)
+    for schema in schemas:
+        (rule,) = schema["spec"]["rules"]
+        (subject,) = rule["subjects"]
+        assert subject["serviceAccount"] == {
+            "name": account["name"],
+            "namespace": account["namespace"],
+        }
+    leases = next(s for s in schemas if s["metadata"]["name"] == "espalier-leases")
+    others = next(s for s in schemas if s["metadata"]["name"] == "espalier")
+    assert leases["spec"]["matchingPrecedence"] < others["spec"]["matchingPrecedence"]
 
 
 def test_nothing_is_granted_by_a_wildcard() -> None:
