@@ -1,5 +1,6 @@
 import asyncio
 from collections.abc import AsyncIterator, Hashable
+from contextlib import nullcontext
 from dataclasses import replace
 
 import pytest
@@ -15,6 +16,7 @@ from espalier.handlers.structural_condition import StructuralKeeper
 from espalier.handlers.supervisor import Supervisor
 from espalier.handlers.tasks import Guard
 from espalier.handlers.workqueue import WorkQueue
+from espalier.observe.recorder import Recorder
 from tests.fakes.clock import FakeClock, settled
 from tests.handlers.test_structural_condition import UNTYPED
 from tests.handlers.world import FakeDefinitions, FakeEvents, definition_of
@@ -101,6 +103,7 @@ class OperatorUnderTest:
         self.guard = Guard(lambda: None)
         self.queue = WorkQueue(self.clock)
         self.sightings = Sightings(self.clock)
+        self.recorder = Recorder(self.clock)
         reporter = StatusReporter(
             self.definitions, FakeEvents(), self.clock, self.guard, progress_seconds=10
         )
@@ -122,6 +125,8 @@ class OperatorUnderTest:
                 nudge=self.queue.nudge,
                 max_runs=4,
             ),
+            recorder=self.recorder,
+            serve=lambda _: nullcontext(),
         )
 
     def add(self, definition: Definition) -> None:

@@ -28,6 +28,9 @@ def test_every_setting_can_be_given_by_the_environment() -> None:
         "ESPALIER_WORKER_PROCESSES": "1",
         "ESPALIER_OBJECT_DEADLINE_SECONDS": "2.5",
         "ESPALIER_PROBE_PORT": "8080",
+        "ESPALIER_METRICS_PORT": "8081",
+        "ESPALIER_PAGE_PORT": "8082",
+        "ESPALIER_PAGE_WITHOUT_ACCESS_CONTROL": "yes",
         "ESPALIER_READ_ONLY": "true",
         "UNRELATED": "x",
     }
@@ -52,6 +55,9 @@ def test_every_setting_can_be_given_by_the_environment() -> None:
         worker_processes=1,
         object_deadline_seconds=2.5,
         probe_port=8080,
+        metrics_port=8081,
+        page_port=8082,
+        page_without_access_control=True,
         read_only=True,
     )
 

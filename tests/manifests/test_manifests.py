@@ -193,7 +193,13 @@ def test_the_pod_runs_as_the_service_account_with_probes_and_resources() -> None
     )
     assert container["livenessProbe"]["httpGet"] == {"path": "/healthz", "port": "probes"}
     assert container["readinessProbe"]["httpGet"] == {"path": "/readyz", "port": "probes"}
-    assert container["ports"] == [{"name": "probes", "containerPort": settings.probe_port}]
+    # The page is served on loopback, so that its port is none of the container's.
+    assert container["ports"] == [
+        {"name": "probes", "containerPort": settings.probe_port},
+        {"name": "metrics", "containerPort": settings.metrics_port},
+    ]
+    assert settings.page_port == 8082
+    assert not settings.page_without_access_control
     assert container["resources"]["requests"].keys() == {"cpu", "memory"}
     assert "memory" in container["resources"]["limits"]
 

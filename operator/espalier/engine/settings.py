@@ -10,6 +10,7 @@ from espalier.engine.flowcontrol.sightings import Sightings
 from espalier.engine.ports.archive import Archive
 from espalier.engine.ports.clock import Clock
 from espalier.engine.ports.definitions import Definitions, Rights
+from espalier.engine.ports.meter import UNMETERED, Meter
 from espalier.engine.ports.objects import Objects
 from espalier.engine.ports.state import Checkpoints, Leases
 from espalier.engine.ports.workers import Workers
@@ -38,6 +39,7 @@ class Ports:
             its settings.
         sightings: What this process has seen of all definitions; None if a run sees them first.
         workers: Examine and compare what takes long; None to do all in the event loop.
+        meter: Counts what runs do.
     """
 
     objects: Objects
@@ -51,6 +53,7 @@ class Ports:
     budget: Budget | None = None
     sightings: Sightings | None = None
     workers: Workers | None = None
+    meter: Meter = UNMETERED
 
     @property
     def record(self) -> RecordPorts:

@@ -8,8 +8,8 @@ that: it ends with the event.
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Mapping
-from contextlib import AsyncExitStack
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from typing import Protocol
 
 from espalier.cluster.resources.definitions import MalformedDefinition
@@ -18,13 +18,13 @@ from espalier.engine.flowcontrol.sightings import Sightings
 from espalier.engine.ports.clock import Clock
 from espalier.engine.ports.definitions import Definitions
 from espalier.errors import ClusterError, DefinitionError, EspalierError, NotFoundError
-from espalier.handlers.probes import probes
 from espalier.handlers.settings import Settings
 from espalier.handlers.status_writer import StatusReporter
 from espalier.handlers.structural_condition import StructuralKeeper
 from espalier.handlers.supervisor import Supervisor
 from espalier.handlers.tasks import Guard
 from espalier.handlers.workqueue import WorkQueue
+from espalier.observe.recorder import Recorder
 
 logger = logging.getLogger(__name__)
 
@@ -36,6 +36,10 @@ FAILED_RESYNC_SECONDS = 5.0
 
 # The kubelet gives 30 s from the signal to the end.
 LAST_WRITE_SECONDS = 5.0
+
+
+Serve = Callable[[Callable[[], bool]], AbstractAsyncContextManager[None]]
+"""Serves probes and whatever else is to be served; takes what reports whether it is ready."""
 
 
 class DefinitionLister(Definitions, Protocol):
@@ -72,6 +76,8 @@ class Espalier:
         reporter: StatusReporter,
         keeper: StructuralKeeper,
         supervisor: Supervisor,
+        recorder: Recorder,
+        serve: Serve,
     ) -> None:
         self._settings = settings
         self._definitions = definitions
@@ -83,16 +89,16 @@ class Espalier:
         self._keeper = keeper
         self._supervisor = supervisor
         self.is_ready = False
+        self._serve = serve
+        self._recorder = recorder
         self._open = AsyncExitStack()
         self._background: list[asyncio.Task[None]] = []
 
     async def start(self) -> None:
         """
-        Answer probes, read all definitions, and work on what is in the queue.
+        Serve probes, metrics and the page, read all definitions, and work on what is in the queue.
         """
-        await self._open.enter_async_context(
-            probes(port=self._settings.probe_port, is_ready=lambda: self.is_ready)
-        )
+        await self._open.enter_async_context(self._serve(lambda: self.is_ready))
         self._background = [
             self._guard.start(self._resync(), name="resync"),
             *(self._guard.start(self._work(), name=f"worker {n}") for n in range(WORKERS)),
@@ -140,6 +146,7 @@ class Espalier:
                 raise
             self._keeper.forget(name)
             self._sightings.forget(name)
+            self._recorder.forget(name)
             await self._supervisor.reconcile(name, None)
             return
         except DefinitionError as error:
@@ -149,6 +156,7 @@ class Espalier:
             )
             return
         self._sightings.see(definition)
+        self._recorder.see(definition)
         # First the work: taking the label off stops it at once, whatever the condition costs.
         await self._supervisor.reconcile(name, definition)
         await self._keep(definition)
@@ -172,4 +180,5 @@ class Espalier:
             for name in {*names, *self._supervisor.names}:
                 self._queue.nudge(name)
             self.is_ready = True
+            self._recorder.resync()
             await self._clock.sleep(self._settings.resync_seconds)

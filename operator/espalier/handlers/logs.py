@@ -5,6 +5,7 @@ How log records are written: a constant sentence, and the named values that belo
 import logging
 import time
 from collections.abc import Mapping
+from contextvars import ContextVar
 from typing import TextIO
 
 import orjson
@@ -13,6 +14,9 @@ FORMATS = ("text", "json")
 
 # What every record has; whatever else one carries was given as ``extra``.
 _ORDINARY = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
+
+run_id: ContextVar[str] = ContextVar("run_id", default="")
+"""The run in which something is logged; empty outside of runs."""
 
 # Kopf puts whole references and its settings into its records; they add no information.
 _KOPF_ONLY = frozenset({"k8s_skip", "k8s_ref", "settings"})
@@ -77,11 +81,13 @@ def configure_logging(stream: TextIO, *, log_format: str, verbose: bool = False)
 
 
 def _values(record: logging.LogRecord) -> Mapping[str, object]:
-    return {
+    values: dict[str, object] = {
         name: value
         for name, value in vars(record).items()
         if name not in _ORDINARY and name not in _KOPF_ONLY
     }
+    run = run_id.get()
+    return {"run": run, **values} if run else values
 
 
 def _time(record: logging.LogRecord) -> str:

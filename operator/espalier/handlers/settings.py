@@ -32,6 +32,8 @@ _BOUNDS: Mapping[str, tuple[float, float]] = {
     "worker_processes": (1, 64),
     "object_deadline_seconds": (0.1, 3600),
     "probe_port": (0, 65_535),
+    "metrics_port": (0, 65_535),
+    "page_port": (0, 65_535),
 }
 
 
@@ -62,6 +64,9 @@ class Settings:
         object_deadline_seconds: How much CPU time one object may take there; one that takes more is
             not judged.
         probe_port: Serves ``/healthz`` and ``/readyz``; 0 serves nothing.
+        metrics_port: Serves ``/metrics``; 0 serves nothing.
+        page_port: Serves the page, on loopback only; 0 serves nothing.
+        page_without_access_control: Serve the page on all addresses, to anyone who can reach them.
         read_only: Forbid every write on objects and on stored versions.
     """
 
@@ -81,6 +86,9 @@ class Settings:
     worker_processes: int = 2
     object_deadline_seconds: float = 5.0
     probe_port: int = 0
+    metrics_port: int = 0
+    page_port: int = 0
+    page_without_access_control: bool = False
     read_only: bool = False
 
     def __post_init__(self) -> None:

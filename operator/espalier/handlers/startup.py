@@ -4,24 +4,31 @@ Assembles the operator, and runs it under Kopf until it is stopped.
 
 import asyncio
 from contextlib import AbstractAsyncContextManager
+from dataclasses import replace
 from importlib.metadata import version
 
 import kopf
 
 from espalier.cluster import Cluster
+from espalier.cluster.archives.secrets import SecretArchive
 from espalier.engine.flowcontrol.budget import DEFAULT_TOTAL_IN_FLIGHT, Budget
 from espalier.engine.flowcontrol.sightings import Sightings
+from espalier.engine.ports.clock import Clock
 from espalier.engine.ports.workers import Workers
 from espalier.engine.settings import Ports, RunSettings
 from espalier.handlers.application import Espalier
 from espalier.handlers.engine_work import EngineWork
 from espalier.handlers.registry import register
+from espalier.handlers.serving.servers import serving
 from espalier.handlers.settings import Settings
 from espalier.handlers.status_writer import StatusReporter
 from espalier.handlers.structural_condition import StructuralKeeper
 from espalier.handlers.supervisor import Supervisor
 from espalier.handlers.tasks import Guard
 from espalier.handlers.workqueue import WorkQueue
+from espalier.observe.metrics import Sources
+from espalier.observe.recorder import Recorder, RecordingReporter
+from espalier.observe.state import ArchiveFill
 from espalier.workers.pool import worker_pool
 
 KOPF_USER_AGENT = f"kopf/{version('kopf')}"
@@ -107,7 +114,10 @@ def assemble(
     Put the operator together; nothing starts yet.
     """
     clock, definitions = cluster.clock, cluster.definitions
-    ports = _ports_of(settings, cluster, workers)
+    archive = cluster.archive(settings.namespace, max_total_bytes=settings.archive_max_bytes)
+    recorder = _recorder_of(settings, clock, archive)
+    budget = _budget_of(settings, cluster)
+    ports = replace(_ports_of(settings, cluster, workers, archive), budget=budget, meter=recorder)
     queue = WorkQueue(clock)
     reporter = StatusReporter(
         definitions,
@@ -116,14 +126,18 @@ def assemble(
         guard,
         progress_seconds=settings.progress_seconds,
     )
+    reporting = RecordingReporter(recorder, reporter)
     supervisor = Supervisor(
-        EngineWork(ports, _run_settings_of(settings), reporter),
+        EngineWork(ports, _run_settings_of(settings), reporting, recorder),
         definitions,
         reporter,
         clock=clock,
         guard=guard,
         nudge=queue.nudge,
         max_runs=settings.max_runs,
+    )
+    sources = Sources(
+        recorder=recorder, budget=budget, requests=cluster.connection.figures, queue=queue
     )
     return Espalier(
         settings,
@@ -137,27 +151,49 @@ def assemble(
             definitions, clock, grace_seconds=settings.structural_grace_seconds
         ),
         supervisor=supervisor,
+        recorder=recorder,
+        serve=serving(settings, sources),
     )
 
 
-def _ports_of(settings: Settings, cluster: Cluster, workers: Workers | None) -> Ports:
+def _recorder_of(settings: Settings, clock: Clock, archive: SecretArchive) -> Recorder:
+    return Recorder(
+        clock,
+        is_read_only=settings.read_only,
+        archive_fill=lambda: _fill_of(archive, settings),
+    )
+
+
+def _fill_of(archive: SecretArchive, settings: Settings) -> ArchiveFill | None:
+    held_bytes = archive.held_bytes
+    if held_bytes is None:
+        return None
+    return ArchiveFill(held_bytes=held_bytes, max_bytes=settings.archive_max_bytes)
+
+
+def _budget_of(settings: Settings, cluster: Cluster) -> Budget:
+    return Budget(
+        cluster.clock,
+        bytes_per_second=settings.max_bytes_per_second,
+        writes_per_second=settings.max_writes_per_second or None,
+        max_in_flight=max(settings.max_in_flight, DEFAULT_TOTAL_IN_FLIGHT),
+    )
+
+
+def _ports_of(
+    settings: Settings, cluster: Cluster, workers: Workers | None, archive: SecretArchive
+) -> Ports:
     return Ports(
         objects=cluster.objects,
         definitions=cluster.definitions,
         rights=cluster.rights,
         checkpoints=cluster.checkpoints(settings.namespace),
-        archive=cluster.archive(settings.namespace, max_total_bytes=settings.archive_max_bytes),
+        archive=archive,
         namespace=settings.namespace,
         leases=cluster.leases(settings.namespace, duration_seconds=settings.lease_seconds),
         clock=cluster.clock,
         sightings=Sightings(cluster.clock),
         workers=workers,
-        budget=Budget(
-            cluster.clock,
-            bytes_per_second=settings.max_bytes_per_second,
-            writes_per_second=settings.max_writes_per_second or None,
-            max_in_flight=max(settings.max_in_flight, DEFAULT_TOTAL_IN_FLIGHT),
-        ),
     )
 
 

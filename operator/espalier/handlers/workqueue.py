@@ -20,6 +20,9 @@ LONGEST_PAUSE_SECONDS = 60.0
 class WorkQueue:
     """
     The queue. All methods except ``take`` return at once; it belongs to one event loop.
+
+    Attributes:
+        retries: How many names have failed and were put in again.
     """
 
     def __init__(self, clock: Clock) -> None:
@@ -31,6 +34,14 @@ class WorkQueue:
         self._failures: dict[str, int] = {}
         self._delayed: dict[str, tuple[float, asyncio.Task[None]]] = {}
         self._filled = asyncio.Event()
+        self.retries = 0
+
+    @property
+    def depth(self) -> int:
+        """
+        How many names wait.
+        """
+        return len(self._waiting)
 
     def nudge(self, name: str, *, is_urgent: bool = False) -> None:
         """
@@ -84,6 +95,7 @@ class WorkQueue:
         """
         failures = self._failures.get(name, 0)
         self._failures[name] = failures + 1
+        self.retries += 1
         # 2.0 ** 16 half seconds are far beyond the longest pause already.
         longest = min(FIRST_PAUSE_SECONDS * 2.0 ** min(failures, 16), LONGEST_PAUSE_SECONDS)
         # Jitter against many names returning at once; nothing secret depends on it.

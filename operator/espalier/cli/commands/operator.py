@@ -35,6 +35,9 @@ _HELP: Mapping[str, str] = MappingProxyType(
         "worker_processes": "The maximum number of processes that examine large objects.",
         "object_deadline_seconds": "The CPU time that one object may take, or it is not judged.",
         "probe_port": "The port of /healthz and /readyz; 0 turns them off.",
+        "metrics_port": "The port of /metrics, on all addresses; 0 turns it off.",
+        "page_port": "The port of the status page, on 127.0.0.1 only; 0 turns it off.",
+        "page_without_access_control": "Serve the page on all addresses, to anyone.",
         "read_only": "Write no object and no stored version.",
     }
 )

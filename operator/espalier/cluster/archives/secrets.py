@@ -122,6 +122,13 @@ class SecretArchive(SecretPages):
         self._storing = asyncio.Lock()
 
     @property
+    def held_bytes(self) -> int | None:
+        """
+        The stored bytes of all archives; None until this process has counted them.
+        """
+        return None if self._counted_at is None else self._usage.total_bytes
+
+    @property
     def secret_verbs(self) -> tuple[str, ...]:
         """
         The verbs on Secrets that ``store`` needs; expiring pages needs more.

@@ -8,12 +8,13 @@ pod's service account, ``~/.kube/config``.
 import ssl
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from yarl import URL
 
 from espalier.cluster.auth.credentials import Credential, FileSource, TokenSource
+from espalier.cluster.figures import RequestFigures
 from espalier.engine.ports.clock import Clock
 from espalier.errors import ConfigurationError
 
@@ -33,6 +34,7 @@ class Connection:
         proxy: The URL of an HTTP proxy, or None.
         credentials: The source of the ``Authorization`` header.
         origin: Where this was read from, for messages.
+        figures: Counts the requests.
     """
 
     server: str
@@ -41,6 +43,7 @@ class Connection:
     proxy: str | None = None
     credentials: TokenSource
     origin: str
+    figures: RequestFigures = field(default_factory=RequestFigures, compare=False)
 
 
 def read_service_account(

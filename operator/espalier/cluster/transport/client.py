@@ -119,6 +119,7 @@ class Client:
     ) -> None:
         self._session = session
         self._server = connection.server
+        self._figures = connection.figures
         self._clock = clock
         self._chance = chance
         self._max_answer_bytes = max_answer_bytes
@@ -221,6 +222,7 @@ class Client:
         body = None if call.body is None else _encoded(call, call.body)
         if body is not None:
             headers["Content-Type"] = call.content_type
+        code, begun_seconds = "<error>", self._clock.monotonic_seconds()
         try:
             async with self._session.request(
                 call.method,
@@ -231,20 +233,29 @@ class Client:
                 # The API never redirects our calls, and a write must not go to another server.
                 allow_redirects=False,
             ) as response:
+                code = str(response.status)
+                self._count(call, code, begun_seconds)
                 if not _OK <= response.status < _ERRORS:
                     raise await self._failure(call, response)
                 yield response
         except TimeoutError as error:
+            if code == "<error>":
+                self._count(call, code, begun_seconds)
             raise TransientError(
                 verb=call.verb, resource=call.resource, reason="Timeout", detail=str(error)
             ) from error
         except (aiohttp.ClientError, OSError, asyncio.IncompleteReadError) as error:
+            if code == "<error>":
+                self._count(call, code, begun_seconds)
             raise TransientError(
                 verb=call.verb,
                 resource=call.resource,
                 reason="ConnectionFailed",
                 detail=str(error) or type(error).__name__,
             ) from error
+
+    def _count(self, call: ApiRequest, code: str, begun_seconds: float) -> None:
+        self._figures.add(call.method, code, self._clock.monotonic_seconds() - begun_seconds)
 
     async def _failure(self, call: ApiRequest, response: aiohttp.ClientResponse) -> Exception:
         body = await _read(response, _MAX_ERROR_BYTES)

@@ -35,6 +35,7 @@ class ListWatch:
         self._planned = context.planned
         self._objects = context.ports.objects
         self._clock = context.ports.clock
+        self._meter = context.ports.meter
         self._page_size = context.settings.page_size
         self._pruner = pruner
         self._queue = queue
@@ -64,6 +65,7 @@ class ListWatch:
             else:
                 if self._queue.has_unreadable:
                     resource_version = ""
+            self._meter.restart_watch(self._planned.definition.name)
             # A server that closes each stream at once must not be asked without a pause.
             failures += 1
             await self._clock.sleep(call_pause_seconds(failures, asked_seconds=asked_seconds))

@@ -16,7 +16,7 @@ Source:
 
 import asyncio
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from espalier.engine.ports.clock import Clock
@@ -73,6 +73,25 @@ class _Rate:
         self._taken_until_seconds -= min(max(left_seconds, 0.0), charge.seconds)
 
 
+@dataclass(slots=True)
+class BudgetFigures:
+    """
+    What has come of a budget since the start of the process.
+
+    Attributes:
+        written_bytes: Of writes that changed something, by the sizes of sampled objects.
+        throttled_seconds: How long writes were held back, by the cause: by the rate of ``bytes`` or
+            of ``writes``; since the server asked for a pause, ``retry_after``; and since fewer
+            writes at a time were tried after the server had struggled, ``overload``. What is known
+            in advance is counted in advance.
+    """
+
+    written_bytes: float = 0.0
+    throttled_seconds: dict[str, float] = field(
+        default_factory=lambda: dict.fromkeys(("bytes", "writes", "retry_after", "overload"), 0.0)
+    )
+
+
 @dataclass(slots=True, eq=False)
 class _Waiter:
     cost_bytes: float | None
@@ -87,6 +106,9 @@ class Budget:
         bytes_per_second: The most that is written to etcd.
         writes_per_second: The most writes; None for no bound.
         max_in_flight: The most writes at a time.
+
+    Attributes:
+        figures: What has come of it.
     """
 
     def __init__(
@@ -109,6 +131,28 @@ class Budget:
         self._waiting: dict[Share, None] = {}
         self._had_seconds = 0.0
         self._dispatcher: asyncio.Task[None] | None = None
+        self.figures = BudgetFigures()
+
+    @property
+    def in_flight(self) -> int:
+        """
+        How many writes are under way now.
+        """
+        return self._in_flight
+
+    @property
+    def max_in_flight(self) -> int:
+        """
+        How many writes there may be at a time.
+        """
+        return self._max_in_flight
+
+    @property
+    def bytes_per_second(self) -> float:
+        """
+        The most that is written to etcd.
+        """
+        return self._bytes_per_second
 
     @property
     def writes_per_second(self) -> float | None:
@@ -164,6 +208,19 @@ class Budget:
         Charge a further write of the same object.
         """
         self._charge(share, cost_bytes)
+        self.figures.written_bytes += cost_bytes
+
+    def has_written(self, charge: Charge) -> None:
+        """
+        Count a write that changed something in etcd, or may have.
+        """
+        self.figures.written_bytes += charge.seconds * self._bytes_per_second
+
+    def throttle(self, cause: str, seconds: float) -> None:
+        """
+        Count how long writes were held back; see ``BudgetFigures``.
+        """
+        self.figures.throttled_seconds[cause] += seconds
 
     def _begin(self, share: "Share", cost_bytes: float | None) -> Charge:
         if cost_bytes is None:
@@ -207,7 +264,13 @@ class Budget:
                 waiter.charge.set_result(self._begin(share, waiter.cost_bytes))
 
     async def _dispatch_later(self, seconds: float) -> None:
-        await self._clock.sleep(seconds)
+        is_of_bytes = self._bytes.pause_seconds >= self._writes.pause_seconds
+        begun_seconds = self._clock.monotonic_seconds()
+        try:
+            await self._clock.sleep(seconds)
+        finally:
+            held_seconds = self._clock.monotonic_seconds() - begun_seconds
+            self.throttle("bytes" if is_of_bytes else "writes", held_seconds)
         self._dispatcher = None
         self._dispatch()
 
@@ -285,3 +348,15 @@ class Share:
         Charge a further write of the same object.
         """
         self._budget.charge_again(self, cost_bytes)
+
+    def has_written(self, charge: Charge) -> None:
+        """
+        Count a write that changed something in etcd, or may have.
+        """
+        self._budget.has_written(charge)
+
+    def throttle(self, cause: str, seconds: float) -> None:
+        """
+        Count how long writes were held back.
+        """
+        self._budget.throttle(cause, seconds)

@@ -135,7 +135,9 @@ class Pacer:
         """
         Give a turn back.
         """
-        if not may_have_written:
+        if may_have_written:
+            self._share.has_written(charge)
+        else:
             self._share.credit(charge)
         self._share.end()
         self._leave()
@@ -170,7 +172,9 @@ class Pacer:
             self._halve(now)
         if error.retry_after_seconds is not None:
             asked = min(error.retry_after_seconds, LONGEST_CALL_PAUSE_SECONDS)
+            before = max(self._not_before_seconds, now)
             self._not_before_seconds = max(self._not_before_seconds, now + asked)
+            self._share.throttle("retry_after", max(now + asked - before, 0.0))
 
     @property
     def object_bytes(self) -> float:
@@ -213,6 +217,9 @@ class Pacer:
         if self._has_grown:
             self._too_many = self._limit
         self._has_grown = False
+        is_slow_until_seconds = self._halved_at_seconds + TRY_AGAIN_AFTER_SECONDS
+        slow_seconds = now_seconds - max(is_slow_until_seconds, now_seconds)
+        self._share.throttle("overload", slow_seconds + TRY_AGAIN_AFTER_SECONDS)
         self._halved_at_seconds = now_seconds
         self._successes, self._round_seconds = 0, 0.0
         self._limit = max(self._limit // 2, 1)

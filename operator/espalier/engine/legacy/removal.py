@@ -45,6 +45,7 @@ class Remover:
         self.probe = context.probe
         self.answers = context.answers
         self._archive = ports.archive
+        self._meter = ports.meter
         self._clock = ports.clock
         self._has_begun = False
 
@@ -61,6 +62,12 @@ class Remover:
         version = self.resource.version
         items = frozenset(f"{version}.{part}" for part in careful.emptied)
         return frozenset() if self.gate.covers(items) else items
+
+    def has_removed(self, fields: int) -> None:
+        """
+        Count fields that were removed from an object.
+        """
+        self._meter.prune(self.definition.name, fields)
 
     def begin(self) -> None:
         """
@@ -201,6 +208,7 @@ class Removal:
         if isinstance(replaced, LeftAlone):
             return replaced
         written, calls = replaced
+        remover.has_removed(len(careful.removed))
         self._is_pruned = True
         self._obj, self._is_stale = written, False
         if remover.pruner.prune(written).removed:

@@ -18,6 +18,7 @@ from espalier.engine.policy.consent import ShownLoss
 from espalier.engine.policy.loss_message import would_lose_message
 from espalier.engine.policy.plan import Plan
 from espalier.engine.policy.restrictions import restrictions_of
+from espalier.engine.ports.meter import Phase
 from espalier.engine.rewriting.settled_writes import SettledWrites
 from espalier.engine.runs.gate_opening import open_gate
 from espalier.engine.runs.only_failed import failed_of, unnamed_message, with_failures
@@ -100,7 +101,10 @@ class Migration:
         if restrictions_of(self._planned, tally):
             return Migrated(before, tally, is_proved=False, note=note)
         ports = self._context.ports
+        self._enter(Phase.TRIM)
         trimmed = await trim(before, ports.definitions, self._context.guard, ports.clock)
+        if trimmed.stored_versions != before.stored_versions:
+            ports.meter.trim(before.name)
         if not self._is_normal(tally):
             note = not_normal_message(trimmed, tally)
             return Migrated(trimmed, tally, is_proved=False, note=note, is_normal=False)
@@ -145,6 +149,7 @@ class Migration:
         if progress.phase != REWRITE:
             progress = replace(progress, phase=REWRITE, token="", seen=0)
             await self._ledger.save(progress)
+        self._enter(Phase.REWRITE)
         keeper.before = progress if progress.token else replace(progress, failed=(), failed_total=0)
         keeper.begin_pass("rewriting")
         await keeper.report(progress.seen, total=None)
@@ -197,7 +202,9 @@ class Migration:
         tally, keeper, is_behind = Tally(), self._keeper, False
         keeper.before = replace(keeper.before, seen=0, failed=(), failed_total=0)
         for number in range(1, MAX_VERIFY_PASSES + 1):
+            self._enter(Phase.SETTLE)
             before = await self._timer.wait()
+            self._enter(Phase.VERIFY)
             keeper.begin_pass("verifying", number)
             await keeper.report(0, total=None)
             # What the first pass rewrites may still be old; after it, others have written it.
@@ -222,6 +229,9 @@ class Migration:
             if (await self._context.guard.check()).generation == before.generation:
                 return tally, before
         raise _unproved(tally, self._planned.definition, is_behind=is_behind)
+
+    def _enter(self, phase: Phase) -> None:
+        self._context.ports.meter.enter(self._planned.definition.name, phase)
 
     def _is_unrest(self, tally: Tally, *, is_last: bool) -> bool:
         """

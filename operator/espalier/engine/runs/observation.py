@@ -12,6 +12,7 @@ from espalier.engine.flowcontrol.calls import run_with_watchers
 from espalier.engine.policy.labels import Policy
 from espalier.engine.policy.plan import Stop
 from espalier.engine.policy.restrictions import within_text
+from espalier.engine.ports.meter import Phase
 from espalier.engine.ports.records import resource_of
 from espalier.engine.ports.reporter import Reporter
 from espalier.engine.runs.gate_opening import gate_alone
@@ -68,6 +69,7 @@ async def observe(  # noqa: PLR0913 - what a run has, and why it only looks
         RunStoppedError: A right is missing.
         EspalierError: The objects cannot be read.
     """
+    ports.meter.enter(definition.name, Phase.SURVEY)
     resource = resource_of(definition, definition.storage)
     await check_reading(resource, policy.namespaces, ports)
     scope = Scope(
@@ -85,6 +87,7 @@ async def observe(  # noqa: PLR0913 - what a run has, and why it only looks
     )
     guard = DefinitionGuard(ports.definitions, ports.clock, definition)
     found = await run_with_watchers(surveying, guard.watch())
+    ports.meter.survey(definition.name, found.counts)
     return _conditions_of(definition, policy, found, why=why, hindrance=hindrance)
 
 

@@ -47,6 +47,7 @@ class ProgressKeeper:
         Keep the counts of a pass, also if it ends by an error.
         """
         self._ledger.passes.append(tally)
+        self._context.ports.meter.count_writes(self._definition.name, tally.writes)
 
     def begin_pass(self, phase: str, number: int = 0) -> None:
         """

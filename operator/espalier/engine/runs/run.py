@@ -16,6 +16,7 @@ from espalier.engine.policy.labels import Mode, read_policy
 from espalier.engine.policy.plan import Legacy, Plan, ServerPruned, Stop, plan
 from espalier.engine.policy.restrictions import closing, condition_of, outside_message
 from espalier.engine.policy.windows import time_of_day_seconds
+from espalier.engine.ports.meter import Phase
 from espalier.engine.ports.reporter import Reporter
 from espalier.engine.ports.state import OtherOperatorError
 from espalier.engine.runs.gate_opening import open_gate
@@ -130,6 +131,7 @@ async def _run_on(
         raise
     except EspalierError as error:
         if isinstance(error, LeaseLostError):
+            ports.meter.lose_lease(definition.name)
             logger.info(
                 "The run ended with its lease.",
                 extra={"crd": definition.name, "holder": error.holder, "error": str(error)},
@@ -171,15 +173,18 @@ async def _run_with_lease(context: RunContext[Plan]) -> RunOutcome:
     except RunStoppedError:
         await _remember(definition, ports, creates=True)
         raise
+    ports.meter.enter(definition.name, Phase.WAIT)
     holder = LeaseHolder(ports.leases, ports.clock, definition)
     await retry_while_unavailable(lambda: _take(holder, context), ports.clock)
     context.gate.under(holder)
+    ports.meter.hold_lease(definition.name, is_held=True)
     try:
         return await run_with_watchers(
             _run_alone(context), holder.renew(), holder.expire(), context.guard.watch()
         )
     finally:
         context.gate.under(None)
+        ports.meter.hold_lease(definition.name, is_held=False)
         await _release(definition, ports)
 
 
@@ -228,6 +233,7 @@ async def _release(definition: Definition, ports: Ports) -> None:
 
 async def _run_alone(context: RunContext[Plan]) -> RunOutcome:
     planned, settings, reporter = context.planned, context.settings, context.reporter
+    context.ports.meter.enter(planned.definition.name, Phase.PREFLIGHT)
     ledger = await _open_ledger(context)
     await open_gate(context, ledger)
     try:

@@ -5,11 +5,13 @@ Paths, names and counts only: no field's value ever stands in a message.
 """
 
 import enum
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
 from espalier.crd import Condition, Definition
 from espalier.engine.ports import Endpoint
+from espalier.engine.ports.progress import PassProgress
 from espalier.engine.status.text import bounded
 from espalier.names import AGGREGATION_LABEL, STORED_OBJECTS_CURRENT, STORED_OBJECTS_VALID
 
@@ -42,6 +44,11 @@ class Reason(enum.StrEnum):
     RECORD_UNREADABLE = "RecordUnreadable"
     OTHER_OPERATOR = "OtherOperator"
 
+
+_PROGRESS = re.compile(
+    r"(?P<phase>[^:(]+?)(?: \(pass (?P<number>\d+)\))?:"
+    r" (?P<done>\d+)(?: of (?P<total>\d+))? objects,"
+)
 
 NOT_CHECKED = Condition(
     type=STORED_OBJECTS_VALID,
@@ -107,6 +114,22 @@ def rewriting(
         f" generation {definition.generation}"
     )
     return not_current(Reason.REWRITING, message)
+
+
+def read_progress(condition: Condition) -> PassProgress | None:
+    """
+    Read back what ``rewriting`` has written; None if the condition is another one.
+    """
+    found = _PROGRESS.match(condition.message) if condition.reason == Reason.REWRITING else None
+    if found is None:
+        return None
+    total = found["total"]
+    return PassProgress(
+        phase=found["phase"],
+        number=int(found["number"] or 0),
+        done=int(found["done"]),
+        total=None if total is None else int(total),
+    )
 
 
 def forbidden_message(resource: Endpoint, verbs: Sequence[str]) -> str:

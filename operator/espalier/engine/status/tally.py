@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from espalier.engine.ports import ObjectKey
+from espalier.engine.ports.meter import WriteCounts
 from espalier.engine.status.text import MAX_NAMED, enumerated
 from espalier.plurals import counted
 
@@ -130,6 +131,19 @@ class Tally:
         The first objects that failed.
         """
         return list(self.failed_causes)
+
+    def writes(self) -> WriteCounts:
+        """
+        Count what became of the objects that were written, until now.
+        """
+        return WriteCounts(
+            rewritten=self.rewritten,
+            unchanged=self.unchanged,
+            conflict=self.conflicts,
+            gone=self.gone,
+            rejected=self.failed - self.conflicts - self.unanswered,
+            unanswered=self.unanswered,
+        )
 
     def rewrite(self, key: ObjectKey, *, is_pruned: bool) -> None:
         """

@@ -99,6 +99,8 @@ class Annotator:
         self._preflight = Preflight(context, pacer)
         self._decide = decide
         self._tally = Tally()
+        crd = context.planned.definition.name
+        context.ports.meter.count_annotations(crd, self._tally.writes)
         self._hindrance = ""
 
     async def write(self, notes: Sequence[Note]) -> None:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from espalier.engine.conversion.comparison import ConversionLoss
 from espalier.engine.ports import ObjectKey
+from espalier.engine.ports.meter import ObjectCounts
 from espalier.engine.status.path_counts import Counts
 
 
@@ -77,6 +78,18 @@ class Survey:
     unread_versions: tuple[str, ...] = ()
     undecodable: tuple[str, ...] = ()
     would_lose: Counts | None = None
+
+    @property
+    def counts(self) -> ObjectCounts:
+        """
+        The numbers of objects.
+        """
+        return ObjectCounts(
+            objects=self.objects,
+            invalid=self.violations.objects,
+            unwritable=self.unwritable.objects,
+            undecodable=len(self.undecodable),
+        )
 
 
 class Looked(NamedTuple):

@@ -16,6 +16,7 @@ from espalier.engine.policy.field_managers import is_owned
 from espalier.engine.policy.plan import Legacy, Plan
 from espalier.engine.policy.restrictions import within_text
 from espalier.engine.ports import ObjectPage
+from espalier.engine.ports.meter import Phase
 from espalier.engine.settings import pacer_of
 from espalier.engine.surveys.annotations import Annotator, Note, note_for
 from espalier.engine.surveys.page_examiner import PageExaminer
@@ -46,6 +47,7 @@ async def validate_all(context: RunContext[Plan], *, turns: LeaseBursts | None =
     policy = planned.policy
     if not policy.does("validate"):
         return LEFT_OUT
+    ports.meter.enter(planned.definition.name, Phase.SURVEY)
     examiner = PageExaminer(planned.definition, clock=ports.clock, workers=ports.workers)
     pacer = pacer_of(context.settings, ports) if turns is None else turns.pacer
     annotator = Annotator(context, pacer, _decider(context))
@@ -68,6 +70,7 @@ async def validate_all(context: RunContext[Plan], *, turns: LeaseBursts | None =
         if notes:
             await _write(notes, annotator, context.guard, turns)
     found = replace(examiner.survey(), undecodable=skipper.names)
+    ports.meter.survey(planned.definition.name, found.counts)
     return validity_of(found, within=within_text(policy.namespaces), note=annotator.summary())
 
 

@@ -1,0 +1,3 @@
+"""
+What the operator serves over HTTP: probes, metrics, and the page.
+"""

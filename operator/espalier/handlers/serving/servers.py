@@ -1,0 +1,35 @@
+"""
+Opens the ports: probes for the kubelet, metrics for Prometheus, the page for people.
+"""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+
+from espalier.handlers.serving.listener import listening
+from espalier.handlers.serving.metrics import metrics_application
+from espalier.handlers.serving.probes import probe_application
+from espalier.handlers.settings import Settings
+from espalier.observe.metrics import Sources, registry_of
+
+
+def serving(
+    settings: Settings, sources: Sources
+) -> Callable[[Callable[[], bool]], AbstractAsyncContextManager[None]]:
+    """
+    Make what serves all that the settings ask for.
+
+    Returns:
+        Takes what reports whether all definitions have been listed once.
+    """
+
+    @asynccontextmanager
+    async def serve(is_ready: Callable[[], bool]) -> AsyncIterator[None]:
+        async with AsyncExitStack() as opened:
+            # All addresses: the kubelet and Prometheus ask on the pod's, not on loopback.
+            probes = probe_application(is_ready)
+            await opened.enter_async_context(listening(probes, port=settings.probe_port))
+            metrics = metrics_application(registry_of(sources))
+            await opened.enter_async_context(listening(metrics, port=settings.metrics_port))
+            yield
+
+    return serve

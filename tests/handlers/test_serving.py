@@ -1,0 +1,119 @@
+"""
+The ports of the operator: what they answer, and what they refuse.
+"""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+from aiohttp import ClientSession, web
+from aiohttp.test_utils import TestServer, unused_port
+
+from espalier.handlers.serving import listener
+from espalier.handlers.serving.listener import bounded_application, listening
+from espalier.handlers.serving.probes import probe_application
+from tests.patience import PACE
+
+pytestmark = pytest.mark.real_time
+
+PATIENCE_SECONDS = 20.0
+
+
+@asynccontextmanager
+async def served(app: web.Application) -> AsyncIterator[int]:
+    port = unused_port()
+    async with listening(app, port=port, host="127.0.0.1"):
+        yield port
+
+
+async def raw(port: int, request: bytes) -> bytes:
+    """
+    Send bytes, and read what comes until the connection ends.
+    """
+    async with asyncio.timeout(PACE.scaled(PATIENCE_SECONDS)):
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(request)
+        try:
+            return await reader.read()
+        except ConnectionError:
+            return b""
+        finally:
+            writer.close()
+
+
+@pytest.mark.parametrize(("ready", "status"), [(False, 503), (True, 200)])
+async def test_readiness_follows_the_first_listing_and_health_does_not(
+    *, ready: bool, status: int
+) -> None:
+    async with TestServer(probe_application(lambda: ready)) as server, ClientSession() as session:
+        async with session.get(server.make_url("/readyz")) as answer:
+            assert answer.status == status
+        async with session.get(server.make_url("/healthz")) as answer:
+            assert answer.status == 200
+
+
+async def test_probes_are_served_on_the_port_that_is_given() -> None:
+    async with served(probe_application(lambda: True)) as port, ClientSession() as session:
+        for _ in range(3):
+            async with session.get(f"http://127.0.0.1:{port}/healthz") as answer:
+                assert await answer.text() == "ok\n"
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE", "OPTIONS"])
+async def test_nothing_but_get_and_head_is_answered(method: str) -> None:
+    async with served(probe_application(lambda: True)) as port, ClientSession() as session:
+        async with session.request(method, f"http://127.0.0.1:{port}/healthz") as answer:
+            assert answer.status == 405
+            assert answer.headers["Allow"] == "GET, HEAD"
+        async with session.head(f"http://127.0.0.1:{port}/healthz") as answer:
+            assert answer.status == 200
+
+
+async def test_a_request_that_never_ends_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(listener, "CONNECTION_SECONDS", 0.2)
+    async with served(probe_application(lambda: True)) as port:
+        assert await raw(port, b"") == b""
+        assert await raw(port, b"GET /healthz HTTP/1.1\r\nHost: x\r\n") == b""
+
+
+async def test_a_header_without_an_end_is_refused() -> None:
+    async with served(probe_application(lambda: True)) as port:
+        answer = await raw(port, b"GET /healthz HTTP/1.1\r\nX: " + b"a" * 20_000 + b"\r\n\r\n")
+
+    assert answer.startswith((b"HTTP/1.1 400", b"HTTP/1.0 400"))
+
+
+async def test_a_flood_of_connections_is_bounded_and_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(listener, "CONNECTION_SECONDS", 1.0)
+    monkeypatch.setattr(listener, "MAX_CONNECTIONS", 4)
+    async with served(probe_application(lambda: True)) as port:
+        silent = [await asyncio.open_connection("127.0.0.1", port) for _ in range(4)]
+        refused = await raw(port, b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+        for reader, writer in silent:
+            async with asyncio.timeout(PACE.scaled(PATIENCE_SECONDS)):
+                await asyncio.gather(reader.read(), return_exceptions=True)
+            writer.close()
+        answered = await raw(port, b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+
+    assert refused == b""
+    assert answered.startswith(b"HTTP/1.1 200")
+
+
+async def test_what_is_slow_to_answer_does_not_outlive_the_server() -> None:
+    app = bounded_application()
+
+    async def hang(_: web.Request) -> web.Response:
+        await asyncio.Event().wait()
+        return web.Response()
+
+    app.router.add_get("/", hang)
+    begun = time.monotonic()
+    async with served(app) as port:
+        _, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+        await writer.drain()
+
+    writer.close()
+    assert time.monotonic() - begun < PACE.scaled(PATIENCE_SECONDS)
