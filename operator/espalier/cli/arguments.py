@@ -6,13 +6,21 @@ import re
 from collections.abc import Sequence
 
 # Options of kubectl that may stand before the command; each has a value.
-_GLOBAL = frozenset({"--context", "--kubeconfig", "-n", "--namespace"})
-_SHORT_WITH_VALUE = re.compile(r"-([a-zA-Z])=(.*)", re.DOTALL)
-_DEFINITION = re.compile(
-    r"(?:crds?|customresourcedefinitions?(?:\.apiextensions\.k8s\.io)?)/([^/]+)"
+_GLOBAL = frozenset(
+    {
+        "--as",
+        "--as-group",
+        "--as-uid",
+        "--context",
+        "--kubeconfig",
+        "--request-timeout",
+        "-n",
+        "--namespace",
+    }
 )
+_SHORT_WITH_VALUE = re.compile(r"-([a-zA-Z])=(.*)", re.DOTALL)
 _FILE_COMMANDS = frozenset({"check", "validate", "prune", "default", "normalize"})
-_CLUSTER_COMMANDS = frozenset({"archive", "cleanup", "migrate", "restore", "status", "survey"})
+_GROUPS = frozenset({"archive"})
 
 
 def as_meant(arguments: Sequence[str]) -> list[str]:
@@ -20,21 +28,24 @@ def as_meant(arguments: Sequence[str]) -> list[str]:
     Return the arguments in the form that the commands read.
 
     ``help COMMAND`` asks for the command's help. Options for the cluster may stand before the
-    command. ``-o=json`` is ``-o json``, ``-f FILE`` names a file, and ``crd/NAME`` is the
-    definition NAME.
+    command. ``-o=json`` is ``-o json``, and ``-f FILE`` names a file.
     """
     end = arguments.index("--") if "--" in arguments else len(arguments)
     given, rest = _separated(arguments[:end]), list(arguments[end:])
     if given[:1] == ["help"]:
         return [*given[1:], "--help", *rest]
-    leading = _leading(given)
-    given = [*given[leading:], *given[:leading]]
+    given = _command_first(given)
     command = given[0] if given else ""
+    if command in _GROUPS:
+        given = [command, *_command_first(given[1:])]
     if command in _FILE_COMMANDS:
         given = _without_file_option(given)
-    if command in _CLUSTER_COMMANDS or (command == "check" and "--cluster" in given):
-        given = [_definition_name(text) for text in given]
     return [*given, *rest]
+
+
+def _command_first(arguments: Sequence[str]) -> list[str]:
+    leading = _leading(arguments)
+    return [*arguments[leading:], *arguments[:leading]]
 
 
 def _separated(arguments: Sequence[str]) -> list[str]:
@@ -64,8 +75,3 @@ def _without_file_option(arguments: Sequence[str]) -> list[str]:
         else:
             kept.append(text)
     return kept
-
-
-def _definition_name(text: str) -> str:
-    match = _DEFINITION.fullmatch(text)
-    return text if match is None else match[1]

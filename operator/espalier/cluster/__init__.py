@@ -9,7 +9,7 @@ import asyncio
 import os
 from collections.abc import AsyncIterator
 from contextlib import aclosing, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from ssl import SSLContext
 
@@ -18,6 +18,7 @@ import aiohttp
 from espalier.cluster.archives.folders import FolderArchive
 from espalier.cluster.archives.secrets import MAX_TOTAL_BYTES, SecretArchive
 from espalier.cluster.auth.connection import Connection, is_in_cluster, read_service_account
+from espalier.cluster.auth.impersonation import ONESELF, Impersonation
 from espalier.cluster.auth.kubeconfig import read_kubeconfig
 from espalier.cluster.clock import SystemClock
 from espalier.cluster.resources.access_reviews import HttpRights
@@ -37,6 +38,7 @@ __all__ = [
     "Cluster",
     "Connection",
     "FolderArchive",
+    "Impersonation",
     "MalformedDefinition",
     "SystemClock",
     "connect",
@@ -140,13 +142,15 @@ class Cluster:
 
 
 @asynccontextmanager
-async def connect(
+async def connect(  # noqa: PLR0913 - each has a default
     kubeconfig: str | Path | None = None,
     *,
     context: str | None = None,
     in_cluster: bool | None = None,
     clock: Clock | None = None,
     dry_run: bool = False,
+    impersonation: Impersonation = ONESELF,
+    request_seconds: float | None = None,
 ) -> AsyncIterator[Cluster]:
     """
     Connect to the API server that a kubeconfig or the pod's service account names.
@@ -159,6 +163,8 @@ async def connect(
         context: The context of the kubeconfig; None means the current one.
         in_cluster: True requires the service account, False ignores it, None uses it if present.
         dry_run: Whether the server only tries each write, and keeps none.
+        impersonation: The user to act as, in place of the one that the kubeconfig names.
+        request_seconds: The time limit of each request that is not a watch; None for the default.
 
     Raises:
         ConfigurationError: There is no usable kubeconfig or credential.
@@ -173,6 +179,11 @@ async def connect(
         connection = await asyncio.to_thread(
             read_kubeconfig, paths or "~/.kube/config", clock, context=context
         )
+    connection = replace(
+        connection,
+        impersonation=connection.impersonation.overridden_by(impersonation),
+        request_seconds=request_seconds,
+    )
     async with connect_to(connection, clock, dry_run=dry_run) as cluster:
         yield cluster
 
@@ -188,8 +199,9 @@ async def connect_to(
         dry_run: As for ``connect``.
 
     Raises:
-        ConfigurationError: There is no usable credential.
+        ConfigurationError: There is no usable credential, or no such user can be acted as.
     """
+    connection.impersonation.headers()
     await connection.credentials.header()
     async with (
         open_session(connection) as session,

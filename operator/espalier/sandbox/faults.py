@@ -154,6 +154,13 @@ class Faults:
         for event in self._watches:
             event.set()
 
+    @property
+    def open_watches(self) -> int:
+        """
+        The number of watches that are open.
+        """
+        return len(self._watches)
+
     def attach(self, event: asyncio.Event) -> None:
         """
         Register an event that is set when watches must end.

@@ -41,6 +41,7 @@ class Request:
     Attributes:
         verb: The verb as RBAC names it; empty if the path is not a resource.
         status: The status of the response; 0 if the connection was closed instead.
+        user: The user that the request acts as; empty for the one that sent it.
         body: The body of the request.
     """
 
@@ -51,6 +52,7 @@ class Request:
     user_agent: str
     content_type: str
     status: int
+    user: str = ""
     body: bytes = field(default=b"", repr=False)
 
     @property
@@ -273,5 +275,6 @@ def _logged(request: web.Request, verb: str, status: int, body: bytes) -> Reques
         user_agent=request.headers.get("User-Agent", ""),
         content_type=request.headers.get("Content-Type", ""),
         status=status,
+        user=request.headers.get("Impersonate-User", ""),
         body=body,
     )

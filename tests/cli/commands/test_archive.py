@@ -64,6 +64,18 @@ async def test_pages_are_listed_and_shown() -> None:
     assert "secret" in values.stdout
 
 
+async def test_values_are_shown_as_json() -> None:
+    async with site(WIDGETS) as cluster:
+        await archived(cluster)
+        table = await cluster.run("archive", "show", "widgets", "--values")
+        document = await cluster.run("archive", "show", "widgets", "--values", "-o", "json")
+
+    rows = [line.split("  ") for line in table.stdout.splitlines()]
+    values = [json.loads(row[-1]) for row in rows[1:-1]]
+    assert values == [item["value"] for item in items_in(document.stdout)] == ["secret", {"x": 1}]
+    assert table.stdout.endswith(f"2 fields of 1 object of {NAME}\n")
+
+
 @pytest.mark.parametrize("name", TABULAR)
 async def test_each_format_is_as_it_was_looked_at(name: str) -> None:
     async with site(WIDGETS) as cluster:

@@ -116,7 +116,8 @@ async def test_nothing_is_begun_without_a_yes() -> None:
 
     assert result.stderr == (
         f"Stored objects that are not proved yet of these definitions will be rewritten: {NAME}\n"
-        "espalier: cannot ask for confirmation without a terminal; use --yes\n"
+        "espalier: cannot ask for confirmation without a terminal; nothing was done;"
+        " use --yes\n"
     )
     assert result.exit_code == Exit.INCOMPLETE
     assert methods == {"GET"}

@@ -75,12 +75,13 @@ def test_files_are_written_after_a_yes_and_lists_stay_lists(folder: Path) -> Non
 
 
 def test_nothing_is_written_without_a_yes(folder: Path) -> None:
-    result = run("prune", "--crd", "crd.yaml", "--in-place", "objects.yaml")
+    command = ["prune", "--crd", "crd.yaml", "--profile", "kep", "--in-place"]
+    result = run(*command, "objects.yaml")
 
     assert (folder / "objects.yaml").read_text() == OBJECTS
     assert "1 file to write: objects.yaml\nespalier: cannot ask" in result.stderr
     assert result.stderr.endswith(
-        "espalier: cannot ask for confirmation without a terminal; use --yes\n"
+        "espalier: cannot ask for confirmation without a terminal; nothing was done; use --yes\n"
     )
     assert result.exit_code == Exit.INCOMPLETE
 
@@ -191,3 +192,10 @@ def test_what_cannot_be_read_is_one_line_and_no_result(arguments: list[str], lin
 @pytest.mark.usefixtures("folder")
 def test_senseless_command_lines_are_usage_errors(arguments: list[str]) -> None:
     assert run("prune", *arguments).exit_code == Exit.USAGE
+
+
+@pytest.mark.parametrize("command", ["prune", "default", "normalize"])
+def test_what_api_servers_do_is_done_if_no_profile_is_named(command: str) -> None:
+    named = run(command, "--crd", "crd.yaml", "--profile", "apiserver", "objects.yaml")
+
+    assert run(command, "--crd", "crd.yaml", "objects.yaml").output == named.output

@@ -75,7 +75,7 @@ class Site:
         self.sandbox.raw_put(key, json.dumps(secret).encode())
 
     async def restore(self, *arguments: str) -> Result:
-        command = ["restore", NAME, "--namespace", "default"]
+        command = ["restore", NAME, "--operator-namespace", "default"]
         command += ["--kubeconfig", str(self._kubeconfig), *arguments]
         return await asyncio.to_thread(CliRunner().invoke, main, command)
 
@@ -174,6 +174,21 @@ async def test_only_the_objects_asked_for_are_touched() -> None:
         assert "the archive in namespace default has nothing of these objects\n" in result.stdout
         assert result.exit_code == 1
         assert await relics.spec() == {"species": "pear"}
+
+
+async def test_a_namespace_is_that_of_the_objects() -> None:
+    async with site() as relics:
+        await relics.archive.store(relics.definition, await relics.entries(HEIGHT))
+
+        elsewhere = await relics.restore("-n", "team-a")
+        before = await relics.spec()
+        result = await relics.restore("-n", "team-a", "--namespace=default")
+
+        assert "the archive in namespace default has nothing of these objects" in elsewhere.stdout
+        assert elsewhere.exit_code == Exit.FINDINGS
+        assert before == {"species": "pear"}
+        assert "default/tree-001  /spec/height  restored\n" in result.stdout
+        assert result.exit_code == Exit.CLEAN
 
 
 async def test_an_archive_in_a_folder_is_read(tmp_path: Path) -> None:

@@ -58,7 +58,7 @@ async def test_credentials_of_a_kubeconfig(
             {},
             "cannot be used together",
         ),
-        ({"server": "https://h"}, {"as": "root"}, "impersonation"),
+        ({"server": "https://h"}, {"as": ["root"]}, "the user u is malformed"),
         ({"server": "https://h"}, {"auth-provider": {"name": "gcp"}}, "use a credential plugin"),
         ({"server": "https://h"}, {"client-certificate-data": "eA=="}, "needed together"),
         (

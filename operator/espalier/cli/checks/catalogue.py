@@ -13,6 +13,7 @@ from espalier.cli.result import Problem
 from espalier.crd import Definition, Version
 from espalier.errors import MalformedDefinitionError, SchemaParseError, SourceError
 from espalier.paths import JSON
+from espalier.plurals import counted
 from espalier.schema import Profile, Resource, Structural
 from espalier.schema.values import equal_json
 
@@ -62,7 +63,7 @@ class Defined:
         if found:
             raise SchemaParseError(
                 f"the schema of {self.definition.name}, version {self.version.name}, is not"
-                f" structural ({len(found)} findings): see espalier check"
+                f" structural ({counted(len(found), 'finding')}): see espalier check"
             )
         return structural
 

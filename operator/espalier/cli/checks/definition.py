@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from espalier import crd, schema
+from espalier.cli.checks.shared_faults import reported_once
 from espalier.cli.input.files import Document
 from espalier.cli.result import Finding, Level, Subject
 from espalier.crd import Condition, Definition, Version
@@ -84,7 +85,9 @@ def judge(
     try:
         definition = crd.read_definition(document.value)
         judged = _DefinitionJudge(document, definition, old)
-        structural = {known: tuple(judged.structural(known)) for known in Profile}
+        structural = {
+            known: tuple(reported_once(tuple(judged.structural(known)))) for known in Profile
+        }
         refusals = tuple(judged.refusals())
         others = [*judged.warnings(), *judged.lints(), *judged.notes(profile, structural)]
         if policy is not None:
@@ -100,7 +103,7 @@ def judge(
         structural={known: len(found) for known, found in structural.items()},
         refusals=len(refusals),
         is_update=old is not None,
-        findings=_in_order((*structural[profile], *fresh, *others)),
+        findings=_in_order((*structural[profile], *fresh, *reported_once(others))),
         unchecked=tuple(v.name for v in definition.versions if v.schema is None),
         # A server writes the condition only on a definition that is not structural.
         condition=crd.nonstructural_condition(definition)

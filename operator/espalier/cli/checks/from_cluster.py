@@ -5,10 +5,10 @@ Read whole definitions from a cluster, for commands that otherwise read them fro
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 
-from espalier import cluster
 from espalier.cli.checks.batch import BatchResult
 from espalier.cli.checks.catalogue import DefinitionCatalogue
 from espalier.cli.checks.definition import judge
+from espalier.cli.checks.definition_names import Chosen, full_names
 from espalier.cli.checks.documents import problem_of
 from espalier.cli.input.files import Document
 from espalier.cli.options import Target
@@ -30,7 +30,7 @@ _TYPE: dict[str, JSON] = {
 
 def judge_cluster(
     target: Target,
-    names: Sequence[str],
+    choice: Chosen,
     profile: Profile,
     advance: Advance,
     *,
@@ -40,14 +40,15 @@ def judge_cluster(
     Check definitions of a cluster, each as an update of itself, since it exists already.
 
     Args:
-        names: The names of the definitions; all definitions if this is empty.
+        choice: The definitions to check.
         minor: The oldest minor version of API servers to answer for; None for the newest.
 
     Raises:
         ConfigurationError: There is no usable kubeconfig.
+        UsageError: A name stands for several definitions.
         ClusterError: The definitions could not be read.
     """
-    return asyncio.run(_judge(target, names, profile, advance, minor))
+    return asyncio.run(_judge(target, choice, profile, advance, minor))
 
 
 def fetch_definitions(target: Target, catalogue: DefinitionCatalogue) -> None:
@@ -62,22 +63,26 @@ def fetch_definitions(target: Target, catalogue: DefinitionCatalogue) -> None:
 
 
 async def _add_definitions(target: Target, catalogue: DefinitionCatalogue) -> None:
-    async with cluster.connect(target.kubeconfig, context=target.context) as connected:
-        async for manifest in manifests_of(connected, ()):
+    async with target.connect() as connected:
+        names = await connected.definitions.definition_names()
+        async for manifest in manifests_of(connected, names, are_named=False):
             catalogue.add(manifest, where="the cluster")
 
 
-async def manifests_of(connected: Cluster, names: Sequence[str]) -> AsyncIterator[JSON]:
+async def manifests_of(
+    connected: Cluster, names: Sequence[str], *, are_named: bool = True
+) -> AsyncIterator[JSON]:
     """
     Yield definitions one by one, as the API server returns them.
 
     Args:
-        names: The names of the definitions; all definitions if this is empty.
+        names: The names of the definitions.
+        are_named: Whether the user named them: then each must exist.
 
     Raises:
         ClusterError: A definition could not be read, or a named one does not exist.
     """
-    for name in names or await connected.definitions.definition_names():
+    for name in names:
         call = ApiRequest(
             verb="get",
             resource=f"{_RESOURCE} {name}",
@@ -88,7 +93,7 @@ async def manifests_of(connected: Cluster, names: Sequence[str]) -> AsyncIterato
         try:
             manifest = decode_json(await connected.client.send(call))
         except NotFoundError:
-            if names:
+            if are_named:
                 raise
             # The definition was deleted after the names were listed.
             continue
@@ -96,13 +101,13 @@ async def manifests_of(connected: Cluster, names: Sequence[str]) -> AsyncIterato
 
 
 async def _judge(
-    target: Target, names: Sequence[str], profile: Profile, advance: Advance, minor: int | None
+    target: Target, choice: Chosen, profile: Profile, advance: Advance, minor: int | None
 ) -> BatchResult:
     judged = BatchResult()
-    async with cluster.connect(target.kubeconfig, context=target.context) as connected:
-        total = len(names or await connected.definitions.definition_names())
-        advance(0, total=total)
-        async for manifest in manifests_of(connected, names):
+    async with target.connect() as connected:
+        names = await full_names(connected, choice)
+        advance(0, total=len(names))
+        async for manifest in manifests_of(connected, names, are_named=bool(choice.names)):
             document = Document(source="", number=0, value=manifest)
             try:
                 verdict = judge(document, profile=profile, old=manifest, minor=minor)

@@ -3,15 +3,16 @@
 """
 
 import asyncio
+import json
 import re
 from collections.abc import Sequence
-from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import click
 
 from espalier import cluster
+from espalier.cli.checks.definition_names import full_name
 from espalier.cli.options import Command, Target, reporting, targeting
 from espalier.cli.output.exit_codes import Exit
 from espalier.cli.output.formats import TABULAR
@@ -56,6 +57,7 @@ class _Shown:
     The contents of the pages of one definition, and the pages that could not be read.
     """
 
+    crd: str
     fields: list[dict[str, JSON]] = field(default_factory=list)
     unreadable: list[UnreadablePage] = field(default_factory=list)
 
@@ -153,13 +155,14 @@ def show(
     items = shown.fields
     titles = ["OBJECT", "PATH", *(["VALUE"] if values else []), "PAGE"]
     keys = ["object", "path", *(["value"] if values else []), "page"]
-    rows = [[str(item[key]) for key in keys] for item in items]
+    rows = [[_cell(item[key], is_value=key == "value") for key in keys] for item in items]
     columns = [Column(title=title, is_wide=title == "PAGE") for title in titles]
     objects = len({item["object"] for item in items if isinstance(item["object"], str)})
+    of = f"{counted(objects, 'object')} of {shown.crd}"
     terminal.finish(
         Result(
             kind="ArchiveContent",
-            summary=f"{counted(len(items), 'field')} of {counted(objects, 'object')} of {crd}",
+            summary=f"{counted(len(items), 'field')} of {of}",
             findings=tuple(unreadable_finding(page) for page in shown.unreadable),
             tables=(Table(columns=columns, rows=rows),),
             items=tuple(items),
@@ -257,6 +260,10 @@ def expire(  # noqa: PLR0913 - one argument an option
     terminal.finish(_result_of("ExpireResult", f"{summary}, removed", old))
 
 
+def _cell(content: JSON, *, is_value: bool) -> str:
+    return json.dumps(content, ensure_ascii=False) if is_value else str(content)
+
+
 def unreadable_finding(page: UnreadablePage) -> Finding:
     """
     Return the finding for a page that cannot be read.
@@ -269,30 +276,31 @@ def unreadable_finding(page: UnreadablePage) -> Finding:
     )
 
 
-def _connected(target: Target) -> AbstractAsyncContextManager[Cluster]:
-    return cluster.connect(target.kubeconfig, context=target.context)
-
-
 def _secrets(connected: Cluster, target: Target) -> ArchivePages:
     return connected.archive(target.operator_namespace)
+
+
+async def _full_name(connected: Cluster, crd: str | None) -> str | None:
+    return None if crd is None else await full_name(connected, crd)
 
 
 async def _pages(target: Target, crd: str | None, folder: Path | None) -> Sequence[ArchivePage]:
     if folder is not None:
         return await FolderArchive(folder).pages(crd)
-    async with _connected(target) as connected:
-        return await _secrets(connected, target).pages(crd)
+    async with target.connect() as connected:
+        return await _secrets(connected, target).pages(await _full_name(connected, crd))
 
 
 async def _entries(target: Target, crd: str, folder: Path | None, *, with_values: bool) -> _Shown:
     if folder is not None:
         return await _fields(FolderArchive(folder), crd, with_values=with_values)
-    async with _connected(target) as connected:
+    async with target.connect() as connected:
+        crd = await full_name(connected, crd)
         return await _fields(_secrets(connected, target), crd, with_values=with_values)
 
 
 async def _fields(source: ArchivePages, crd: str, *, with_values: bool) -> _Shown:
-    shown = _Shown()
+    shown = _Shown(crd)
     for page in await source.pages(crd):
         try:
             entries = await source.read_page(page)
@@ -311,8 +319,9 @@ async def _fields(source: ArchivePages, crd: str, *, with_values: bool) -> _Show
 
 
 async def _export(target: Target, folder: Path, crd: str | None) -> Sequence[Copied]:
-    async with _connected(target) as connected:
+    async with target.connect() as connected:
         source = _secrets(connected, target)
+        crd = await _full_name(connected, crd)
         return await export_archive(source, FolderArchive(folder), crd=crd)
 
 
@@ -322,8 +331,9 @@ async def _old_pages(
     now = cluster.SystemClock().utc_timestamp()
     if folder is not None:
         return await old_pages(FolderArchive(folder), now=now, age_seconds=age_seconds, crd=crd)
-    async with _connected(target) as connected:
+    async with target.connect() as connected:
         source = _secrets(connected, target)
+        crd = await _full_name(connected, crd)
         return await old_pages(source, now=now, age_seconds=age_seconds, crd=crd)
 
 
@@ -331,7 +341,7 @@ async def _remove_pages(target: Target, folder: Path | None, pages: Sequence[Arc
     if folder is not None:
         await remove_pages(FolderArchive(folder), pages)
         return
-    async with _connected(target) as connected:
+    async with target.connect() as connected:
         await remove_pages(_secrets(connected, target), pages)
 
 

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 import click
 
-from espalier import cluster, crd, engine
+from espalier import crd, engine
+from espalier.cli.checks.definition_names import full_name
 from espalier.cli.checks.from_cluster import manifests_of
 from espalier.cli.checks.version_drop import drop_findings
 from espalier.cli.commands.survey import SurveyProgress
@@ -47,7 +48,7 @@ def can_drop(*, terminal: Terminal, target: Target, version: str, name: str) -> 
       3  the cluster could not be read, or there is no such definition or version
       4  no, and some objects could not be read
     """
-    if "." in version and "." not in name:
+    if {".", "/"} & set(version) and not {".", "/"} & set(name):
         raise click.UsageError(f"VERSION comes first: espalier can-drop {name} {version}")
     with terminal.progress("reading") as advance:
         result = asyncio.run(_ask(target, version, name, advance))
@@ -55,7 +56,8 @@ def can_drop(*, terminal: Terminal, target: Target, version: str, name: str) -> 
 
 
 async def _ask(target: Target, version: str, name: str, advance: Advance) -> Result:
-    async with cluster.connect(target.kubeconfig, context=target.context) as connected:
+    async with target.connect() as connected:
+        name = await full_name(connected, name)
         try:
             manifest = await anext(manifests_of(connected, [name]))
             definition = crd.read_definition(manifest)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from espalier.cli.options import Target, profiled, reporting, targeting, versioned
+from espalier.cli.options import Target, profiled, reporting, selecting, targeting, versioned
 from espalier.cli.output.terminal import Terminal
 from espalier.cli.progress import Advance
 from espalier.cli.result import Column, Level, Problem, Result, Table
@@ -38,6 +38,7 @@ class _CheckRequest:
     in_cluster: bool
     skip_others: bool
     allow_new: bool
+    selector: str
 
     def check(self) -> None:
         if not self.files and not self.in_cluster:
@@ -46,6 +47,8 @@ class _CheckRequest:
             )
         if self.in_cluster and self.old is not None:
             raise click.UsageError("--update-of is for files, not for --cluster.")
+        if self.selector and not self.in_cluster:
+            raise click.UsageError("--selector is for --cluster, not for files.")
         if self.policy is not None and self.old is None:
             raise click.UsageError(
                 "--change-policy is for updates: name the old ones by --update-of."
@@ -78,9 +81,10 @@ class _CheckRequest:
 @click.option(
     "--skip-others", is_flag=True, help="Skip a FILE without a definition; it is no error then."
 )
+@selecting
 @targeting(keeps=False)
 @versioned()
-@profiled()
+@profiled(default=Profile.KEP)
 @reporting()
 def check(*, terminal: Terminal, target: Target, **given: object) -> None:
     """
@@ -104,6 +108,7 @@ def check(*, terminal: Terminal, target: Target, **given: object) -> None:
       espalier check --update-of released/crds config/crd/
       kubectl get crd -o yaml | espalier check -
       espalier check --cluster widgets.example.com
+      espalier check --cluster -l team=web
       espalier check -o sarif config/crd/ > espalier.sarif
 
     \b
@@ -124,9 +129,11 @@ def check(*, terminal: Terminal, target: Target, **given: object) -> None:
 
 
 def _check_cluster(target: Target, request: _CheckRequest, advance: Advance) -> BatchResult:
+    from espalier.cli.checks.definition_names import chosen
     from espalier.cli.checks.from_cluster import judge_cluster
 
-    return judge_cluster(target, request.files, request.profile, advance, minor=request.minor)
+    choice = chosen(request.files, request.selector)
+    return judge_cluster(target, choice, request.profile, advance, minor=request.minor)
 
 
 def _check_files(request: _CheckRequest, advance: Advance) -> BatchResult:

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 import click
 
-from espalier import cluster
-from espalier.cli.options import Target, reporting, targeting
+from espalier.cli.checks.definition_names import Chosen, chosen, full_names
+from espalier.cli.options import Target, reporting, selecting, targeting
 from espalier.cli.output.exit_codes import Exit
 from espalier.cli.output.formats import TABULAR
 from espalier.cli.output.terminal import Terminal
@@ -29,13 +29,15 @@ from espalier.plurals import counted
     is_flag=True,
     help="Only give up the record of the named definitions; see below.",
 )
+@selecting
 @targeting()
 @reporting(formats=TABULAR, fails=False)
-def cleanup(
+def cleanup(  # noqa: PLR0913 - one argument an option
     *,
     terminal: Terminal,
     target: Target,
     names: tuple[str, ...],
+    selector: str,
     dry_run: bool,
     is_confirmed: bool,
     is_record: bool,
@@ -66,35 +68,40 @@ def cleanup(
       3  the cluster could not be read
       4  not everything was removed, or it was not confirmed
     """
-    if is_record and not names:
+    choice = chosen(names, selector)
+    if is_record and not choice.names:
         raise click.UsageError("--record needs the names of definitions.")
     problems: list[Problem] = []
     with terminal.progress("reading") as advance:
-        traces = asyncio.run(_find(target, names, problems, advance, is_record=is_record))
+        traces = asyncio.run(_find(target, choice, problems, advance, is_record=is_record))
     if dry_run or not traces:
         terminal.finish(_result_of(traces, frozenset(), problems, target, is_dry=dry_run))
-    for trace in traces:
-        terminal.print_notice(f"{trace.kind} {trace.name}: {trace.what} {', '.join(trace.names)}")
-    question = f"Remove them from {counted(len(traces), 'place')}?"
-    if not terminal.confirm(question, is_answered=is_confirmed):
-        click.get_current_context().exit(Exit.INCOMPLETE)
+    _ask(terminal, traces, is_answered=is_confirmed)
     with terminal.progress("cleaning", total=len(traces)) as advance:
         done = asyncio.run(_remove(target, traces, problems, advance, forgets=is_record))
     terminal.finish(_result_of(traces, done, problems, target, is_dry=False))
 
 
+def _ask(terminal: Terminal, traces: Sequence[Trace], *, is_answered: bool) -> None:
+    for trace in traces:
+        terminal.print_notice(f"{trace.kind} {trace.name}: {trace.what} {', '.join(trace.names)}")
+    question = f"Remove them from {counted(len(traces), 'place')}?"
+    if not terminal.confirm(question, is_answered=is_answered):
+        click.get_current_context().exit(Exit.INCOMPLETE)
+
+
 async def _find(
     target: Target,
-    names: Sequence[str],
+    choice: Chosen,
     problems: list[Problem],
     advance: Advance,
     *,
     is_record: bool,
 ) -> list[Trace]:
     traces: list[Trace] = []
-    async with cluster.connect(target.kubeconfig, context=target.context) as connected:
+    async with target.connect() as connected:
         definitions, objects, clock = connected.definitions, connected.objects, connected.clock
-        wanted = names or await definitions.definition_names()
+        wanted = await full_names(connected, choice)
         for done, name in enumerate(wanted):
             advance(done, total=len(wanted), text=name)
             try:
@@ -117,7 +124,7 @@ async def _remove(
     forgets: bool,
 ) -> frozenset[int]:
     done: set[int] = set()
-    async with cluster.connect(target.kubeconfig, context=target.context) as connected:
+    async with target.connect() as connected:
         remover = TraceRemover(
             connected.definitions,
             connected.objects,

@@ -10,12 +10,20 @@ from typing import Any
 
 import click
 
-from espalier import cluster, engine
+from espalier import engine
+from espalier.cli.checks.definition_names import Chosen, chosen, full_names
 from espalier.cli.checks.rehearsal import Rehearsed, rehearsal_result
 from espalier.cli.commands.survey import survey_one, workers_of
 from espalier.cli.event_loop import run
 from espalier.cli.label_overlay import ENFORCE, LabelOverlay, OverlaidDefinitions
-from espalier.cli.options import Target, namespace_names, operator_homes, reporting, targeting
+from espalier.cli.options import (
+    Target,
+    namespace_names,
+    operator_homes,
+    reporting,
+    selecting,
+    targeting,
+)
 from espalier.cli.output.exit_codes import Exit
 from espalier.cli.output.migration_result import result_of
 from espalier.cli.output.run_progress import RunProgress
@@ -46,7 +54,6 @@ class _MigrateRequest:
     The arguments of the command.
     """
 
-    names: tuple[str, ...]
     again: bool
     only_failed: bool
     accept_loss: str | None
@@ -128,7 +135,8 @@ def _check_digest(_: click.Context, __: click.Parameter, value: str | None) -> s
 
 
 @click.command()
-@click.argument("names", nargs=-1, required=True, metavar="CRD...")
+@click.argument("names", nargs=-1, metavar="CRD...")
+@selecting
 @click.option(
     "--dry-run",
     is_flag=True,
@@ -206,6 +214,8 @@ def migrate(
     *,
     terminal: Terminal,
     target: Target,
+    names: tuple[str, ...],
+    selector: str,
     dry_run: bool,
     is_confirmed: bool,
     **arguments: Any,
@@ -221,8 +231,7 @@ def migrate(
 
     The operator and this command use the same lease, so that only one of them works on a
     definition at a time; the command waits for a lease that a killed process has left. To stop it,
-    press Ctrl-C, or change the label espalier.dev/mode. The same command continues where it
-    stopped.
+    press Ctrl-C, or change the label espalier.dev/mode. The same command continues a stopped run.
 
     \b
     Examples:
@@ -230,6 +239,7 @@ def migrate(
       espalier migrate widgets.example.com
       espalier migrate widgets.example.com --only-failed --yes
       espalier migrate widgets.example.com --again
+      espalier migrate -l team=web --dry-run
 
     \b
     Exit codes:
@@ -242,31 +252,34 @@ def migrate(
          (with --dry-run: some objects could not be read, or writes could not be tried)
     """
     request = _MigrateRequest(**arguments)
-    chosen = asyncio.run(_choose(target, request))
+    found = _choose(target, names, selector)
     if dry_run:
         with terminal.progress("surveying") as advance:
-            result = asyncio.run(_rehearse(target, request, chosen, advance))
-    else:
-        _ask(terminal, request, chosen, is_answered=is_confirmed)
-        with terminal.progress("migrating") as advance:
-            reporter = RunProgress(advance, terminal)
-            result = run(_migrate(target, request, chosen, reporter))
-    terminal.finish(result)
+            terminal.finish(asyncio.run(_rehearse(target, request, found, advance)))
+    _ask(terminal, request, found, is_answered=is_confirmed)
+    with terminal.progress("migrating") as advance:
+        reporter = RunProgress(advance, terminal)
+        terminal.finish(run(_migrate(target, request, found, reporter)))
 
 
 def _ask(
-    terminal: Terminal, request: _MigrateRequest, chosen: Sequence[str], *, is_answered: bool
+    terminal: Terminal, request: _MigrateRequest, found: Sequence[str], *, is_answered: bool
 ) -> None:
-    if chosen:
+    if found:
         what = "All stored objects" if request.again else "Stored objects that are not proved yet"
-        terminal.print_notice(f"{what} of these definitions will be rewritten: {', '.join(chosen)}")
+        terminal.print_notice(f"{what} of these definitions will be rewritten: {', '.join(found)}")
         if not terminal.confirm("Continue?", is_answered=is_answered):
             click.get_current_context().exit(Exit.INCOMPLETE)
 
 
-async def _choose(target: Target, request: _MigrateRequest) -> list[str]:
-    async with cluster.connect(target.kubeconfig, context=target.context) as connected:
-        return [(await connected.definitions.get_definition(name)).name for name in request.names]
+def _choose(target: Target, names: Sequence[str], selector: str) -> list[str]:
+    return asyncio.run(_existing(target, chosen(names, selector, is_required=True)))
+
+
+async def _existing(target: Target, choice: Chosen) -> list[str]:
+    async with target.connect() as connected:
+        names = await full_names(connected, choice)
+        return [(await connected.definitions.get_definition(name)).name for name in names]
 
 
 async def _migrate(
@@ -274,7 +287,7 @@ async def _migrate(
 ) -> Result:
     outcomes, warnings = [], []
     async with (
-        cluster.connect(target.kubeconfig, context=target.context) as connected,
+        target.connect() as connected,
         workers_of(target) as workers,
     ):
         ports = replace(_ports_of(connected, target, request), workers=workers)
@@ -337,7 +350,7 @@ async def _rehearse(
     rehearsals: list[Rehearsed] = []
     warnings: list[Finding] = []
     problems: list[Problem] = []
-    connection = cluster.connect(target.kubeconfig, context=target.context, dry_run=True)
+    connection = target.connect(dry_run=True)
     async with connection as connected, workers_of(target) as workers:
         ports = engine.rehearsed(_ports_of(connected, target, request))
         ports = replace(ports, workers=workers)

@@ -83,7 +83,7 @@ def _transforming(command: Command) -> Command:
         click.option("--diff", "diffs", is_flag=True, help="Print a diff instead of the result."),
         click.option("--in-place", is_flag=True, help="Change the files, after confirmation."),
         click.option("--yes", "is_confirmed", is_flag=True, help="Do not ask for confirmation."),
-        profiled(),
+        profiled(default=Profile.APISERVER),
         reporting(formats=("yaml", "json")),
     )
     for option in reversed(options):

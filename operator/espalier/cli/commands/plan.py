@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 
 import click
 
-from espalier import cluster, crd
+from espalier import crd
 from espalier.cli.checks.documents import is_definition
 from espalier.cli.checks.live_update import UpdateVerdict, judge_update
 from espalier.cli.checks.namespaces import missing_namespaces
@@ -142,7 +142,7 @@ async def _plan(
     allow_missing: bool,
 ) -> tuple[list[_Planned], list[Problem], list[Finding]]:
     planned: list[_Planned] = []
-    async with cluster.connect(target.kubeconfig, context=target.context) as connected:
+    async with target.connect() as connected:
         problems, warnings = await missing_namespaces(
             connected, namespaces, are_allowed=allow_missing
         )

@@ -11,9 +11,16 @@ from typing import NamedTuple
 
 import click
 
-from espalier import cluster, engine
+from espalier import engine
+from espalier.cli.checks.definition_names import full_name
 from espalier.cli.commands.archive import unreadable_finding
-from espalier.cli.options import Target, operator_homes, reporting, targeting
+from espalier.cli.options import (
+    Target,
+    namespace_names,
+    operator_homes,
+    reporting,
+    targeting,
+)
 from espalier.cli.output.formats import TABULAR
 from espalier.cli.output.terminal import Terminal
 from espalier.cli.result import Column, Finding, Level, Result, Subject, Table
@@ -36,8 +43,11 @@ class _RestoreRequest:
     namespace: str
     folder: Path | None
     objects: frozenset[str]
+    namespaces: frozenset[str]
 
     def is_wanted(self, key: ObjectKey) -> bool:
+        if self.namespaces and key.namespace and key.namespace not in self.namespaces:
+            return False
         return not self.objects or str(key) in self.objects
 
     def archive_of(self, connected: Cluster) -> Archive:
@@ -93,15 +103,25 @@ class _RestoreOutcome:
 @click.option(
     "--list", "only_list", is_flag=True, help="List the fields in the archive; write nothing."
 )
-@targeting(also="--namespace")
+@click.option(
+    "-n",
+    "--namespace",
+    "namespaces",
+    multiple=True,
+    metavar="NAME",
+    callback=namespace_names,
+    help="Restore only objects in this namespace; may be given more than once.",
+)
+@targeting()
 @reporting(formats=TABULAR, fails=False)
-def restore(
+def restore(  # noqa: PLR0913 - one argument an option
     *,
     terminal: Terminal,
     target: Target,
     crd: str,
     archive_folder: Path | None,
     objects: tuple[str, ...],
+    namespaces: tuple[str, ...],
     only_list: bool,
 ) -> None:
     """
@@ -115,6 +135,7 @@ def restore(
     \b
     Examples:
       espalier restore widgets.example.com --list
+      espalier restore widgets.example.com -n team-a
       espalier restore widgets.example.com --object default/blue
 
     \b
@@ -131,6 +152,7 @@ def restore(
         namespace=target.operator_namespace,
         folder=archive_folder,
         objects=frozenset(objects),
+        namespaces=frozenset(namespaces),
     )
     outcome = asyncio.run(_restore(terminal, target, request, only_list=only_list))
     terminal.finish(_result_of(request, outcome))
@@ -139,8 +161,9 @@ def restore(
 async def _restore(
     terminal: Terminal, target: Target, request: _RestoreRequest, *, only_list: bool
 ) -> _RestoreOutcome:
-    async with cluster.connect(target.kubeconfig, context=target.context) as connected:
-        definition = await connected.definitions.get_definition(request.name)
+    async with target.connect() as connected:
+        name = await full_name(connected, request.name)
+        definition = await connected.definitions.get_definition(name)
         if only_list:
             return await _listed(request, request.archive_of(connected), definition)
         return await _restored(terminal, connected, request, definition)
@@ -261,6 +284,7 @@ def _finding(rule: str, name: str, message: str) -> Finding:
 
 
 def _nothing(request: _RestoreRequest) -> str:
-    which = "of these objects" if request.objects else f"of {request.name}"
+    is_part = request.objects or request.namespaces
+    which = "of these objects" if is_part else f"of {request.name}"
     where = f"in {request.folder}" if request.folder else f"in namespace {request.namespace}"
     return f"the archive {where} has nothing {which}"

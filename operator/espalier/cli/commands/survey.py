@@ -9,9 +9,10 @@ from dataclasses import dataclass, field
 
 import click
 
-from espalier import cluster, engine
+from espalier import engine
+from espalier.cli.checks.definition_names import Chosen, chosen, full_names
 from espalier.cli.checks.namespaces import missing_namespaces
-from espalier.cli.options import Target, namespace_names, reporting, targeting
+from espalier.cli.options import Target, namespace_names, reporting, selecting, targeting
 from espalier.cli.output.survey_result import (
     counts_of,
     findings_of,
@@ -93,16 +94,18 @@ everywhere = click.option(
 
 @click.command()
 @click.argument("names", nargs=-1, metavar="[CRD...]")
+@selecting
 @namespaced
 @everywhere
 @allow_missing
 @targeting(examines=True)
 @reporting()
-def survey(
+def survey(  # noqa: PLR0913 - one argument an option
     *,
     terminal: Terminal,
     target: Target,
     names: tuple[str, ...],
+    selector: str,
     namespaces: tuple[str, ...],
     all_namespaces: bool,
     allow_missing: bool,
@@ -120,6 +123,7 @@ def survey(
     Examples:
       espalier survey
       espalier survey widgets.example.com -n team-a -o wide
+      espalier survey -l team=web
       espalier survey -o json > survey.json
 
     \b
@@ -130,9 +134,11 @@ def survey(
       3  the cluster could not be read
       4  some objects could not be read
     """
-    chosen = chosen_namespaces(namespaces, all_namespaces=all_namespaces)
+    choice = chosen(names, selector)
+    within = chosen_namespaces(namespaces, all_namespaces=all_namespaces)
     with terminal.progress("surveying") as advance:
-        surveyed = asyncio.run(_survey(target, names, chosen, advance, allow_missing=allow_missing))
+        surveying = _survey(target, choice, within, advance, allow_missing=allow_missing)
+        surveyed = asyncio.run(surveying)
     terminal.finish(_result_of(surveyed))
 
 
@@ -150,18 +156,18 @@ def chosen_namespaces(namespaces: Sequence[str], *, all_namespaces: bool) -> Seq
 
 async def _survey(
     target: Target,
-    names: Sequence[str],
+    choice: Chosen,
     namespaces: Sequence[str],
     advance: Advance,
     *,
     allow_missing: bool,
 ) -> Surveyed:
     surveyed = Surveyed()
-    async with cluster.connect(target.kubeconfig, context=target.context) as connected:
+    async with target.connect() as connected:
         surveyed.problems, surveyed.warnings = await missing_namespaces(
             connected, namespaces, are_allowed=allow_missing
         )
-        for name in names or await connected.definitions.definition_names():
+        for name in await full_names(connected, choice):
             try:
                 found = await survey_one(connected, target, name, namespaces, advance)
             except EspalierError as error:

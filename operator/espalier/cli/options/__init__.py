@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from espalier.cli.options.namespaces import namespace_names
     from espalier.cli.options.profiles import profiled
     from espalier.cli.options.reporting import reporting
+    from espalier.cli.options.selectors import selecting
 else:
     __getattr__ = lazy_names(
         __name__,
@@ -26,6 +27,7 @@ else:
             "namespaces": ("namespace_names",),
             "profiles": ("profiled",),
             "reporting": ("reporting",),
+            "selectors": ("selecting",),
         },
     )
 
@@ -37,6 +39,7 @@ __all__ = [
     "operator_homes",
     "profiled",
     "reporting",
+    "selecting",
     "targeting",
     "versioned",
     "with_options",

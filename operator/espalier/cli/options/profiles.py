@@ -10,7 +10,7 @@ from espalier.cli.options.decoration import Command, Decorator, with_options
 from espalier.schema.model import Profile
 
 
-def profiled(*, default: Profile = Profile.KEP) -> Decorator:
+def profiled(*, default: Profile) -> Decorator:
     """
     Add ``--profile``; pass on a ``profile``.
     """

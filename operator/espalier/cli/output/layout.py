@@ -6,7 +6,7 @@ narrow enough without breaking a word, each row is folded: its first cells stay 
 other cell gets a line of its own with the title of its column.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from espalier.cli.output.console import Part, cells_of, printable
@@ -40,23 +40,69 @@ def table_lines(table: Table, *, is_wide: bool, width: int | None) -> Iterator[L
         width: The number of columns of the terminal; None if the output is a file, where a row is
             one line.
     """
-    shown = [n for n, column in enumerate(table.columns) if is_wide or not column.is_wide]
-    columns = [_ColumnSize.of(table.columns[n].title) for n in shown]
+    layout = TableLayout.of(table, is_wide=is_wide, width=width)
+    yield layout.title_line()
     for row in table.rows:
-        for n, column in zip(shown, columns, strict=True):
-            column.grow(printable(row[n]))
-    titles = [column.title for column in columns]
-    rows = ([printable(row[n]) for n in shown] for row in table.rows)
-    widths = [column.full for column in columns]
-    if width is not None:
+        yield from layout.row_lines(row)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableLayout:
+    """
+    How the rows of a table are laid out; further rows may follow those that it was made for.
+
+    Attributes:
+        shown: The numbers of the columns that are shown.
+        titles: Their titles.
+        widths: Their widths.
+        folded_at: The width of the terminal if rows are folded; None if they are not.
+    """
+
+    shown: Sequence[int]
+    titles: Row
+    widths: Sequence[int]
+    folded_at: int | None = None
+
+    @classmethod
+    def of(cls, table: Table, *, is_wide: bool, width: int | None) -> "TableLayout":
+        """
+        Return the layout of a table; the arguments are those of ``table_lines``.
+        """
+        shown = [n for n, column in enumerate(table.columns) if is_wide or not column.is_wide]
+        columns = [_ColumnSize.of(table.columns[n].title) for n in shown]
+        for row in table.rows:
+            for n, column in zip(shown, columns, strict=True):
+                column.grow(printable(row[n]))
+        titles = [column.title for column in columns]
+        full = [column.full for column in columns]
+        if width is None:
+            return cls(shown=shown, titles=titles, widths=full)
         fitted = _fitted(columns, width - _GAP * (len(columns) - 1))
         if fitted is None:
-            yield from _folded(titles, rows, widths, width)
-            return
-        widths = fitted
-    yield _joined([(title, "bold") for title in titles], widths)
-    for row in rows:
-        yield from _wrapped_row(row, widths)
+            return cls(shown=shown, titles=titles, widths=full, folded_at=width)
+        return cls(shown=shown, titles=titles, widths=fitted)
+
+    def title_line(self) -> Line:
+        """
+        Return the line with the titles.
+        """
+        titles = self.titles if self.folded_at is None else self.titles[: self._leading]
+        return _joined([(title, "bold") for title in titles], self.widths)
+
+    def row_lines(self, row: Row) -> Iterator[Line]:
+        """
+        Yield the lines of a row, which has a cell for each column of the table.
+        """
+        cells = [printable(row[n]) for n in self.shown]
+        if self.folded_at is None:
+            yield from _wrapped_row(cells, self.widths)
+        else:
+            leading = self._leading
+            yield from _folded_row(self.titles, cells, self.widths, leading, self.folded_at)
+
+    @property
+    def _leading(self) -> int:
+        return _leading(self.widths, self.folded_at or 0)
 
 
 @dataclass(slots=True)
@@ -124,21 +170,20 @@ def _wrapped(cell: str, width: int) -> list[str]:
     return [line.rstrip() for line in lines]
 
 
-def _folded(titles: Row, rows: Iterable[Row], natural: Sequence[int], width: int) -> Iterator[Line]:
-    leading = _leading(natural, width)
-    yield _joined([(title, "bold") for title in titles[:leading]], natural[:leading])
-    for row in rows:
-        cells = [(cell, _style_of(cell)) for cell in row[:leading]]
-        yield _joined(cells, natural[:leading])
-        for title, cell in zip(titles[leading:], row[leading:], strict=True):
-            if not cell:
-                continue
-            room = width - _FOLDED_INDENT - cells_of(title) - _GAP
-            indent = " " * (_FOLDED_INDENT + cells_of(title) + _GAP)
-            first, *rest = _wrapped(cell, max(room, _LEAST_TEXT))
-            style = _style_of(cell)
-            yield (" " * _FOLDED_INDENT, ""), (title, "bold"), (" " * _GAP, ""), (first, style)
-            yield from (((indent, ""), (line, style)) for line in rest)
+def _folded_row(
+    titles: Row, row: Row, natural: Sequence[int], leading: int, width: int
+) -> Iterator[Line]:
+    cells = [(cell, _style_of(cell)) for cell in row[:leading]]
+    yield _joined(cells, natural[:leading])
+    for title, cell in zip(titles[leading:], row[leading:], strict=True):
+        if not cell:
+            continue
+        room = width - _FOLDED_INDENT - cells_of(title) - _GAP
+        indent = " " * (_FOLDED_INDENT + cells_of(title) + _GAP)
+        first, *rest = _wrapped(cell, max(room, _LEAST_TEXT))
+        style = _style_of(cell)
+        yield (" " * _FOLDED_INDENT, ""), (title, "bold"), (" " * _GAP, ""), (first, style)
+        yield from (((indent, ""), (line, style)) for line in rest)
 
 
 def _leading(natural: Sequence[int], width: int) -> int:
@@ -159,7 +204,8 @@ def _joined(cells: Sequence[Part], widths: Sequence[int]) -> Line:
     for number, ((text, style), width) in enumerate(zip(cells, widths, strict=False), 1):
         parts.append((text, style))
         if number < len(cells):
-            parts.append((" " * (width - cells_of(text) + _GAP), ""))
+            # A row that came later may have a longer cell than the column was made for.
+            parts.append((" " * (max(width - cells_of(text), 0) + _GAP), ""))
     return tuple(parts)
 
 

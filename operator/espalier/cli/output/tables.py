@@ -3,18 +3,62 @@ Print results for people: findings line by line, then tables, then a summary of 
 """
 
 import itertools
+import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from espalier.cli.output.console import TextConsole
-from espalier.cli.output.layout import table_lines
+from espalier.cli.output.layout import TableLayout, table_lines
 from espalier.cli.result import Finding, Level, Result, Table
+from espalier.paths import JSON
 
 _STYLES: Mapping[Level, str] = {Level.ERROR: "red", Level.WARNING: "yellow", Level.NOTE: "cyan"}
 # How often the same warning is shown for one subject.
 _MAX_REPEATS = 3
 # A message may quote a long value.
 _MESSAGE_CHARACTERS = 1000
+
+
+class RowPrinter:
+    """
+    Print rows at once, in columns that are as wide as the first rows need; or JSON, one a line.
+
+    Args:
+        table: The first rows.
+    """
+
+    def __init__(self, console: TextConsole, table: Table, *, is_json: bool, is_wide: bool) -> None:
+        self._console = console
+        self._table = table
+        self._is_json = is_json
+        self._layout = TableLayout.of(table, is_wide=is_wide, width=console.width)
+
+    def begin(self, items: Collection[JSON]) -> None:
+        """
+        Print the titles and the first rows.
+
+        Args:
+            items: The first rows, for programs.
+        """
+        if not self._is_json:
+            self._console.print(*self._layout.title_line())
+        for row, item in zip(self._table.rows, items, strict=True):
+            self._print(row, item)
+        self._console.stream.flush()
+
+    def add(self, row: Sequence[str], item: JSON) -> None:
+        """
+        Print a row.
+        """
+        self._print(row, item)
+        self._console.stream.flush()
+
+    def _print(self, row: Sequence[str], item: JSON) -> None:
+        if self._is_json:
+            self._console.stream.write(f"{json.dumps(item)}\n")
+            return
+        for line in self._layout.row_lines(row):
+            self._console.print(*line)
 
 
 def print_result(console: TextConsole, result: Result, *, is_wide: bool, is_quiet: bool) -> None:

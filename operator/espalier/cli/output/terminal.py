@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import click
 
@@ -21,7 +21,10 @@ from espalier.cli.output.console import (
 from espalier.cli.output.exit_codes import Exit
 from espalier.cli.output.formats import TEXTS, Options, write
 from espalier.cli.progress import Advance
-from espalier.cli.result import Level, Result
+from espalier.cli.result import Level, Result, Table
+
+if TYPE_CHECKING:
+    from espalier.cli.output.tables import RowPrinter
 
 _DIFF_STYLES: Mapping[str, str] = {"+": "green", "-": "red", "@": "cyan"}
 _LEVELS: Mapping[int, int] = {0: logging.WARNING, 1: logging.INFO, 2: logging.DEBUG}
@@ -79,6 +82,17 @@ class Terminal:
         for problem in result.problems:
             click.echo(f"espalier: {printable(str(problem))}", err=True)
 
+    def row_printer(self, table: Table) -> "RowPrinter":
+        """
+        Return what prints a table whose rows come one by one.
+        """
+        from espalier.cli.output.tables import RowPrinter
+
+        console = standard_output(is_colourless=self._is_plain)
+        return RowPrinter(
+            console, table, is_json=self.output == "json", is_wide=self.output == "wide"
+        )
+
     def print_findings_to_stderr(self, result: Result) -> None:
         """
         Print the findings and problems of a result to standard error.
@@ -135,7 +149,9 @@ class Terminal:
             return True
         if not sys.stdin.isatty():
             click.echo(
-                "espalier: cannot ask for confirmation without a terminal; use --yes", err=True
+                "espalier: cannot ask for confirmation without a terminal; nothing was done;"
+                " use --yes",
+                err=True,
             )
             return False
         is_confirmed = click.confirm(question, err=True)

@@ -14,6 +14,7 @@ from pathlib import Path
 from yarl import URL
 
 from espalier.cluster.auth.credentials import Credential, FileSource, TokenSource
+from espalier.cluster.auth.impersonation import ONESELF, Impersonation
 from espalier.cluster.figures import RequestFigures
 from espalier.engine.ports.clock import Clock
 from espalier.errors import ConfigurationError
@@ -35,6 +36,8 @@ class Connection:
         credentials: The source of the ``Authorization`` header.
         origin: Where this was read from, for messages.
         figures: Counts the requests.
+        impersonation: The user that requests act as.
+        request_seconds: The time limit of a request; None for the default one.
     """
 
     server: str
@@ -44,6 +47,8 @@ class Connection:
     credentials: TokenSource
     origin: str
     figures: RequestFigures = field(default_factory=RequestFigures, compare=False)
+    impersonation: Impersonation = ONESELF
+    request_seconds: float | None = None
 
 
 def read_service_account(

@@ -37,6 +37,7 @@ from espalier.cluster.auth.credentials import (
     TokenSource,
 )
 from espalier.cluster.auth.exec_plugins import Plugin, PluginConfig
+from espalier.cluster.auth.impersonation import Impersonation
 from espalier.engine.ports.clock import Clock
 from espalier.errors import ConfigurationError
 from espalier.paths import JSON
@@ -71,6 +72,9 @@ class _User(msgspec.Struct, rename="kebab"):
     plugin: PluginConfig | None = msgspec.field(default=None, name="exec")
     auth_provider: dict[str, Any] | None = None
     impersonated: str = msgspec.field(default="", name="as")
+    as_uid: str = ""
+    as_groups: list[str] = []
+    as_user_extra: dict[str, list[str]] = {}
 
 
 class _Context(msgspec.Struct):
@@ -135,6 +139,16 @@ def read_kubeconfig(paths: str, clock: Clock, *, context: str | None) -> Connect
         proxy=cluster.proxy_url or None,
         credentials=_credentials(chosen, clock, tls),
         origin=chosen.origin,
+        impersonation=_impersonation(chosen.user),
+    )
+
+
+def _impersonation(user: _User) -> Impersonation:
+    return Impersonation(
+        user=user.impersonated,
+        uid=user.as_uid,
+        groups=tuple(user.as_groups),
+        extra=user.as_user_extra,
     )
 
 
@@ -250,8 +264,6 @@ def _tls(chosen: _Chosen) -> ssl.SSLContext:
 
 def _credentials(chosen: _Chosen, clock: Clock, tls: ssl.SSLContext | None) -> TokenSource:
     user = chosen.user
-    if user.impersonated:
-        chosen.fail("impersonation (as) is not supported; use credentials of the account itself")
     if user.auth_provider is not None:
         chosen.fail("auth-provider is not supported; use a credential plugin (exec) instead")
     if user.token_file:

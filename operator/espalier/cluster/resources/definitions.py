@@ -9,6 +9,7 @@ from typing import TypeVar
 import msgspec
 
 from espalier.cluster.resources.storage_version_migrations import other_migrations
+from espalier.cluster.resources.watch import watch
 from espalier.cluster.transport import responses as answers
 from espalier.cluster.transport.client import (
     APPLY_PATCH_TYPE,
@@ -22,6 +23,7 @@ from espalier.cluster.transport.client import (
 from espalier.cluster.transport.json_codec import decode_json
 from espalier.cluster.transport.paths import DEFINITIONS_PATH, definition_path
 from espalier.crd import Condition, Definition, read_definition
+from espalier.engine.ports import Endpoint
 from espalier.errors import ExpiredTokenError, MalformedDefinitionError
 from espalier.names import FIELD_MANAGER
 from espalier.paths import JSON
@@ -29,7 +31,14 @@ from espalier.paths import JSON
 # Names are small, but the server reads each definition in full to return its name.
 _NAMES_PAGE_SIZE = 250
 
-_RESOURCE = "customresourcedefinitions.apiextensions.k8s.io"
+_ENDPOINT = Endpoint(
+    group="apiextensions.k8s.io",
+    version="v1",
+    plural="customresourcedefinitions",
+    kind="CustomResourceDefinition",
+    namespaced=False,
+)
+_RESOURCE = str(_ENDPOINT)
 _TYPE: Mapping[str, JSON] = {
     "apiVersion": "apiextensions.k8s.io/v1",
     "kind": "CustomResourceDefinition",
@@ -129,13 +138,14 @@ class HttpDefinitions:
         return await other_migrations(self._client, definition)
 
     async def list_definitions(
-        self, *, page_size: int = 50
+        self, *, page_size: int = 50, label_selector: str = ""
     ) -> AsyncIterator[Definition | MalformedDefinition]:
         """
         List all definitions, a page at a time.
 
         Args:
             page_size: The maximum in a page; a single definition may have a megabyte.
+            label_selector: Only definitions with these labels; empty for all.
 
         Yields:
             Each definition, or the name of one that cannot be read. If the continue token expires,
@@ -145,28 +155,59 @@ class HttpDefinitions:
         Raises:
             ClusterError: As for ``get_definition``.
         """
-        async for page, call in self._pages(JSON_TYPE, _list, page_size):
+        async for page, call in self._pages(JSON_TYPE, _list, page_size, label_selector):
             for item in page.items or ():
                 yield _read_listed(bytes(item), call)
 
-    async def definition_names(self) -> tuple[str, ...]:
+    async def definition_names(self, *, label_selector: str = "") -> tuple[str, ...]:
         """
         Return the names of all definitions, without reading them in full.
+
+        Args:
+            label_selector: Only definitions with these labels; empty for all.
 
         Raises:
             ClusterError: As for ``get_definition``.
         """
         names: list[str] = []
-        async for page, _ in self._pages(PARTIAL_LIST_TYPE, _named_list, _NAMES_PAGE_SIZE):
+        async for page, _ in self._pages(
+            PARTIAL_LIST_TYPE, _named_list, _NAMES_PAGE_SIZE, label_selector
+        ):
             names += [item.metadata.name for item in page.items or ()]
         return tuple(dict.fromkeys(names))
 
+    async def watch_definitions(
+        self, *, label_selector: str = ""
+    ) -> AsyncIterator[tuple[str, Definition | MalformedDefinition]]:
+        """
+        Watch definitions until the server ends the watch: all as they are, and then each change.
+
+        Args:
+            label_selector: Only definitions with these labels; empty for all.
+
+        Yields:
+            The type of the event, ``DELETED`` or another one, and the definition.
+
+        Raises:
+            ClusterError: The watch broke.
+        """
+        async for event in watch(
+            self._client, _ENDPOINT, resource_version="", label_selector=label_selector
+        ):
+            if event.type != "BOOKMARK":
+                yield event.type, _read_manifest(event.object)
+
     async def _pages(
-        self, accept: str, decoder: "msgspec.json.Decoder[_Page]", page_size: int
+        self,
+        accept: str,
+        decoder: "msgspec.json.Decoder[_Page]",
+        page_size: int,
+        label_selector: str,
     ) -> AsyncIterator[tuple[_Page, ApiRequest]]:
         token = ""
         while True:
             query = {"limit": str(page_size)} | ({"continue": token} if token else {})
+            query |= {"labelSelector": label_selector} if label_selector else {}
             call = ApiRequest(
                 verb="list",
                 resource=_RESOURCE,
@@ -309,7 +350,10 @@ def _read(body: bytes, call: ApiRequest) -> Definition:
 
 
 def _read_listed(item: bytes, call: ApiRequest) -> Definition | MalformedDefinition:
-    manifest = _typed(item, call)
+    return _read_manifest(_typed(item, call))
+
+
+def _read_manifest(manifest: dict[str, JSON]) -> Definition | MalformedDefinition:
     try:
         return read_definition(manifest)
     except MalformedDefinitionError as error:

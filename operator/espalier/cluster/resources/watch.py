@@ -44,13 +44,16 @@ async def watch(
     resource: Endpoint,
     *,
     resource_version: str,
+    label_selector: str = "",
     max_line_bytes: int = MAX_LINE_BYTES,
 ) -> AsyncIterator[WatchEvent]:
     """
     Watch the objects of a resource, until the server closes the stream.
 
     Args:
-        resource_version: Changes after this version are returned.
+        resource_version: Changes after this version are returned; empty for all objects as they
+            are, and then their changes.
+        label_selector: Only objects with these labels; empty for all.
         max_line_bytes: The longest event that is accepted.
 
     Raises:
@@ -58,19 +61,7 @@ async def watch(
         TransientError: The stream broke, was silent for too long, or sent an error.
         RejectedError: The stream sent something that is not an event.
     """
-    call = ApiRequest(
-        verb="watch",
-        resource=str(resource),
-        method="GET",
-        path=collection_path(resource),
-        query={
-            "watch": "1",
-            "allowWatchBookmarks": "true",
-            "resourceVersion": resource_version,
-            "timeoutSeconds": str(WATCH_SECONDS),
-        },
-        is_read=True,
-    )
+    call = _watch_call(resource, resource_version, label_selector)
     async with client.stream(call, silence_seconds=WATCH_SILENCE_SECONDS) as content:
         waiting = bytearray()
         async for piece in content.iter_any():
@@ -88,6 +79,24 @@ async def watch(
             raise TransientError(
                 verb=call.verb, resource=call.resource, reason="ConnectionFailed", detail="cut off"
             )
+
+
+def _watch_call(resource: Endpoint, resource_version: str, label_selector: str) -> ApiRequest:
+    query = {
+        "watch": "1",
+        "allowWatchBookmarks": "true",
+        "resourceVersion": resource_version,
+        "labelSelector": label_selector,
+        "timeoutSeconds": str(WATCH_SECONDS),
+    }
+    return ApiRequest(
+        verb="watch",
+        resource=str(resource),
+        method="GET",
+        path=collection_path(resource),
+        query={name: text for name, text in query.items() if text},
+        is_read=True,
+    )
 
 
 def _read_event(call: ApiRequest, resource: Endpoint, line: bytes) -> WatchEvent:

@@ -124,6 +124,7 @@ class Client:
         self._chance = chance
         self._max_answer_bytes = max_answer_bytes
         self._dry_run = dry_run
+        self._request_seconds = connection.request_seconds
 
     @property
     def clock(self) -> Clock:
@@ -192,9 +193,9 @@ class Client:
 
     async def _send_once(self, call: ApiRequest) -> bytes:
         limits = aiohttp.ClientTimeout(
-            total=call.total_seconds,
+            total=self._total_seconds(call),
             sock_connect=self._session.timeout.sock_connect,
-            sock_read=self._session.timeout.sock_read,
+            sock_read=self._session.timeout.sock_read if self._request_seconds is None else None,
         )
         async with self._answered(call, limits) as response:
             max_bytes = min(call.max_answer_bytes, self._max_answer_bytes)
@@ -208,6 +209,13 @@ class Client:
                     detail=f"more than {max_bytes} bytes",
                 )
             return body
+
+    def _total_seconds(self, call: ApiRequest) -> float:
+        asked = self._request_seconds
+        if asked is None:
+            return call.total_seconds
+        # A call with a limit of its own, such as that of a lease, must not take longer.
+        return asked if call.total_seconds == TOTAL_SECONDS else min(asked, call.total_seconds)
 
     @asynccontextmanager
     async def _answered(

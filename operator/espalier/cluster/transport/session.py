@@ -41,14 +41,15 @@ class Authentication:
     """
     A client middleware that adds the credential, and retries with a new one after a 401.
 
-    Only requests to the connection's own server get the credential: a redirect must not send a
-    token to another server.
+    It also adds the headers of impersonation. Only requests to the connection's own server get
+    them: a redirect must not send a token to another server.
     """
 
     def __init__(self, connection: Connection) -> None:
         self._credentials = connection.credentials
         self._server_name = connection.server_name
         self._origin = URL(connection.server).origin()
+        self._impersonation = connection.impersonation.headers()
 
     async def __call__(
         self, request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerType
@@ -63,6 +64,8 @@ class Authentication:
             return await handler(request)
         if self._server_name is not None:
             request.server_hostname = self._server_name
+        for name, value in self._impersonation:
+            request.headers.add(name, value)
         try:
             header = await self._credentials.header()
         except ConfigurationError as error:

@@ -25,6 +25,7 @@ from espalier.engine.status.text import enumerated, printable, printable_path
 from espalier.errors import RunStoppedError, SchemaParseError
 from espalier.names import FIELD_MANAGER
 from espalier.paths import JSON
+from espalier.plurals import counted
 from espalier.schema import Structural
 
 MAX_MANAGER_CHARACTERS = 60
@@ -65,7 +66,8 @@ class AnswerCheck:
         raise RunStoppedError(
             Reason.ADMISSION_MUTATES,
             f"the rewrite of {before.key} changed more than the schema does: {enumerated(changes)}."
-            f" {self.checked} objects were rewritten before it without such a change;"
+            f" {counted(self.checked, 'object')} {'was' if self.checked == 1 else 'were'}"
+            " rewritten before it without such a change;"
             " nothing more is written",
         )
 

@@ -24,6 +24,7 @@ from espalier.engine.surveys.report import Survey
 from espalier.engine.surveys.summary import describe
 from espalier.engine.surveys.survey import Scope, WouldLose, survey
 from espalier.engine.surveys.valid_condition import LEFT_OUT, validity_of
+from espalier.plurals import counted
 
 OBSERVING = "nothing is written in mode observe"
 READ_ONLY = "the operator is read-only"
@@ -40,10 +41,10 @@ class _Progress:
         self._what = what
 
     async def surveyed(self, objects: int, *, remaining: int | None) -> None:
-        total = "" if remaining is None else f" of {objects + remaining}"
-        reported = conditions.not_current(
-            Reason.OBSERVED, f"{self._what}; surveying: {objects}{total} objects"
-        )
+        text = counted(objects if remaining is None else objects + remaining, "object")
+        if remaining is not None:
+            text = f"{objects} of {text}"
+        reported = conditions.not_current(Reason.OBSERVED, f"{self._what}; surveying: {text}")
         await self._reporter.report(self._definition, reported)
 
 

@@ -14,6 +14,7 @@ from espalier.engine.ports import Endpoint
 from espalier.engine.ports.progress import PassProgress
 from espalier.engine.status.text import bounded
 from espalier.names import AGGREGATION_LABEL, STORED_OBJECTS_CURRENT, STORED_OBJECTS_VALID
+from espalier.plurals import counted
 
 
 class Reason(enum.StrEnum):
@@ -108,9 +109,9 @@ def rewriting(
     """
     Make the condition for a pass that is under way: ``Rewriting n of m``.
     """
-    of = f" of {total}" if total is not None else ""
+    objects = counted(done, "object") if total is None else f"{done} of {counted(total, 'object')}"
     message = (
-        f"{what}: {done}{of} objects, storage version {definition.storage.name},"
+        f"{what}: {objects}, storage version {definition.storage.name},"
         f" generation {definition.generation}"
     )
     return not_current(Reason.REWRITING, message)
