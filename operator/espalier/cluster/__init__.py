@@ -26,7 +26,8 @@ from espalier.cluster.resources.checkpoints import ConfigMapCheckpoints
 from espalier.cluster.resources.definitions import HttpDefinitions, MalformedDefinition
 from espalier.cluster.resources.events import HttpEvents
 from espalier.cluster.resources.foreign_leases import ForeignAwareLeases, Homes
-from espalier.cluster.resources.leases import DURATION_SECONDS, HttpLeases, own_identity
+from espalier.cluster.resources.leases import HttpBucketLeases, HttpLeases
+from espalier.cluster.resources.named_leases import DURATION_SECONDS, own_identity
 from espalier.cluster.resources.objects import HttpObjects
 from espalier.cluster.resources.storage_versions import is_caught_up
 from espalier.cluster.transport.client import Client

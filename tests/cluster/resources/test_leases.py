@@ -3,7 +3,8 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from espalier.cluster.resources.leases import HttpLeases, own_identity
+from espalier.cluster.resources.leases import HttpLeases
+from espalier.cluster.resources.named_leases import own_identity
 from espalier.errors import ClusterError, LeaseLostError
 from tests.cluster.scripted import ManualClock, Reply, Shelf, connected, definition, status_of
 

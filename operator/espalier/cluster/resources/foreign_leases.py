@@ -13,7 +13,8 @@ from datetime import datetime
 
 import msgspec
 
-from espalier.cluster.resources.leases import DURATION_SECONDS, HttpLeases
+from espalier.cluster.resources.leases import HttpLeases
+from espalier.cluster.resources.named_leases import DURATION_SECONDS
 from espalier.cluster.transport.client import ApiRequest, Client
 from espalier.cluster.transport.paths import name_of, segment
 from espalier.crd import Definition

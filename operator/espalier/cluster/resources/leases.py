@@ -1,86 +1,19 @@
 """
-Leases of ``coordination.k8s.io``, so that only one run works on a definition at a time.
-
-The clocks of machines differ. So another holder's lease counts as expired when *this* process has
-seen it unchanged for its whole duration.
-
-Source:
-    client-go, ``tools/leaderelection/leaderelection.go``.
+Who holds what: a definition while a run works on it, and a bucket of definitions while a replica
+is responsible for it.
 """
 
-import logging
-import os
-import secrets
-import socket
-from dataclasses import dataclass, replace
-
-import msgspec
-
 from espalier import names
-from espalier.cluster.transport.client import MERGE_PATCH_TYPE, ApiRequest, Client
-from espalier.cluster.transport.paths import hash_of, name_of, segment
+from espalier.cluster.resources.named_leases import DURATION_SECONDS, LeaseName, NamedLeases
+from espalier.cluster.transport.client import Client
+from espalier.cluster.transport.paths import hash_of, name_of
 from espalier.crd import Definition
-from espalier.errors import ClusterError, ConflictError, LeaseLostError, NotFoundError
-from espalier.paths import JSON
-
-logger = logging.getLogger(__name__)
-
-DURATION_SECONDS = 15
-"""The lease duration of Kubernetes' own controllers."""
-
-# A slower renewal is of no use: there must be time left for another attempt.
-_MAX_CALL_SECONDS = 4.0
-_CALLS_PER_LEASE = 4
-_ATTEMPTS = 3
-_MAX_HOST_CHARACTERS = 63
-
-
-class _LeaseSpec(msgspec.Struct, rename="camel"):
-    holder_identity: str | None = None
-    lease_duration_seconds: int | None = None
-    renew_time: str | None = None
-    lease_transitions: int | None = None
-
-
-class _LeaseMetadata(msgspec.Struct, rename="camel"):
-    # Absent in the answer to a dry run.
-    resource_version: str = ""
-
-
-class _Lease(msgspec.Struct):
-    metadata: _LeaseMetadata
-    spec: _LeaseSpec | None = None
-
-
-_lease = msgspec.json.Decoder(_Lease)
-
-
-@dataclass(frozen=True, slots=True)
-class _SeenLease:
-    """
-    A state of a lease, and when this process first saw it.
-    """
-
-    resource_version: str
-    at_seconds: float
-
-
-def own_identity() -> str:
-    """
-    Return a unique name for this process: host, process id and a random part.
-    """
-    host = socket.gethostname()[:_MAX_HOST_CHARACTERS]
-    return f"{host}_{os.getpid()}_{secrets.token_hex(4)}"
+from espalier.engine.ports.state import Bucket
 
 
 class HttpLeases:
     """
-    Implement ``espalier.engine.ports.state.Leases``.
-
-    Args:
-        namespace: The namespace of the Leases.
-        identity: The name of this holder; no other process may have the same.
-        duration_seconds: The time that a lease lasts without renewal.
+    Implement ``espalier.engine.ports.state.Leases``; see ``NamedLeases`` for the arguments.
     """
 
     def __init__(
@@ -91,162 +24,72 @@ class HttpLeases:
         *,
         duration_seconds: int = DURATION_SECONDS,
     ) -> None:
-        self._client = client
-        self._namespace = namespace
-        self._identity = identity
-        self._duration_seconds = duration_seconds
-        self._held: dict[str, str] = {}
-        self._seen: dict[str, _SeenLease] = {}
+        self._leases = NamedLeases(client, namespace, identity, duration_seconds=duration_seconds)
 
     @property
     def duration_seconds(self) -> float:
         """
         The time that a lease lasts without renewal.
         """
-        return float(self._duration_seconds)
+        return self._leases.duration_seconds
 
     async def acquire(self, definition: Definition) -> None:
         """
-        Take or renew the lease of this definition.
-
-        A lease of another holder is taken over when it has not changed for its whole duration
-        since this process first saw it. So the caller must try again later for that.
+        Take or renew the lease of this definition; see ``NamedLeases.acquire``.
 
         Raises:
             LeaseLostError: Another process holds the lease.
             NamespaceGoneError: The namespace is missing or being deleted.
             NotFoundError: The API server has no Lease API.
         """
-        holder = ""
-        missing: NotFoundError | None = None
-        for _ in range(_ATTEMPTS):
-            version = self._held.pop(definition.name, None)
-            try:
-                if version is not None:
-                    await self._renew(definition, version, transitions=None)
-                    return
-                found = await self._found(definition)
-                if found is None:
-                    await self._create(definition)
-                    return
-                spec = found.spec or _LeaseSpec()
-                holder = spec.holder_identity or ""
-                left_seconds = self._left_seconds(definition, found)
-                if left_seconds >= 0:
-                    raise LeaseLostError(definition.name, holder, left_seconds)
-                transitions = spec.lease_transitions or 0
-                if holder != self._identity:
-                    transitions += 1
-                await self._renew(
-                    definition, found.metadata.resource_version, transitions=transitions
-                )
-            except (ConflictError, NotFoundError) as error:
-                # Another process has changed or deleted the lease: read it again.
-                missing = error if isinstance(error, NotFoundError) else None
-                continue
-            return
-        if missing is not None:
-            raise missing
-        raise LeaseLostError(definition.name, holder)
+        await self._leases.acquire(_lease_of(definition))
 
     async def release(self, definition: Definition) -> None:
         """
         Release the lease; a failure is only logged, since the lease expires by itself.
         """
-        version = self._held.pop(definition.name, None)
-        if version is None:
-            return
-        spec: dict[str, JSON] = {"holderIdentity": "", "leaseDurationSeconds": 1}
-        try:
-            await self._patch(definition, version, spec)
-        except (NotFoundError, ConflictError):
-            # Another process holds it by now.
-            return
-        except ClusterError as error:
-            logger.warning(
-                "A lease could not be released.",
-                extra={"crd": definition.name, "error": str(error)},
-            )
+        await self._leases.release(_lease_of(definition))
 
-    def _left_seconds(self, definition: Definition, found: _Lease) -> float:
-        """
-        Return the seconds until the lease expires without renewal; negative if it is free.
-        """
-        spec = found.spec or _LeaseSpec()
-        if not spec.holder_identity or spec.holder_identity == self._identity:
-            return -1.0
-        now_seconds = self._client.clock.monotonic_seconds()
-        sight = self._seen.get(definition.name)
-        if sight is None or sight.resource_version != found.metadata.resource_version:
-            sight = _SeenLease(found.metadata.resource_version, now_seconds)
-            self._seen[definition.name] = sight
-        duration_seconds = spec.lease_duration_seconds or DURATION_SECONDS
-        return sight.at_seconds + duration_seconds - now_seconds
 
-    async def _found(self, definition: Definition) -> _Lease | None:
-        # No retries here: a lease must be taken soon or not at all.
-        try:
-            return await self._client.fetch(self._call(definition, "get", "GET"), _lease)
-        except NotFoundError:
-            return None
+class HttpBucketLeases:
+    """
+    Implement ``espalier.engine.ports.state.BucketLeases``; see ``NamedLeases`` for the arguments.
+    """
 
-    async def _create(self, definition: Definition) -> None:
-        call = self._call(definition, "create", "POST")
-        now = self._now()
-        body: dict[str, JSON] = {
-            "apiVersion": "coordination.k8s.io/v1",
-            "kind": "Lease",
-            "metadata": {
-                "name": self._name(definition),
-                "namespace": self._namespace,
-                "labels": {**names.MANAGED_BY, names.CRD_HASH: hash_of(definition.name)},
-                "annotations": {names.CRD: definition.name},
-            },
-            "spec": {**self._spec(now), "acquireTime": now, "leaseTransitions": 0},
-        }
-        call = replace(call, query={"fieldManager": names.FIELD_MANAGER}, body=body)
-        created = await self._client.fetch(call, _lease)
-        self._held[definition.name] = created.metadata.resource_version
-
-    async def _renew(
-        self, definition: Definition, version: str, *, transitions: int | None
+    def __init__(
+        self,
+        client: Client,
+        namespace: str,
+        identity: str,
+        *,
+        duration_seconds: int = DURATION_SECONDS,
     ) -> None:
-        now = self._now()
-        spec = self._spec(now)
-        if transitions is not None:
-            spec |= {"acquireTime": now, "leaseTransitions": transitions}
-        self._held[definition.name] = await self._patch(definition, version, spec)
+        self._leases = NamedLeases(client, namespace, identity, duration_seconds=duration_seconds)
 
-    async def _patch(self, definition: Definition, version: str, spec: dict[str, JSON]) -> str:
-        call = replace(
-            self._call(definition, "patch", "PATCH"),
-            query={"fieldManager": names.FIELD_MANAGER},
-            body={"metadata": {"resourceVersion": version}, "spec": spec},
-            content_type=MERGE_PATCH_TYPE,
-        )
-        return (await self._client.fetch(call, _lease)).metadata.resource_version
+    @property
+    def duration_seconds(self) -> float:
+        """
+        The time that a lease lasts without renewal.
+        """
+        return self._leases.duration_seconds
 
-    def _spec(self, now: str) -> dict[str, JSON]:
-        return {
-            "holderIdentity": self._identity,
-            "leaseDurationSeconds": self._duration_seconds,
-            "renewTime": now,
-        }
+    async def acquire(self, bucket: Bucket) -> None:
+        """
+        Take or renew the lease of a bucket; see ``NamedLeases.acquire``.
+        """
+        await self._leases.acquire(LeaseName(bucket.name, bucket.name))
 
-    def _now(self) -> str:
-        # A MicroTime has exactly six digits after the decimal point.
-        return self._client.clock.utc_timestamp().removesuffix("Z") + ".000000Z"
+    async def release(self, bucket: Bucket) -> None:
+        """
+        Release the lease of a bucket.
+        """
+        await self._leases.release(LeaseName(bucket.name, bucket.name))
 
-    def _call(self, definition: Definition, verb: str, method: str) -> ApiRequest:
-        name = self._name(definition)
-        path = f"/apis/coordination.k8s.io/v1/namespaces/{segment(self._namespace)}/leases"
-        return ApiRequest(
-            verb=verb,
-            resource=f"leases.coordination.k8s.io {self._namespace}/{name}",
-            method=method,
-            path=path if method == "POST" else f"{path}/{name}",
-            total_seconds=min(_MAX_CALL_SECONDS, self._duration_seconds / _CALLS_PER_LEASE),
-        )
 
-    def _name(self, definition: Definition) -> str:
-        return name_of("lease", definition.name)
+def _lease_of(definition: Definition) -> LeaseName:
+    return LeaseName(
+        name=name_of("lease", definition.name),
+        subject=definition.name,
+        labels={names.CRD_HASH: hash_of(definition.name)},
+        annotations={names.CRD: definition.name},
+    )

@@ -1,12 +1,12 @@
 """
-What must hold while a run writes: its lease, and the definition that it was planned for.
+A lease that is taken, renewed, and doubted.
 """
 
 from collections.abc import Awaitable, Callable
+from typing import Generic, TypeVar
 
-from espalier.crd import Definition
 from espalier.engine.ports.clock import Clock
-from espalier.engine.ports.state import Leases
+from espalier.engine.ports.state import LeasesOf, Named
 from espalier.engine.status.causes import message_of
 from espalier.errors import ClusterError, LeaseLostError, NamespaceGoneError
 
@@ -26,15 +26,29 @@ LOOK_AGAIN_SECONDS = 0.1
 """How soon it is seen that a lease is not in doubt any more."""
 
 
-class LeaseHolder:
+SubjectT = TypeVar("SubjectT", bound=Named)
+
+
+class LeaseHolder(Generic[SubjectT]):
     """
-    Keeps a lease.
+    Keeps a lease: of a definition, or of a bucket.
+
+    Args:
+        kind: What the subject is, for messages.
     """
 
-    def __init__(self, leases: Leases, clock: Clock, definition: Definition) -> None:
+    def __init__(
+        self,
+        leases: LeasesOf[SubjectT],
+        clock: Clock,
+        subject: SubjectT,
+        *,
+        kind: str = "CRD",
+    ) -> None:
         self._leases = leases
         self._clock = clock
-        self._definition = definition
+        self._subject = subject
+        self._kind = kind
         self._held_until_seconds = float("-inf")
         self._trouble: ClusterError | None = None
         self._renewed_at_seconds = float("-inf")
@@ -65,7 +79,7 @@ class LeaseHolder:
         """
         # Counted from before the call: the server may have written it right then.
         asked_seconds = self._clock.monotonic_seconds()
-        await self._leases.acquire(self._definition)
+        await self._leases.acquire(self._subject)
         self._held_until_seconds = asked_seconds + self._leases.duration_seconds
         self._renewed_at_seconds, self._has_failed = asked_seconds, False
 
@@ -131,6 +145,6 @@ class LeaseHolder:
             left_seconds = self._held_until_seconds - margin_seconds - now
             if left_seconds <= 0:
                 why = f" ({message_of(self._trouble)})" if self._trouble else ""
-                detail = f"the lease of this CRD could not be renewed in time{why}"
-                raise LeaseLostError(self._definition.name, "", detail=detail)
+                detail = f"the lease of this {self._kind} could not be renewed in time{why}"
+                raise LeaseLostError(self._subject.name, "", detail=detail)
             await self._clock.sleep(left_seconds)

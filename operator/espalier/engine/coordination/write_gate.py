@@ -10,6 +10,7 @@ or whose loss was shown and consented to, and only on knowledge that is fresh.
 from collections.abc import Awaitable, Callable
 from typing import NamedTuple
 
+from espalier.crd import Definition
 from espalier.engine.coordination.definition_guard import DefinitionGuard
 from espalier.engine.coordination.lease import LeaseHolder
 from espalier.engine.policy.consent import NOTHING_SHOWN, ShownLoss
@@ -69,9 +70,9 @@ class WriteGate:
         self._consent = NOTHING_SHOWN
         self._compare: Compare = compare_nothing
         self._check_shown: CheckShown | None = None
-        self._lease: LeaseHolder | None = None
+        self._lease: LeaseHolder[Definition] | None = None
 
-    def under(self, lease: LeaseHolder | None) -> None:
+    def under(self, lease: LeaseHolder[Definition] | None) -> None:
         """
         Permit writes only while a lease is not in doubt; None where none is held.
         """

@@ -4,7 +4,7 @@ The ports to what outlives the process: checkpoints and leases.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from espalier.crd import Definition
 from espalier.errors import EspalierError
@@ -37,20 +37,52 @@ class Checkpoints(Protocol):
         """
 
 
-class Leases(Protocol):
+@dataclass(frozen=True, slots=True)
+class Bucket:
     """
-    One run per CRD in the whole cluster.
+    Some of all definitions, by their names: what one replica of the operator is responsible for.
     """
 
-    async def acquire(self, definition: Definition) -> None:
+    number: int
+    count: int
+
+    @property
+    def name(self) -> str:
         """
-        Take or renew the lease of this CRD; call again well before ``duration_seconds`` end.
+        The name of its Lease.
+        """
+        return f"espalier-bucket-{self.number}-of-{self.count}"
+
+
+class Named(Protocol):
+    """
+    What a lease can be of.
+    """
+
+    @property
+    def name(self) -> str:
+        """
+        The name, for messages.
+        """
+
+
+SubjectT_contra = TypeVar("SubjectT_contra", bound=Named, contravariant=True)
+
+
+class LeasesOf(Protocol[SubjectT_contra]):
+    """
+    Leases, each held by one process at a time in the whole cluster.
+    """
+
+    async def acquire(self, subject: SubjectT_contra, /) -> None:
+        """
+        Take or renew the lease of a subject; call again well before ``duration_seconds`` end.
 
         Raises:
             LeaseLostError: Another holder has it.
         """
 
-    async def release(self, definition: Definition) -> None:
+    async def release(self, subject: SubjectT_contra, /) -> None:
         """
         Give the lease back; never raises for a lease that is gone.
         """
@@ -59,6 +91,55 @@ class Leases(Protocol):
     def duration_seconds(self) -> float:
         """
         How long a lease lasts without renewal.
+        """
+
+
+class Leases(LeasesOf[Definition], Protocol):
+    """
+    One run per CRD in the whole cluster.
+    """
+
+
+class BucketLeases(LeasesOf[Bucket], Protocol):
+    """
+    One replica per bucket.
+    """
+
+
+class Replicas(Protocol):
+    """
+    The replicas of the operator that are alive.
+    """
+
+    async def beat(self) -> int:
+        """
+        Show that this one is alive, and count all of them; call several times in a lease's time.
+
+        Raises:
+            ClusterError: It could not be shown.
+        """
+
+    async def leave(self) -> None:
+        """
+        Count this one no longer; a failure is only logged, since it is forgotten anyhow.
+        """
+
+
+class WriteFence(Protocol):
+    """
+    Decides whether this process may write anything for a definition now.
+    """
+
+    async def confirm(self, crd: str) -> None:
+        """
+        Wait until a write may begin.
+
+        Args:
+            crd: The definition's name.
+
+        Raises:
+            LeaseLostError: This process must write nothing for it.
+            ClusterError: Whether it may cannot be found out.
         """
 
 

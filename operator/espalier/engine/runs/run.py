@@ -188,7 +188,7 @@ async def _run_with_lease(context: RunContext[Plan]) -> RunOutcome:
         await _release(definition, ports)
 
 
-async def _take(holder: LeaseHolder, context: RunContext[Plan]) -> None:
+async def _take(holder: LeaseHolder[Definition], context: RunContext[Plan]) -> None:
     async def report_wait(error: LeaseLostError) -> None:
         message = f"waiting for the lease held by {error.holder or 'another process'}"
         pending = conditions.not_current(Reason.PENDING, message)
