@@ -102,7 +102,7 @@ class FakeObjects(ScriptedCalls, FakeEtcd):
     async def rewrite(self, resource: Endpoint, permit: WritePermit) -> Written:
         key = permit.key
         await self._enter("rewrite", key.name)
-        stored = self._check(*permit)
+        stored = self._check(*permit[:3])
         before = stored.version
         self._store_rewritten(key, keeps=not self.is_dry)
         written = Written(
@@ -125,7 +125,7 @@ class FakeObjects(ScriptedCalls, FakeEtcd):
     ) -> str:
         key = permit.key
         await self._enter("annotate", key.name)
-        stored = self._check(*permit)
+        stored = self._check(*permit[:3])
         merged = {**stored.annotations, **annotations}
         if not self.is_dry:
             stored.annotations = {name: text for name, text in merged.items() if text is not None}
@@ -140,7 +140,7 @@ class FakeObjects(ScriptedCalls, FakeEtcd):
         key = permit.key
         await self._enter("replace_managed_fields", key.name)
         try:
-            stored = self._check(*permit)
+            stored = self._check(*permit[:3])
         except (ConflictError, RejectedError):
             raise failed_test() from None
         if not self.is_dry:
@@ -162,8 +162,8 @@ class FakeObjects(ScriptedCalls, FakeEtcd):
         key = ObjectKey(str(metadata["namespace"]), str(metadata["name"]))
         call = "replace" if subresource is None else f"replace/{subresource}"
         await self._enter(call, key.name)
-        assert tuple(permit) == (key, metadata["uid"], metadata["resourceVersion"])
-        stored = self._check(*permit)
+        assert permit[:3] == (key, metadata["uid"], metadata["resourceVersion"])
+        stored = self._check(*permit[:3])
         sent = {name: value for name, value in obj.items() if name != "metadata"}
         assert self.definition is not None
         if self.definition.storage.has_status:

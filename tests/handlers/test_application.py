@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from espalier.crd import Condition, Definition
+from espalier.engine.coordination.buckets import Buckets
 from espalier.engine.flowcontrol.sightings import Sightings
 from espalier.engine.runs.outcome import RunOutcome
 from espalier.errors import MalformedDefinitionError, TransientError
@@ -18,6 +19,7 @@ from espalier.handlers.tasks import Guard
 from espalier.handlers.workqueue import WorkQueue
 from espalier.observe.recorder import Recorder
 from tests.fakes.clock import FakeClock, settled
+from tests.fakes.replicas import Rivals
 from tests.handlers.test_structural_condition import UNTYPED
 from tests.handlers.world import FakeDefinitions, FakeEvents, definition_of
 
@@ -95,7 +97,10 @@ class HangingDefinitions(FakeDefinitions):
 
 class OperatorUnderTest:
     def __init__(
-        self, definitions: FakeDefinitions | None = None, work: FakeWork | None = None
+        self,
+        definitions: FakeDefinitions | None = None,
+        work: FakeWork | None = None,
+        buckets: Buckets | None = None,
     ) -> None:
         self.definitions = definitions or FakeDefinitions()
         self.work = work or FakeWork()
@@ -107,6 +112,7 @@ class OperatorUnderTest:
         reporter = StatusReporter(
             self.definitions, FakeEvents(), self.clock, self.guard, progress_seconds=10
         )
+        self.buckets = buckets or Rivals(1).replica("self").buckets
         self.espalier = Espalier(
             Settings(),
             definitions=self.definitions,
@@ -124,9 +130,11 @@ class OperatorUnderTest:
                 guard=self.guard,
                 nudge=self.queue.nudge,
                 max_runs=4,
+                owns=self.buckets.owns,
             ),
             recorder=self.recorder,
             serve=lambda _: nullcontext(),
+            buckets=self.buckets,
         )
 
     def add(self, definition: Definition) -> None:

@@ -172,10 +172,11 @@ def test_the_pod_obeys_the_restricted_profile_of_its_namespace() -> None:
     assert not {"hostNetwork", "hostPID", "hostIPC", "volumes"} & pod.keys()
 
 
-def test_never_two_operators_run_at_a_time() -> None:
+def test_two_replicas_run_and_one_of_them_stays_during_an_update() -> None:
     spec = find("Deployment", "espalier")["spec"]
 
-    assert (spec["replicas"], spec["strategy"]) == (1, {"type": "Recreate"})
+    assert (spec["replicas"], spec["strategy"]["type"]) == (2, "RollingUpdate")
+    assert spec["strategy"]["rollingUpdate"]["maxUnavailable"] < spec["replicas"]
 
 
 def test_the_pod_runs_as_the_service_account_with_probes_and_resources() -> None:

@@ -7,7 +7,7 @@ The adapter for the Kubernetes API server; the only package that speaks HTTP.
 
 import asyncio
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -29,6 +29,7 @@ from espalier.cluster.resources.foreign_leases import ForeignAwareLeases, Homes
 from espalier.cluster.resources.leases import HttpBucketLeases, HttpLeases
 from espalier.cluster.resources.named_leases import DURATION_SECONDS, own_identity
 from espalier.cluster.resources.objects import HttpObjects
+from espalier.cluster.resources.replicas import HttpReplicas
 from espalier.cluster.resources.storage_versions import is_caught_up
 from espalier.cluster.transport.client import Client
 from espalier.cluster.transport.lanes import Lanes
@@ -44,6 +45,7 @@ __all__ = [
     "SystemClock",
     "connect",
     "connect_to",
+    "own_identity",
 ]
 
 
@@ -85,11 +87,25 @@ class Cluster:
         """
         return self.connection.tls
 
-    def checkpoints(self, namespace: str) -> ConfigMapCheckpoints:
+    def definitions_while(self, may_begin: Callable[[str], bool]) -> HttpDefinitions:
+        """
+        Return the definitions, whose status is written only while a check holds.
+
+        Args:
+            may_begin: Asked, with a definition's name, right before a write is sent.
+        """
+        return HttpDefinitions(self.control, may_begin=may_begin)
+
+    def checkpoints(
+        self, namespace: str, *, may_begin: Callable[[str], bool] | None = None
+    ) -> ConfigMapCheckpoints:
         """
         Return the store of checkpoints in a namespace.
+
+        Args:
+            may_begin: As for ``definitions_while``.
         """
-        return ConfigMapCheckpoints(self.control, namespace)
+        return ConfigMapCheckpoints(self.control, namespace, may_begin=may_begin)
 
     def archive(self, namespace: str, *, max_total_bytes: int = MAX_TOTAL_BYTES) -> SecretArchive:
         """
@@ -108,6 +124,7 @@ class Cluster:
         identity: str | None = None,
         *,
         duration_seconds: int = DURATION_SECONDS,
+        overtaken: Collection[str] = frozenset(),
     ) -> HttpLeases:
         """
         Return the leases in a namespace.
@@ -115,10 +132,33 @@ class Cluster:
         Args:
             identity: The name of the holder; None makes one for this process.
             duration_seconds: How long a lease lasts without renewal.
+            overtaken: Holders whose leases count as free; see ``bucket_leases``.
         """
         return HttpLeases(
-            self.leasing, namespace, identity or own_identity(), duration_seconds=duration_seconds
+            self.leasing,
+            namespace,
+            identity or own_identity(),
+            duration_seconds=duration_seconds,
+            overtaken=overtaken,
         )
+
+    def bucket_leases(
+        self, namespace: str, identity: str, *, duration_seconds: int = DURATION_SECONDS
+    ) -> HttpBucketLeases:
+        """
+        Return the leases of buckets of definitions; see ``leases``.
+        """
+        return HttpBucketLeases(
+            self.leasing, namespace, identity, duration_seconds=duration_seconds
+        )
+
+    def replicas(
+        self, namespace: str, identity: str, *, duration_seconds: int = DURATION_SECONDS
+    ) -> HttpReplicas:
+        """
+        Return the count of the operator's replicas in a namespace.
+        """
+        return HttpReplicas(self.leasing, namespace, identity, duration_seconds=duration_seconds)
 
     def leases_among(self, namespace: str, *, homes: Homes) -> ForeignAwareLeases:
         """

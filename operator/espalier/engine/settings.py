@@ -12,7 +12,7 @@ from espalier.engine.ports.clock import Clock
 from espalier.engine.ports.definitions import Definitions, Rights
 from espalier.engine.ports.meter import UNMETERED, Meter
 from espalier.engine.ports.objects import Objects
-from espalier.engine.ports.state import Checkpoints, Leases
+from espalier.engine.ports.state import Checkpoints, Leases, WriteFence
 from espalier.engine.ports.workers import Workers
 
 
@@ -40,6 +40,8 @@ class Ports:
         sightings: What this process has seen of all definitions; None if a run sees them first.
         workers: Examine and compare what takes long; None to do all in the event loop.
         meter: Counts what runs do.
+        fence: Decides whether this process may write for a definition; None where one process alone
+            works, as a command does.
     """
 
     objects: Objects
@@ -54,6 +56,7 @@ class Ports:
     sightings: Sightings | None = None
     workers: Workers | None = None
     meter: Meter = UNMETERED
+    fence: WriteFence | None = None
 
     @property
     def record(self) -> RecordPorts:

@@ -3,7 +3,8 @@ The operator without Kopf: the queue, those who work on it, and the readings of 
 
 Kopf's events are hints only. Each name that is put in the queue is read anew from the API server,
 gets its structural condition, and goes to the supervisor. Work whose label went does not wait for
-that: it ends with the event.
+that: it ends with the event. Of several replicas, each does so for the definitions of the buckets
+that it holds, and ignores the others.
 """
 
 import asyncio
@@ -14,10 +15,19 @@ from typing import Protocol
 
 from espalier.cluster.resources.definitions import MalformedDefinition
 from espalier.crd import Definition
+from espalier.engine.coordination.buckets import Buckets, bucket_of
+from espalier.engine.flowcontrol.calls import wait_for_any
 from espalier.engine.flowcontrol.sightings import Sightings
 from espalier.engine.ports.clock import Clock
 from espalier.engine.ports.definitions import Definitions
-from espalier.errors import ClusterError, DefinitionError, EspalierError, NotFoundError
+from espalier.engine.ports.state import Bucket
+from espalier.errors import (
+    ClusterError,
+    DefinitionError,
+    EspalierError,
+    LeaseLostError,
+    NotFoundError,
+)
 from espalier.handlers.settings import Settings
 from espalier.handlers.status_writer import StatusReporter
 from espalier.handlers.structural_condition import StructuralKeeper
@@ -78,6 +88,7 @@ class Espalier:
         supervisor: Supervisor,
         recorder: Recorder,
         serve: Serve,
+        buckets: Buckets,
     ) -> None:
         self._settings = settings
         self._definitions = definitions
@@ -88,6 +99,8 @@ class Espalier:
         self._reporter = reporter
         self._keeper = keeper
         self._supervisor = supervisor
+        self._buckets = buckets
+        self._resync_wanted = asyncio.Event()
         self.is_ready = False
         self._serve = serve
         self._recorder = recorder
@@ -100,6 +113,7 @@ class Espalier:
         """
         await self._open.enter_async_context(self._serve(lambda: self.is_ready))
         self._background = [
+            self._guard.start(self._buckets.contend(self), name="buckets"),
             self._guard.start(self._resync(), name="resync"),
             *(self._guard.start(self._work(), name=f"worker {n}") for n in range(WORKERS)),
         ]
@@ -107,8 +121,9 @@ class Espalier:
 
     async def stop(self) -> None:
         """
-        End all work, and write the last conditions.
+        End all work, write the last conditions, and leave the buckets to other replicas.
         """
+        await self._buckets.close()
         await self._supervisor.close()
         await self._reporter.close(patience_seconds=LAST_WRITE_SECONDS)
         await self._guard.close()
@@ -120,15 +135,37 @@ class Espalier:
         """
         Queue a definition; work that its labels no longer ask for ends at once.
         """
+        if not self._buckets.owns(name):
+            return
         self._supervisor.halt(name, labels)
         # At the start and with each resync all definitions wait before it.
         self._queue.nudge(name, is_urgent=name in self._supervisor.names)
+
+    def pick_up(self) -> None:
+        """
+        Read all definitions anew: some of them were another replica's.
+        """
+        self._resync_wanted.set()
+
+    async def put_down(self, bucket: Bucket, *, may_report: bool) -> None:
+        """
+        End the work on the definitions of a bucket.
+        """
+        await self._supervisor.put_down(
+            lambda name: bucket_of(name, bucket.count) == bucket,
+            patience_seconds=LAST_WRITE_SECONDS if may_report else None,
+        )
+        # What is known of all the others is forgotten.
+        self._resync_wanted.set()
 
     async def _work(self) -> None:
         while True:
             name = await self._queue.take()
             try:
                 await self._look_at(name)
+            except LeaseLostError:
+                # It is another replica's now.
+                self._queue.done(name)
             except EspalierError as error:
                 pause_seconds = self._queue.retry(name)
                 logger.warning(
@@ -139,6 +176,11 @@ class Espalier:
                 self._queue.done(name)
 
     async def _look_at(self, name: str) -> None:
+        if not self._buckets.owns(name):
+            self._keeper.forget(name)
+            # What is shown of it is shown by another replica.
+            self._recorder.forget(name)
+            return
         try:
             definition = await self._definitions.get_definition(name)
         except NotFoundError as error:
@@ -169,8 +211,11 @@ class Espalier:
     async def _resync(self) -> None:
         """
         Queue all definitions at intervals: Kopf misses deletions while its watch is interrupted.
+
+        A replica that holds no bucket has listed them nevertheless, and is as ready as the others.
         """
         while True:
+            self._resync_wanted.clear()
             try:
                 names = [found.name async for found in self._definitions.list_definitions()]
             except ClusterError as error:
@@ -181,4 +226,4 @@ class Espalier:
                 self._queue.nudge(name)
             self.is_ready = True
             self._recorder.resync()
-            await self._clock.sleep(self._settings.resync_seconds)
+            await wait_for_any(self._clock, self._settings.resync_seconds, self._resync_wanted)

@@ -24,6 +24,7 @@ _BOUNDS: Mapping[str, tuple[float, float]] = {
     "max_writes_per_second": (0, 100_000),
     "max_runs": (1, 64),
     "lease_seconds": (5, 300),
+    "buckets": (1, 64),
     "structural_grace_seconds": (0, 3600),
     "progress_seconds": (0, 3600),
     "resync_seconds": (1, 86_400),
@@ -52,8 +53,10 @@ class Settings:
         max_writes_per_second: The most writes in all runs together; 0 for no bound but the
             server's.
         max_runs: The most runs at a time.
-        lease_seconds: How long the lease of a run lasts without renewal. After the death of its
-            holder no other process writes for so long.
+        lease_seconds: How long the lease of a run, or of a bucket, lasts without renewal. After the
+            death of its holder no other process writes for so long.
+        buckets: How many parts the definitions are divided into. Each part is one replica's; with
+            one, all but one replica wait.
         structural_grace_seconds: How long the API server has to write ``NonStructuralSchema``.
         progress_seconds: The least time between two writes of mere progress.
         resync_seconds: The time between two readings of all definitions.
@@ -78,6 +81,7 @@ class Settings:
     max_writes_per_second: float = 0.0
     max_runs: int = 4
     lease_seconds: int = 15
+    buckets: int = 1
     structural_grace_seconds: float = 30.0
     progress_seconds: float = 10.0
     resync_seconds: float = 600.0

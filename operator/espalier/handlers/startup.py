@@ -9,8 +9,10 @@ from importlib.metadata import version
 
 import kopf
 
-from espalier.cluster import Cluster
+from espalier.cluster import Cluster, own_identity
 from espalier.cluster.archives.secrets import SecretArchive
+from espalier.engine.coordination.buckets import Buckets
+from espalier.engine.coordination.fenced_ports import FencedCheckpoints, FencedDefinitions
 from espalier.engine.flowcontrol.budget import DEFAULT_TOTAL_IN_FLIGHT, Budget
 from espalier.engine.flowcontrol.sightings import Sightings
 from espalier.engine.ports.clock import Clock
@@ -21,7 +23,7 @@ from espalier.handlers.engine_work import EngineWork
 from espalier.handlers.registry import register
 from espalier.handlers.serving.servers import serving
 from espalier.handlers.settings import Settings
-from espalier.handlers.status_writer import StatusReporter
+from espalier.handlers.status_writer import FencedEvents, StatusReporter
 from espalier.handlers.structural_condition import StructuralKeeper
 from espalier.handlers.supervisor import Supervisor
 from espalier.handlers.tasks import Guard
@@ -113,15 +115,17 @@ def assemble(
     """
     Put the operator together; nothing starts yet.
     """
-    clock, definitions = cluster.clock, cluster.definitions
+    clock = cluster.clock
     archive = cluster.archive(settings.namespace, max_total_bytes=settings.archive_max_bytes)
     recorder = _recorder_of(settings, clock, archive)
     budget = _budget_of(settings, cluster)
-    ports = replace(_ports_of(settings, cluster, workers, archive), budget=budget, meter=recorder)
+    ports, buckets = _ports_of(settings, cluster, budget, archive)
+    ports = replace(ports, meter=recorder, workers=workers)
+    definitions = ports.definitions
     queue = WorkQueue(clock)
     reporter = StatusReporter(
         definitions,
-        cluster.events,
+        FencedEvents(cluster.events, buckets),
         clock,
         guard,
         progress_seconds=settings.progress_seconds,
@@ -135,13 +139,13 @@ def assemble(
         guard=guard,
         nudge=queue.nudge,
         max_runs=settings.max_runs,
+        owns=buckets.owns,
     )
-    sources = Sources(
-        recorder=recorder, budget=budget, requests=cluster.connection.figures, queue=queue
-    )
+    figures = cluster.connection.figures
+    sources = Sources(recorder=recorder, budget=budget, requests=figures, queue=queue)
     return Espalier(
         settings,
-        definitions=definitions,
+        definitions=cluster.definitions,
         sightings=ports.sightings or Sightings(clock),
         clock=clock,
         guard=guard,
@@ -152,6 +156,7 @@ def assemble(
         ),
         supervisor=supervisor,
         recorder=recorder,
+        buckets=buckets,
         serve=serving(settings, sources),
     )
 
@@ -181,20 +186,37 @@ def _budget_of(settings: Settings, cluster: Cluster) -> Budget:
 
 
 def _ports_of(
-    settings: Settings, cluster: Cluster, workers: Workers | None, archive: SecretArchive
-) -> Ports:
-    return Ports(
+    settings: Settings, cluster: Cluster, budget: Budget, archive: SecretArchive
+) -> tuple[Ports, Buckets]:
+    """
+    Gather the ports; they write only for the definitions of the buckets that are held.
+    """
+    identity, namespace, seconds = own_identity(), settings.namespace, settings.lease_seconds
+    bucket_leases = cluster.bucket_leases(namespace, identity, duration_seconds=seconds)
+    buckets = Buckets(
+        bucket_leases,
+        cluster.replicas(namespace, identity, duration_seconds=seconds),
+        cluster.clock,
+        count=settings.buckets,
+        on_share=budget.reduce,
+    )
+    checkpoints = cluster.checkpoints(namespace, may_begin=buckets.may_begin)
+    ports = Ports(
         objects=cluster.objects,
-        definitions=cluster.definitions,
+        definitions=FencedDefinitions(cluster.definitions_while(buckets.may_begin), buckets),
         rights=cluster.rights,
-        checkpoints=cluster.checkpoints(settings.namespace),
+        checkpoints=FencedCheckpoints(checkpoints, buckets),
         archive=archive,
-        namespace=settings.namespace,
-        leases=cluster.leases(settings.namespace, duration_seconds=settings.lease_seconds),
+        namespace=namespace,
+        leases=cluster.leases(
+            namespace, identity, duration_seconds=seconds, overtaken=bucket_leases.overtaken
+        ),
         clock=cluster.clock,
         sightings=Sightings(cluster.clock),
-        workers=workers,
+        budget=budget,
+        fence=buckets,
     )
+    return ports, buckets
 
 
 def _run_settings_of(settings: Settings) -> RunSettings:

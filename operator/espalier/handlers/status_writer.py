@@ -13,15 +13,18 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from espalier.crd import Condition, Definition
+from espalier.engine.flowcontrol.calls import wait_for_any
 from espalier.engine.ports.clock import Clock
 from espalier.engine.ports.definitions import Definitions
 from espalier.engine.ports.progress import PassProgress
+from espalier.engine.ports.state import WriteFence
 from espalier.engine.status.conditions import NOT_CHECKED, Reason
 from espalier.errors import (
     ClusterError,
     ConflictError,
     EspalierError,
     ForbiddenError,
+    LeaseLostError,
     NotFoundError,
     RejectedError,
     TransientError,
@@ -52,6 +55,28 @@ class Events(Protocol):
         """
 
 
+@dataclass(frozen=True, slots=True)
+class FencedEvents:
+    """
+    Implements ``Events``: posts none for a definition that another replica is responsible for.
+    """
+
+    inner: Events
+    fence: WriteFence
+
+    async def post_event(
+        self, definition: Definition, *, type_: str, reason: str, message: str
+    ) -> None:
+        """
+        Post an Event, or do not.
+        """
+        try:
+            await self.fence.confirm(definition.name)
+        except EspalierError:
+            return
+        await self.inner.post_event(definition, type_=type_, reason=reason, message=message)
+
+
 @dataclass(slots=True)
 class _Slot:
     """
@@ -64,6 +89,7 @@ class _Slot:
     written_at_seconds: float = float("-inf")
     affirmed_generation: int = 0
     gone: bool = False
+    is_last: bool = False
     news: asyncio.Event = field(default_factory=asyncio.Event)
     withdrawn: asyncio.Event = field(default_factory=asyncio.Event)
     task: asyncio.Task[None] | None = None
@@ -155,18 +181,25 @@ class StatusReporter:
         await self.forget(definition.uid)
         await self._definitions.apply_conditions(definition, (), field_manager=FIELD_MANAGER)
 
-    async def forget(self, uid: str) -> None:
+    async def forget(self, uid: str, *, patience_seconds: float | None = None) -> None:
         """
         Stop writing for a definition, once the request that is under way has ended.
+
+        Args:
+            patience_seconds: How long to wait until what is unwritten is written; None for not.
         """
         slot = self._slots.get(uid)
         if slot is None:
             return
+        if patience_seconds is not None and slot.task is not None:
+            slot.is_last = True
+            slot.news.set()
+            await asyncio.wait({slot.task}, timeout=patience_seconds)
         slot.withdrawn.set()
         # Not cancelled: a request that was sent may still be carried out after a later one.
         if slot.task is not None:
             await asyncio.wait({slot.task})
-        del self._slots[uid]
+        self._slots.pop(uid, None)
 
     async def close(self, *, patience_seconds: float) -> None:
         """
@@ -185,11 +218,14 @@ class StatusReporter:
             slot.news.clear()
             pause_seconds = self._pause_seconds(slot)
             if pause_seconds > 0:
-                await self._wait(pause_seconds, slot.news, slot.withdrawn)
+                await wait_for_any(self._clock, pause_seconds, slot.news, slot.withdrawn)
                 continue
             try:
                 await self._write(slot)
                 failures = 0
+            except LeaseLostError:
+                # The replica that is responsible now reports by itself.
+                return
             except NotFoundError as error:
                 self._give_up(slot, error)
                 return
@@ -227,7 +263,7 @@ class StatusReporter:
         return found.uid != definition.uid
 
     def _pause_seconds(self, slot: _Slot) -> float:
-        if _state(slot.wanted) != _state(slot.written):
+        if slot.is_last or _state(slot.wanted) != _state(slot.written):
             return 0.0
         due = slot.written_at_seconds + self._progress_seconds
         return due - self._clock.monotonic_seconds()
@@ -269,19 +305,7 @@ class StatusReporter:
             },
         )
         # Not for news: a busy run must not cut the pauses short.
-        await self._wait(pause_seconds, slot.withdrawn)
-
-    async def _wait(self, seconds: float, *events: asyncio.Event) -> None:
-        """
-        Wait for one of the events, but no longer than the time given.
-        """
-        waits: set[asyncio.Task[object]] = {asyncio.create_task(e.wait()) for e in events}
-        waits.add(asyncio.create_task(self._clock.sleep(seconds)))
-        try:
-            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for wait in waits:
-                wait.cancel()
+        await wait_for_any(self._clock, pause_seconds, slot.withdrawn)
 
 
 def _reported_before(conditions: Sequence[Condition]) -> Condition:

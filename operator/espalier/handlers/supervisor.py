@@ -114,6 +114,7 @@ class Supervisor:
         guard: Guard,
         nudge: Callable[[str], None],
         max_runs: int,
+        owns: Callable[[str], bool] = lambda _: True,
     ) -> None:
         self._work = work
         self._definitions = definitions
@@ -122,6 +123,7 @@ class Supervisor:
         self._guard = guard
         self._nudge = nudge
         self._turns = asyncio.Semaphore(max_runs)
+        self._owns = owns
         self._charges: dict[str, _Charge] = {}
 
     async def reconcile(self, name: str, definition: Definition | None) -> None:
@@ -151,6 +153,9 @@ class Supervisor:
                 return
             logger.info("The work starts over: its purpose changed.", extra={"crd": name})
             await self._end(name)
+        if not self._owns(name):
+            # Meanwhile another replica is responsible, or will be.
+            return
         charge = _Charge(
             uid=definition.uid,
             key=key,
@@ -182,6 +187,26 @@ class Supervisor:
         The definitions that are worked on, or were.
         """
         return tuple(self._charges)
+
+    async def put_down(
+        self, belongs: Callable[[str], bool], *, patience_seconds: float | None
+    ) -> None:
+        """
+        End the work on some of the definitions, and leave their conditions as they are.
+
+        Args:
+            belongs: Reports by its name whether a definition is one of them.
+            patience_seconds: How long to wait until their last conditions are written; None to
+                write no more.
+        """
+        charges = [self._charges.pop(name) for name in self.names if belongs(name)]
+        tasks = [charge.task for charge in charges if charge.task is not None]
+        for task in tasks:
+            cancel(task)
+        if tasks:
+            await asyncio.wait(tasks)
+        for charge in charges:
+            await self._reporter.forget(charge.uid, patience_seconds=patience_seconds)
 
     async def close(self) -> None:
         """

@@ -5,6 +5,7 @@ import pytest
 
 from espalier.cluster.resources.leases import HttpLeases
 from espalier.cluster.resources.named_leases import own_identity
+from espalier.engine.ports.state import Bucket
 from espalier.errors import ClusterError, LeaseLostError
 from tests.cluster.scripted import ManualClock, Reply, Shelf, connected, definition, status_of
 
@@ -38,6 +39,31 @@ async def test_one_holder_at_a_time_and_the_next_one_when_it_is_given_back() -> 
         "acquireTime": "2026-01-02T03:04:05.000000Z",
         "leaseTransitions": 1,
     }
+
+
+async def test_a_lease_of_a_replica_whose_bucket_ran_out_and_was_taken_over_is_free() -> None:
+    shelf, clock, bucket = Shelf(), ManualClock(), Bucket(0, 1)
+    async with connected(shelf, clock=clock) as cluster:
+        buckets = {name: cluster.bucket_leases("ns", name) for name in ("one", "two")}
+        leases = {
+            name: cluster.leases("ns", name, overtaken=buckets[name].overtaken) for name in buckets
+        }
+        await buckets["one"].acquire(bucket)
+        await leases["one"].acquire(definition())
+        for name in ("x.example.com", "y.example.com"):
+            await cluster.leases("ns", "a command").acquire(definition(name))
+        with pytest.raises(LeaseLostError):
+            await buckets["two"].acquire(bucket)
+        clock.now_seconds += 15.1
+        await buckets["two"].acquire(bucket)
+        await leases["two"].acquire(definition())
+        with pytest.raises(LeaseLostError):
+            await leases["two"].acquire(definition("x.example.com"))
+        # A bucket that was given up says nothing of who gave it up.
+        await buckets["two"].release(bucket)
+        await buckets["one"].acquire(bucket)
+        with pytest.raises(LeaseLostError):
+            await leases["one"].acquire(definition())
 
 
 async def test_a_lease_runs_out_when_it_was_seen_unchanged_for_its_duration() -> None:

@@ -1,11 +1,11 @@
 """
 Chaos on the real control plane: ``make e2e-chaos``, bounded to twelve minutes.
 
-Writers change thousands of objects while the operator is killed again and again, the API server
-and etcd are restarted, and requests get denials and 429s. At the end, every object must have the
-value of its last write and be stored at the storage version, and storedVersions must have been
-trimmed exactly once, after the last old value was gone. A slow machine gets more time, and a run
-without enough time reports what is missing.
+Writers change thousands of objects while the operator's replicas are killed again and again, the
+API server and etcd are restarted, and requests get denials and 429s. At the end, every object must
+have the value of its last write and be stored at the storage version, and storedVersions must have
+been trimmed exactly once, after the last old value was gone. A slow machine gets more time, and a
+run without enough time reports what is missing.
 """
 
 import argparse
@@ -32,7 +32,7 @@ from tests.e2e.operating import is_ours
 from tests.patience import PACE, Deadline
 
 ROOT = Path(__file__).parent.parent.parent.parent
-OBJECTS, WRITERS = 3000, 3
+OBJECTS, WRITERS, REPLICAS = 3000, 3, 2
 KILLS_WHILE_WRITING, API_RESTARTS, ETCD_RESTARTS = 30, 5, 1
 SECONDS = 600.0
 """For what is broken; what must follow has its own time."""
@@ -82,6 +82,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=SECONDS)
     parser.add_argument("--objects", type=int, default=OBJECTS)
     parser.add_argument("--kills", type=int, default=KILLS_WHILE_WRITING)
+    parser.add_argument("--replicas", type=int, default=REPLICAS)
     given = parser.parse_args()
     say(f"seed {given.seed}: make e2e-chaos SEED={given.seed}")
     try:
@@ -101,6 +102,7 @@ class _Chaos:
         self._begun = time.monotonic()
         self._deadline = Deadline(given.seconds)
         self._kills: int = given.kills
+        self._replicas: int = given.replicas
         self._crd = Crd(plane, "storms")
         self._names = [f"o{number:05}" for number in range(given.objects)]
         self._writers = [
@@ -114,7 +116,7 @@ class _Chaos:
         self._prepare()
         # An administrator is never refused, even if the server is busy.
         kubeconfig = self._plane.service_account_kubeconfig("espalier-system", "espalier")
-        victim = Victim(self._crd, kubeconfig, **SETTINGS)
+        victim = Victim(self._crd, kubeconfig, replicas=self._replicas, **SETTINGS)
         for writer in self._writers:
             writer.start()
         self._break_things(victim)

@@ -29,6 +29,7 @@ POLICY: dict[str, Any] = {
     ],
 }
 
+_CREDENTIAL = "authentication.kubernetes.io/credential-id"
 MUTATING = frozenset({"create", "update", "patch", "delete", "deletecollection"})
 
 
@@ -38,6 +39,7 @@ class Request:
     One request with its response.
 
     Attributes:
+        credential: Identifies the ServiceAccount token; each operator may have one of its own.
         resource: The resource and subresource in RBAC: ``customresourcedefinitions/status``.
         name: The object's name; empty for a list and for most creates.
         path: The path with the query.
@@ -49,6 +51,7 @@ class Request:
 
     user: str
     user_agent: str
+    credential: str
     verb: str
     group: str
     resource: str
@@ -108,6 +111,7 @@ def _request_of(event: dict[str, Any]) -> Request:
     return Request(
         user=event["user"]["username"],
         user_agent=event.get("userAgent", ""),
+        credential="".join(event["user"].get("extra", {}).get(_CREDENTIAL, ())),
         verb=event["verb"],
         group=ref.get("apiGroup", ""),
         resource=ref["resource"] + (f"/{subresource}" if subresource else ""),

@@ -224,9 +224,15 @@ class ControlPlane:
         """
         self.etcd.put(key, value)
 
-    def service_account_kubeconfig(self, namespace: str, name: str) -> Path:
+    def service_account_kubeconfig(
+        self, namespace: str, name: str, *, suffix: str = "", url: str = ""
+    ) -> Path:
         """
         Request a token for a ServiceAccount, and write a kubeconfig with it.
+
+        Args:
+            suffix: Of the file's name, for several tokens.
+            url: As for ``write_kubeconfig``.
         """
         path = f"/api/v1/namespaces/{namespace}/serviceaccounts/{name}/token"
         body = {
@@ -235,7 +241,7 @@ class ControlPlane:
             "spec": {"expirationSeconds": TOKEN_SECONDS},
         }
         token = self.api.post(path, body)["status"]["token"]
-        return self.write_kubeconfig(f"{namespace}-{name}", user={"token": token})
+        return self.write_kubeconfig(f"{namespace}-{name}{suffix}", user={"token": token}, url=url)
 
     def write_kubeconfig(self, name: str, *, user: dict[str, Any], url: str = "") -> Path:
         """

@@ -6,6 +6,8 @@ from espalier.crd import Definition
 from espalier.engine import Reason, RunOutcome, RunSettings, run
 from espalier.engine.coordination.definition_guard import MAX_AGE_SECONDS
 from espalier.engine.coordination.lease import RENEW_AGAIN_AFTER_SECONDS, RENEWALS_PER_LEASE
+from espalier.engine.ports import Endpoint, WritePermit
+from espalier.engine.ports.records import Written
 from espalier.errors import LeaseLostError
 from tests.fakes.cluster import FakeCluster
 from tests.fakes.faults import busy
@@ -123,3 +125,25 @@ async def test_a_lease_that_another_process_took_stops_the_run() -> None:
     outcome = await run_on(cluster)
     assert outcome.reason == Reason.PENDING
     assert cluster.after(taken_at[0]) == []
+
+
+async def test_a_permit_that_was_given_before_does_not_hold_while_the_lease_is_in_doubt() -> None:
+    cluster = TimedCluster(widgets())
+    given: list[WritePermit] = []
+    inner = cluster.rewrite
+
+    async def note(resource: Endpoint, permit: WritePermit) -> Written:
+        assert permit.may_begin()
+        given.append(permit)
+        return await inner(resource, permit)
+
+    cluster.rewrite = note  # type: ignore[method-assign]  # what the run writes is looked at
+    cluster.hooks.append(lambda call, _: _refuse_later(cluster, call))
+    await run_on(cluster)
+    assert given
+    assert not given[0].may_begin()
+
+
+def _refuse_later(cluster: FakeCluster, call: str) -> None:
+    if call == "acquire" and cluster.count("acquire") > 1:
+        raise busy()

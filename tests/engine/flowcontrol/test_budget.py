@@ -255,3 +255,19 @@ async def test_a_turn_without_a_write_takes_no_bytes() -> None:
     await log.write(pacer, 100 * KIB, takes_seconds=0)
 
     assert clock.monotonic_seconds() == 0
+
+
+@pytest.mark.parametrize(("part", "at_most"), [(0.5, 0.55), (0.25, 0.3)])
+async def test_a_part_of_the_budget_is_kept_to_while_others_have_the_rest(
+    part: float, at_most: float
+) -> None:
+    clock = FakeClock()
+    log = Log(clock)
+    budget = Budget(clock, bytes_per_second=BYTES_PER_SECOND, writes_per_second=100)
+    budget.reduce(part)
+    await log.write_for(60, pacer_with(budget, clock), 16 * KIB)
+
+    assert log.total_bytes <= at_most * 60 * 100 * 16 * KIB
+    assert len(log.writes) >= 0.9 * part * 60 * 100
+    budget.reduce(1)
+    assert budget.writes_per_second == 100

@@ -5,8 +5,9 @@ Checkpoints: one ConfigMap for each definition, deleted with the definition.
 import asyncio
 import base64
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 
 import msgspec
 import orjson
@@ -54,10 +55,20 @@ class ConfigMapCheckpoints:
 
     A document is replaced only if this process knows the previous one. So a second process that
     runs on the same definition causes a ConflictError.
+
+    Args:
+        may_begin: Asked, with a definition's name, right before each write is sent; None for none.
     """
 
-    def __init__(self, client: Client, namespace: str) -> None:
+    def __init__(
+        self,
+        client: Client,
+        namespace: str,
+        *,
+        may_begin: Callable[[str], bool] | None = None,
+    ) -> None:
         self._client = client
+        self._may_begin = may_begin
         self._namespace = namespace
         self._versions: dict[str, str] = {}
 
@@ -134,6 +145,8 @@ class ConfigMapCheckpoints:
             call = replace(call, path=f"{call.path}/{self._name(definition)}")
         body = self._body(definition, data, version)
         call = replace(call, query={"fieldManager": names.FIELD_MANAGER}, body=body)
+        if self._may_begin is not None:
+            call = replace(call, may_begin=partial(self._may_begin, definition.name))
         try:
             return await self._client.fetch(call, _config_map)
         except NotFoundError:

@@ -2,8 +2,9 @@
 Read, list and update CustomResourceDefinitions over HTTP.
 """
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TypeVar
 
 import msgspec
@@ -98,10 +99,15 @@ _named_list = msgspec.json.Decoder(_NamedList)
 class HttpDefinitions:
     """
     Implement ``espalier.engine.ports.definitions.Definitions``, and list definitions.
+
+    Args:
+        may_begin: Asked, with a definition's name, right before each write of a status is sent;
+            None for none.
     """
 
-    def __init__(self, client: Client) -> None:
+    def __init__(self, client: Client, *, may_begin: Callable[[str], bool] | None = None) -> None:
         self._client = client
+        self._may_begin = may_begin
 
     async def get_definition(self, name: str) -> Definition:
         """
@@ -261,7 +267,12 @@ class HttpDefinitions:
             content_type=MERGE_PATCH_TYPE,
             query={"fieldManager": FIELD_MANAGER},
         )
-        return _read(await self._client.send(call), call)
+        return _read(await self._write(definition, call), call)
+
+    async def _write(self, definition: Definition, call: ApiRequest) -> bytes:
+        if self._may_begin is not None:
+            call = replace(call, may_begin=partial(self._may_begin, definition.name))
+        return await self._client.send(call)
 
     async def apply_conditions(
         self, definition: Definition, conditions: Sequence[Condition], *, field_manager: str
@@ -277,14 +288,13 @@ class HttpDefinitions:
             "metadata": {"name": definition.name, "uid": definition.uid},
             "status": {"conditions": rendered} if rendered else {},
         }
-        await self._client.send(
-            _status_call(
-                definition,
-                body,
-                content_type=APPLY_PATCH_TYPE,
-                query={"fieldManager": field_manager, "force": "true"},
-            )
+        call = _status_call(
+            definition,
+            body,
+            content_type=APPLY_PATCH_TYPE,
+            query={"fieldManager": field_manager, "force": "true"},
         )
+        await self._write(definition, call)
 
     async def remove_metadata(
         self, definition: Definition, what: str, names: Sequence[str]

@@ -1,7 +1,8 @@
 """
-Who holds what: a definition while a run works on it, and a bucket of definitions while a replica
-is responsible for it.
+Leases of definitions, held by runs, and of buckets of definitions, held by replicas.
 """
+
+from collections.abc import Collection
 
 from espalier import names
 from espalier.cluster.resources.named_leases import DURATION_SECONDS, LeaseName, NamedLeases
@@ -23,8 +24,15 @@ class HttpLeases:
         identity: str,
         *,
         duration_seconds: int = DURATION_SECONDS,
+        overtaken: Collection[str] = frozenset(),
     ) -> None:
-        self._leases = NamedLeases(client, namespace, identity, duration_seconds=duration_seconds)
+        self._leases = NamedLeases(
+            client,
+            namespace,
+            identity,
+            duration_seconds=duration_seconds,
+            overtaken=overtaken,
+        )
 
     @property
     def duration_seconds(self) -> float:
@@ -54,6 +62,10 @@ class HttpLeases:
 class HttpBucketLeases:
     """
     Implement ``espalier.engine.ports.state.BucketLeases``; see ``NamedLeases`` for the arguments.
+
+    Attributes:
+        overtaken: The replicas whose buckets ran out and were taken over. In these buckets they
+            write nothing more, so that the leases of their runs need not run out as well.
     """
 
     def __init__(
@@ -65,6 +77,7 @@ class HttpBucketLeases:
         duration_seconds: int = DURATION_SECONDS,
     ) -> None:
         self._leases = NamedLeases(client, namespace, identity, duration_seconds=duration_seconds)
+        self.overtaken: set[str] = set()
 
     @property
     def duration_seconds(self) -> float:
@@ -77,7 +90,9 @@ class HttpBucketLeases:
         """
         Take or renew the lease of a bucket; see ``NamedLeases.acquire``.
         """
-        await self._leases.acquire(LeaseName(bucket.name, bucket.name))
+        holder = await self._leases.acquire(LeaseName(bucket.name, bucket.name))
+        if holder:
+            self.overtaken.add(holder)
 
     async def release(self, bucket: Bucket) -> None:
         """

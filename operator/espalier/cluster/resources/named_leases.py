@@ -12,7 +12,7 @@ import logging
 import os
 import secrets
 import socket
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 
 import msgspec
@@ -98,6 +98,7 @@ class NamedLeases:
         namespace: The namespace of the Leases.
         identity: The name of this holder; no other process may have the same.
         duration_seconds: The time that a lease lasts without renewal.
+        overtaken: Holders that are known to write nothing more: their leases count as free.
     """
 
     def __init__(
@@ -107,11 +108,13 @@ class NamedLeases:
         identity: str,
         *,
         duration_seconds: int = DURATION_SECONDS,
+        overtaken: Collection[str] = frozenset(),
     ) -> None:
         self._client = client
         self._namespace = namespace
         self._identity = identity
         self._duration_seconds = duration_seconds
+        self._overtaken = overtaken
         self._held: dict[str, str] = {}
         self._seen: dict[str, _SeenLease] = {}
 
@@ -122,12 +125,15 @@ class NamedLeases:
         """
         return float(self._duration_seconds)
 
-    async def acquire(self, lease: LeaseName) -> None:
+    async def acquire(self, lease: LeaseName) -> str:
         """
         Take or renew a lease.
 
         A lease of another holder is taken over when it has not changed for its whole duration
         since this process first saw it. So the caller must try again later for that.
+
+        Returns:
+            The holder whose lease ran out and was taken over just now; empty if there was none.
 
         Raises:
             LeaseLostError: Another process holds the lease.
@@ -141,11 +147,11 @@ class NamedLeases:
             try:
                 if version is not None:
                     await self._renew(lease, version, transitions=None)
-                    return
+                    return ""
                 found = await self._found(lease)
                 if found is None:
                     await self._create(lease)
-                    return
+                    return ""
                 spec = found.spec or _LeaseSpec()
                 holder = spec.holder_identity or ""
                 left_seconds = self._left_seconds(lease, found)
@@ -154,14 +160,12 @@ class NamedLeases:
                 transitions = spec.lease_transitions or 0
                 if holder != self._identity:
                     transitions += 1
-                await self._renew(
-                    lease, found.metadata.resource_version, transitions=transitions
-                )
+                await self._renew(lease, found.metadata.resource_version, transitions=transitions)
             except (ConflictError, NotFoundError) as error:
                 # Another process has changed or deleted the lease: read it again.
                 missing = error if isinstance(error, NotFoundError) else None
                 continue
-            return
+            return holder if holder != self._identity else ""
         if missing is not None:
             raise missing
         raise LeaseLostError(lease.subject, holder)
@@ -190,7 +194,8 @@ class NamedLeases:
         Return the seconds until the lease expires without renewal; negative if it is free.
         """
         spec = found.spec or _LeaseSpec()
-        if not spec.holder_identity or spec.holder_identity == self._identity:
+        holder = spec.holder_identity
+        if not holder or holder == self._identity or holder in self._overtaken:
             return -1.0
         now_seconds = self._client.clock.monotonic_seconds()
         sight = self._seen.get(lease.name)
@@ -225,9 +230,7 @@ class NamedLeases:
         created = await self._client.fetch(call, _lease)
         self._held[lease.name] = created.metadata.resource_version
 
-    async def _renew(
-        self, lease: LeaseName, version: str, *, transitions: int | None
-    ) -> None:
+    async def _renew(self, lease: LeaseName, version: str, *, transitions: int | None) -> None:
         now = self._now()
         spec = self._spec(now)
         if transitions is not None:

@@ -216,7 +216,7 @@ class HttpObjects:
         """
         metadata = _guard_of(permit)
         call = _patch_call(resource, permit.key, metadata, query=_AS_US, accept=PARTIAL_TYPE)
-        body = await self._lanes.send(resource, call)
+        body = await self._write(resource, call, permit)
         after = decode(call, body, written_version).metadata.resource_version
         if after == permit.resource_version:
             return Written(after)
@@ -241,7 +241,7 @@ class HttpObjects:
         """
         metadata: dict[str, JSON] = {**_guard_of(permit), "annotations": {**annotations}}
         call = _patch_call(resource, permit.key, metadata, query=_AS_US, accept=PARTIAL_TYPE)
-        body = await self._lanes.send(resource, call)
+        body = await self._write(resource, call, permit)
         return decode(call, body, written_version).metadata.resource_version
 
     async def replace_managed_fields(
@@ -265,7 +265,7 @@ class HttpObjects:
             content_type=JSON_PATCH_TYPE,
             accept=PARTIAL_TYPE,
         )
-        await self._lanes.send(resource, call)
+        await self._write(resource, call, permit)
 
     async def replace(
         self,
@@ -281,14 +281,17 @@ class HttpObjects:
         Raises:
             ValueError: The object lacks them, so that the call could overwrite another object.
         """
-        if tuple(permit) != _identified(obj):
+        if permit[:3] != _identified(obj):
             raise ValueError("the object is not the one that the permit is for")
         call = _object_call(resource, permit.key, verb="update", method="PUT")
         place = "" if subresource is None else f"/{segment(subresource)}"
         call = replace(
             call, path=call.path + place, query={"fieldManager": FIELD_MANAGER}, body=obj
         )
-        return read_object(await self._lanes.send(resource, call), resource, call.attempt)
+        return read_object(await self._write(resource, call, permit), resource, call.attempt)
+
+    async def _write(self, resource: Endpoint, call: ApiRequest, permit: WritePermit) -> bytes:
+        return await self._lanes.send(resource, replace(call, may_begin=permit.may_begin))
 
     async def look_for_servers_behind(self, resource: Endpoint) -> ServersSeen:
         """

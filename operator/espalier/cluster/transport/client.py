@@ -26,8 +26,9 @@ from espalier.cluster.auth.credentials import read_time
 from espalier.cluster.transport import responses as answers
 from espalier.cluster.transport.deep_nesting import with_large_stack_if_needed
 from espalier.cluster.transport.json_codec import encode_json
-from espalier.cluster.transport.session import TOTAL_SECONDS
+from espalier.cluster.transport.session import TOTAL_SECONDS, sending_while
 from espalier.engine.ports.clock import Clock
+from espalier.engine.ports.records import always
 from espalier.errors import RejectedError, TransientError
 from espalier.paths import JSON
 
@@ -70,6 +71,7 @@ class ApiRequest:
         body: The JSON body; None for a request without one.
         is_read: Whether the request changes nothing, so that it may be sent again.
         max_answer_bytes: The longest response that is accepted.
+        may_begin: Asked when there is a connection; if it returns False, nothing is sent.
     """
 
     verb: str
@@ -83,6 +85,7 @@ class ApiRequest:
     is_read: bool = False
     total_seconds: float = TOTAL_SECONDS
     max_answer_bytes: int = MAX_ANSWER_BYTES
+    may_begin: Callable[[], bool] = field(default=always, hash=False, compare=False)
 
     @property
     def attempt(self) -> answers.RequestedAction:
@@ -232,15 +235,18 @@ class Client:
             headers["Content-Type"] = call.content_type
         code, begun_seconds = "<error>", self._clock.monotonic_seconds()
         try:
-            async with self._session.request(
-                call.method,
-                url,
-                data=body,
-                headers=headers,
-                timeout=limits,
-                # The API never redirects our calls, and a write must not go to another server.
-                allow_redirects=False,
-            ) as response:
+            async with (
+                sending_while(call.may_begin),
+                self._session.request(
+                    call.method,
+                    url,
+                    data=body,
+                    headers=headers,
+                    timeout=limits,
+                    # The API never redirects our calls, and a write must not go to another server.
+                    allow_redirects=False,
+                ) as response,
+            ):
                 code = str(response.status)
                 self._count(call, code, begun_seconds)
                 if not _OK <= response.status < _ERRORS:

@@ -17,7 +17,7 @@ import aiohttp
 
 from espalier.cluster.auth.connection import Connection
 from espalier.cluster.transport.client import ApiRequest, Client
-from espalier.cluster.transport.session import open_session, tls_of
+from espalier.cluster.transport.session import CheckedConnector, open_session, tls_of
 from espalier.engine.ports import Endpoint
 from espalier.engine.ports.clock import Clock
 from espalier.engine.ports.servers import ServerBehindError, ServersSeen
@@ -62,7 +62,7 @@ class OtherConnectionError(aiohttp.ClientError):
     """
 
 
-class _LaneConnector(aiohttp.TCPConnector):
+class _LaneConnector(CheckedConnector):
     """
     Has one connection, and sends nothing on another one than the caller demands.
 

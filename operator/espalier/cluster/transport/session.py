@@ -2,14 +2,23 @@
 Sessions to one API server: time limits, connection limit, credentials and user agent.
 """
 
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from contextvars import ContextVar
 from ssl import SSLContext
+from typing import TYPE_CHECKING
 
 import aiohttp
 from yarl import URL
 
 from espalier import __version__
 from espalier.cluster.auth.connection import Connection
+from espalier.engine.ports.records import always
 from espalier.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from aiohttp.connector import Connection as HttpConnection
+    from aiohttp.tracing import Trace
 
 USER_AGENT = f"espalier/{__version__}"
 """The user agent of Espalier's requests in the audit log; Kopf's session has another one."""
@@ -92,6 +101,57 @@ async def _signed(
     return await handler(request)
 
 
+class NotBegunError(aiohttp.ClientError):
+    """
+    A request must not be sent any more; it was not.
+    """
+
+
+_may_begin: ContextVar[Callable[[], bool]] = ContextVar("may_begin", default=always)
+
+
+@asynccontextmanager
+async def sending_while(may_begin: Callable[[], bool]) -> AsyncIterator[None]:
+    """
+    Send the requests of the block only if a check holds when there is a connection for them.
+
+    A request may wait for its connection, or its process may be paused, long after it was decided
+    upon.
+    """
+    if may_begin is always:
+        yield
+        return
+    token = _may_begin.set(may_begin)
+    try:
+        yield
+    finally:
+        _may_begin.reset(token)
+
+
+class CheckedConnector(aiohttp.TCPConnector):
+    """
+    Ask the check of ``sending_while`` last, when nothing is left to wait for.
+    """
+
+    async def connect(
+        self,
+        req: aiohttp.ClientRequest,
+        traces: "list[Trace]",
+        timeout: aiohttp.ClientTimeout,  # noqa: ASYNC109 - the library's signature
+    ) -> "HttpConnection":
+        """
+        Connect, or take an open connection.
+
+        Raises:
+            NotBegunError: The check does not hold.
+        """
+        connection = await super().connect(req, traces, timeout)
+        if not _may_begin.get()():
+            connection.release()
+            raise NotBegunError("not sent: whether this process may write is in doubt")
+        return connection
+
+
 def tls_of(connection: Connection) -> SSLContext | bool:
     """
     Return what a connector is given for TLS.
@@ -115,7 +175,7 @@ def open_session(
         connector: Makes the connections instead, by its own limit.
     """
     return aiohttp.ClientSession(
-        connector=connector or aiohttp.TCPConnector(limit=max_connections, ssl=tls_of(connection)),
+        connector=connector or CheckedConnector(limit=max_connections, ssl=tls_of(connection)),
         timeout=aiohttp.ClientTimeout(
             total=TOTAL_SECONDS, sock_connect=_CONNECT_SECONDS, sock_read=_SILENCE_SECONDS
         ),

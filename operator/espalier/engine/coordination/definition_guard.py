@@ -66,6 +66,13 @@ class DefinitionGuard:
         self._asked_seconds = self._confirmed_seconds = float("-inf")
         self._confirming = asyncio.Lock()
 
+    @property
+    def crd(self) -> str:
+        """
+        The definition's name.
+        """
+        return self._definition.name
+
     async def confirm(self) -> None:
         """
         Check that the definition is unchanged; read it, unless that was confirmed just before.

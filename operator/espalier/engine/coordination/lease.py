@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from typing import Generic, TypeVar
 
 from espalier.engine.ports.clock import Clock
-from espalier.engine.ports.state import LeasesOf, Named
+from espalier.engine.ports.state import LeasesOf, LeaseSubject
 from espalier.engine.status.causes import message_of
 from espalier.errors import ClusterError, LeaseLostError, NamespaceGoneError
 
@@ -26,7 +26,7 @@ LOOK_AGAIN_SECONDS = 0.1
 """How soon it is seen that a lease is not in doubt any more."""
 
 
-SubjectT = TypeVar("SubjectT", bound=Named)
+SubjectT = TypeVar("SubjectT", bound=LeaseSubject)
 
 
 class LeaseHolder(Generic[SubjectT]):

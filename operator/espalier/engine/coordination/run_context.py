@@ -57,7 +57,7 @@ def context_of(
         settings=settings,
         reporter=reporter,
         guard=guard,
-        gate=WriteGate(guard),
+        gate=WriteGate(guard, ports.fence),
         probe=ConversionProbe(ports.objects, planned.definition),
         answers=AnswerCheck(planned.definition),
     )

@@ -8,6 +8,7 @@ or whose loss was shown and consented to, and only on knowledge that is fresh.
 """
 
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import NamedTuple
 
 from espalier.crd import Definition
@@ -16,6 +17,7 @@ from espalier.engine.coordination.lease import LeaseHolder
 from espalier.engine.policy.consent import NOTHING_SHOWN, ShownLoss
 from espalier.engine.policy.evidence import Evidence
 from espalier.engine.ports import StoredMetadata, WritePermit
+from espalier.engine.ports.state import WriteFence
 
 Compare = Callable[[StoredMetadata, tuple[str, ...]], Awaitable[frozenset[str]]]
 """
@@ -61,10 +63,13 @@ class WriteGate:
 
     Args:
         guard: Sees that the definition is the one that the evidence is about.
+        fence: Decides whether this process may write for the definition; None if nothing but the
+            lease does.
     """
 
-    def __init__(self, guard: DefinitionGuard) -> None:
+    def __init__(self, guard: DefinitionGuard, fence: WriteFence | None = None) -> None:
         self._guard = guard
+        self._fence = fence
         self._is_closed = True
         self._evidence: Evidence | None = None
         self._consent = NOTHING_SHOWN
@@ -119,6 +124,7 @@ class WriteGate:
             ConflictError: The object has changed since it was read: read it, and ask again.
             DefinitionChangedError: The definition was deleted, replaced or changed.
             ConversionRefusedError: The write would remove the object's managedFields.
+            LeaseLostError: This process is not responsible for the definition any more.
             ClusterError: The object or the definition cannot be read.
         """
         if self._is_closed:
@@ -130,8 +136,16 @@ class WriteGate:
             await self._check_shown(metadata)
         await self._confirm()
         return WritePermit(
-            key=metadata.key, uid=metadata.uid, resource_version=metadata.resource_version
+            key=metadata.key,
+            uid=metadata.uid,
+            resource_version=metadata.resource_version,
+            may_begin=partial(self._may_begin, self._lease),
         )
+
+    def _may_begin(self, lease: LeaseHolder[Definition] | None) -> bool:
+        if lease is not None and lease.is_in_doubt:
+            return False
+        return self._fence is None or self._fence.may_begin(self._guard.crd)
 
     async def _confirm(self) -> None:
         """
@@ -141,6 +155,8 @@ class WriteGate:
             if self._lease is not None:
                 await self._lease.until_sure()
             await self._guard.confirm()
+            if self._fence is not None:
+                await self._fence.confirm(self._guard.crd)
             if self._lease is None or not self._lease.is_in_doubt:
                 return
 

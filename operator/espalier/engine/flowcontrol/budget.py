@@ -120,9 +120,8 @@ class Budget:
         max_in_flight: int = DEFAULT_TOTAL_IN_FLIGHT,
     ) -> None:
         self._clock = clock
-        self._bytes_per_second = bytes_per_second
-        self._writes_per_second = writes_per_second
-        self._write_seconds = 1 / writes_per_second if writes_per_second is not None else 0.0
+        self._whole_bytes_per_second = self._bytes_per_second = bytes_per_second
+        self._whole_writes_per_second = self._writes_per_second = writes_per_second
         self._max_in_flight = max_in_flight
         self._in_flight = 0
         self._bytes = _Rate(clock, advance_seconds=ADVANCE_SECONDS)
@@ -162,6 +161,22 @@ class Budget:
         if self._writes_per_second is None:
             return None
         return self._writes_per_second / max(len(self._waiting), 1)
+
+    @property
+    def _write_seconds(self) -> float:
+        return 1 / self._writes_per_second if self._writes_per_second is not None else 0.0
+
+    def reduce(self, part: float) -> None:
+        """
+        Use a part of both rates from now on; the others are for other processes.
+
+        Args:
+            part: Above 0, and 1 for all of it.
+        """
+        self._bytes_per_second = self._whole_bytes_per_second * part
+        if self._whole_writes_per_second is not None:
+            self._writes_per_second = self._whole_writes_per_second * part
+        self._dispatch()
 
     def share(self) -> "Share":
         """

@@ -30,6 +30,23 @@ async def retry_while_unavailable(call: Callable[[], Awaitable[T]], clock: Clock
     return await call()
 
 
+async def wait_for_any(clock: Clock, seconds: float, *events: asyncio.Event) -> None:
+    """
+    Wait for one of the events, but no longer than the time given.
+    """
+    waits: set[asyncio.Task[object]] = {asyncio.create_task(event.wait()) for event in events}
+    waits.add(asyncio.create_task(_sleep(clock, seconds)))
+    try:
+        await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for wait in waits:
+            wait.cancel()
+
+
+async def _sleep(clock: Clock, seconds: float) -> None:
+    await clock.sleep(seconds)
+
+
 async def run_with_watchers(
     work: Coroutine[Any, Any, T], *companions: Coroutine[Any, Any, None]
 ) -> T:

@@ -2,7 +2,7 @@
 Stored objects, and pages of them, as the ports speak of them.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -208,6 +208,13 @@ def state_of(obj: Mapping[str, JSON]) -> str:
     return f"{text_of(held.get('uid')) or key_of(obj)} {number}"
 
 
+def always() -> bool:
+    """
+    Stand in for a check where nothing can forbid a write.
+    """
+    return True
+
+
 class WritePermit(NamedTuple):
     """
     The permission to write one object in the state that was looked at.
@@ -216,11 +223,13 @@ class WritePermit(NamedTuple):
 
     Attributes:
         resource_version: Of the state; None permits the write of whatever the object is by then.
+        may_begin: Reports whether the permit still holds; asked right before the write is sent.
     """
 
     key: ObjectKey
     uid: str
     resource_version: str | None
+    may_begin: Callable[[], bool] = always
 
 
 def size_of(obj: dict[str, JSON]) -> int | None:

@@ -54,7 +54,7 @@ class Bucket:
         return f"espalier-bucket-{self.number}-of-{self.count}"
 
 
-class Named(Protocol):
+class LeaseSubject(Protocol):
     """
     What a lease can be of.
     """
@@ -66,7 +66,7 @@ class Named(Protocol):
         """
 
 
-SubjectT_contra = TypeVar("SubjectT_contra", bound=Named, contravariant=True)
+SubjectT_contra = TypeVar("SubjectT_contra", bound=LeaseSubject, contravariant=True)
 
 
 class LeasesOf(Protocol[SubjectT_contra]):
@@ -140,6 +140,11 @@ class WriteFence(Protocol):
         Raises:
             LeaseLostError: This process must write nothing for it.
             ClusterError: Whether it may cannot be found out.
+        """
+
+    def may_begin(self, crd: str) -> bool:
+        """
+        Report at once whether a write may begin; asked right before it is sent.
         """
 
 

@@ -1,0 +1,264 @@
+"""
+Which definitions a replica of the operator is responsible for.
+
+Each definition belongs to one of N buckets by a hash of its name, and each bucket has a Lease. A
+replica tries for all buckets, and keeps at most its part: N divided by the number of replicas that
+are alive, rounded up. Only the holder of a bucket reads, reports and writes for its definitions.
+
+The holder stops to write when its lease is in doubt, before another replica may take it. A holder
+that leaves ends its work first, and then releases the lease.
+
+Source:
+    client-go, ``tools/leaderelection``; knative.dev/pkg, ``leaderelection`` and ``reconciler``.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from typing import Protocol
+
+from espalier.engine.coordination.lease import LOOK_AGAIN_SECONDS, RENEWALS_PER_LEASE, LeaseHolder
+from espalier.engine.flowcontrol.calls import run_with_watchers, wait_for_any
+from espalier.engine.ports.clock import Clock
+from espalier.engine.ports.state import Bucket, BucketLeases, Replicas
+from espalier.errors import ClusterError, LeaseLostError, NamespaceGoneError
+
+logger = logging.getLogger(__name__)
+
+RETRY_SECONDS = 2.0
+"""Between two tries to take a lease that another replica holds: client-go's RetryPeriod."""
+
+LONGEST_RETRY_SECONDS = 30.0
+"""The longest pause while a lease cannot be asked for."""
+
+LOOK_SECONDS = 0.5
+"""How soon it is seen that a bucket must be left."""
+
+
+def bucket_of(crd: str, count: int) -> Bucket:
+    """
+    Return the bucket of a definition: the FNV-1a hash of its name, modulo the number of buckets.
+
+    Source:
+        Go, ``hash/fnv``, ``New32a``.
+    """
+    value = 2_166_136_261
+    for byte in crd.encode():
+        value = (value ^ byte) * 16_777_619 % 2**32
+    return Bucket(value % count, count)
+
+
+class Duties(Protocol):
+    """
+    What the holder of a bucket does.
+    """
+
+    def pick_up(self) -> None:
+        """
+        Begin the work on definitions of a bucket that is held now.
+        """
+
+    async def put_down(self, bucket: Bucket, *, may_report: bool) -> None:
+        """
+        End the work on the definitions of a bucket.
+
+        Args:
+            may_report: Whether the bucket is still held, so that the last reports can be written.
+        """
+
+
+class Buckets:
+    """
+    Takes, keeps and leaves the leases of buckets; implements ``WriteFence``.
+
+    Args:
+        count: The number of buckets; with one, this is leader election.
+        on_share: Called with the part of all buckets that is held, if any is.
+    """
+
+    def __init__(
+        self,
+        leases: BucketLeases,
+        replicas: Replicas,
+        clock: Clock,
+        *,
+        count: int,
+        on_share: Callable[[float], None],
+    ) -> None:
+        self._leases = _LeasesWherePossible(leases)
+        self._replicas = replicas
+        self._clock = clock
+        self._count = count
+        self._on_share = on_share
+        self._alive = 1
+        # In the order in which they were taken.
+        self._held: dict[Bucket, LeaseHolder[Bucket]] = {}
+        self._leaving: set[Bucket] = set()
+        self._taking = asyncio.Lock()
+        self._closing = asyncio.Event()
+        self._closed = asyncio.Event()
+        self._closed.set()
+
+    def owns(self, crd: str) -> bool:
+        """
+        Report whether work on a definition may begin here.
+        """
+        bucket = bucket_of(crd, self._count)
+        return bucket in self._held and bucket not in self._leaving and not self._closing.is_set()
+
+    async def confirm(self, crd: str) -> None:
+        """
+        Wait until the lease of a definition's bucket is not in doubt.
+
+        Raises:
+            LeaseLostError: It is not held, or not any more.
+        """
+        bucket = bucket_of(crd, self._count)
+        while True:
+            holder = self._held.get(bucket)
+            if holder is None:
+                detail = "another replica of the operator is responsible for this CRD"
+                raise LeaseLostError(crd, "", detail=detail)
+            if not holder.is_in_doubt:
+                return
+            await self._clock.sleep(LOOK_AGAIN_SECONDS)
+
+    def may_begin(self, crd: str) -> bool:
+        """
+        Report whether the lease of a definition's bucket is held, and not in doubt.
+        """
+        holder = self._held.get(bucket_of(crd, self._count))
+        return holder is not None and not holder.is_in_doubt
+
+    async def contend(self, duties: Duties) -> None:
+        """
+        Try for all buckets and keep a part of them, until ``close`` is called.
+        """
+        self._closed.clear()
+        try:
+            async with asyncio.TaskGroup() as group:
+                counting = group.create_task(self._count_replicas())
+                await asyncio.wait(
+                    [
+                        group.create_task(self._contend_for(Bucket(n, self._count), duties))
+                        for n in range(self._count)
+                    ]
+                )
+                counting.cancel()
+            if self._count > 1:
+                await self._replicas.leave()
+        finally:
+            self._closed.set()
+
+    async def close(self) -> None:
+        """
+        Leave all buckets, so that other replicas need not wait, and end.
+        """
+        self._closing.set()
+        await self._closed.wait()
+
+    async def _count_replicas(self) -> None:
+        # Of one bucket, the part is one, however many replicas there are.
+        while self._count > 1:
+            try:
+                self._alive = await self._replicas.beat()
+            except ClusterError as error:
+                logger.warning("Could not count the replicas.", extra={"error": str(error)})
+            await self._clock.sleep(self._leases.duration_seconds / RENEWALS_PER_LEASE)
+
+    @property
+    def _most(self) -> int:
+        return -(-self._count // self._alive)
+
+    async def _contend_for(self, bucket: Bucket, duties: Duties) -> None:
+        failures = 0
+        while not self._closing.is_set():
+            holder = None
+            try:
+                holder = await self._take(bucket)
+                failures = 0
+            except LeaseLostError:
+                failures = 0
+            except ClusterError as error:
+                failures += 1
+                logger.warning(
+                    "Could not ask for the lease of a bucket; trying again.",
+                    extra={"bucket": bucket.name, "error": str(error)},
+                )
+            if holder is not None:
+                await self._hold(bucket, holder, duties)
+            pause_seconds = min(RETRY_SECONDS * 2.0 ** min(failures, 5), LONGEST_RETRY_SECONDS)
+            await wait_for_any(self._clock, pause_seconds, self._closing)
+
+    async def _take(self, bucket: Bucket) -> LeaseHolder[Bucket] | None:
+        # One at a time, so that no more than the part is taken.
+        async with self._taking:
+            if len(self._held) >= self._most or self._closing.is_set():
+                return None
+            holder = LeaseHolder(self._leases, self._clock, bucket, kind="bucket")
+            await holder.take()
+            self._held[bucket] = holder
+            return holder
+
+    async def _hold(self, bucket: Bucket, holder: LeaseHolder[Bucket], duties: Duties) -> None:
+        logger.info("Took a bucket of definitions.", extra={"bucket": bucket.name})
+        self._share()
+        duties.pick_up()
+        try:
+            await run_with_watchers(
+                self._until_left(bucket, duties), holder.renew(), holder.expire()
+            )
+        except LeaseLostError as error:
+            logger.warning(
+                "Lost a bucket of definitions.",
+                extra={"bucket": bucket.name, "error": str(error)},
+            )
+        finally:
+            del self._held[bucket]
+            self._leaving.discard(bucket)
+            self._share()
+            await duties.put_down(bucket, may_report=False)
+            await self._leases.release(bucket)
+
+    async def _until_left(self, bucket: Bucket, duties: Duties) -> None:
+        while not (self._closing.is_set() or self._is_surplus(bucket)):
+            await wait_for_any(self._clock, LOOK_SECONDS, self._closing)
+        self._leaving.add(bucket)
+        await duties.put_down(bucket, may_report=True)
+        logger.info("Left a bucket of definitions.", extra={"bucket": bucket.name})
+
+    def _is_surplus(self, bucket: Bucket) -> bool:
+        kept = [one for one in self._held if one not in self._leaving]
+        return bucket in kept[self._most :]
+
+    def _share(self) -> None:
+        if self._held:
+            self._on_share(len(self._held) / self._count)
+
+
+class _LeasesWherePossible:
+    """
+    Implements ``BucketLeases``; without a namespace for Leases, every bucket is free.
+
+    The pods of an operator live in that namespace. Whatever runs without it runs elsewhere and
+    alone, and has to report that the namespace is missing.
+    """
+
+    def __init__(self, inner: BucketLeases) -> None:
+        self._inner = inner
+
+    async def acquire(self, bucket: Bucket) -> None:
+        try:
+            await self._inner.acquire(bucket)
+        except NamespaceGoneError as error:
+            logger.warning(
+                "There is no namespace for the lease of a bucket.",
+                extra={"bucket": bucket.name, "error": str(error)},
+            )
+
+    async def release(self, bucket: Bucket) -> None:
+        await self._inner.release(bucket)
+
+    @property
+    def duration_seconds(self) -> float:
+        return self._inner.duration_seconds
