@@ -123,8 +123,9 @@ demo-real: control-plane ## The same story against a real kube-apiserver and etc
 image: ## Build the container image: IMAGE=name:tag
 	docker build --tag $(IMAGE) .
 
-docs: $(TOOLS) ## Write docs/reference/cli.md from --help
+docs: $(TOOLS) ## Write docs/reference/cli.md from --help, and rights.md from the manifests
 	@$(BIN)/python -m tests.docs.commands
+	@$(BIN)/python -m tests.docs.rights
 
 clean: ## Take .venv and all caches away
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build dist

@@ -124,9 +124,10 @@ class FakeCluster(FakeObjects):
         return self.namespace, f"checkpoint-{definition.name}"
 
     async def missing_verbs(
-        self, resource: Endpoint, verbs: Sequence[str], *, namespace: str = ""
+        self, resource: Endpoint, verbs: Sequence[str], *, namespace: str = "", name: str = ""
     ) -> tuple[str, ...]:
         await self._enter("missing_verbs", resource.plural)
+        assert not name or (self.definition is not None and name == self.definition.name)
         where = f" in {namespace}" if namespace else ""
         self.rights += [f"{verb} {resource.plural}{where}" for verb in verbs]
         return tuple(verb for verb in verbs if f"{verb} {resource.plural}{where}" in self.missing)

@@ -101,6 +101,8 @@ class OperatorUnderTest:
         definitions: FakeDefinitions | None = None,
         work: FakeWork | None = None,
         buckets: Buckets | None = None,
+        *,
+        keeps_structural: bool = True,
     ) -> None:
         self.definitions = definitions or FakeDefinitions()
         self.work = work or FakeWork()
@@ -121,7 +123,9 @@ class OperatorUnderTest:
             guard=self.guard,
             queue=self.queue,
             reporter=reporter,
-            keeper=StructuralKeeper(self.definitions, self.clock, grace_seconds=30),
+            keeper=StructuralKeeper(self.definitions, self.clock, grace_seconds=30)
+            if keeps_structural
+            else None,
             supervisor=Supervisor(
                 self.work,
                 self.definitions,

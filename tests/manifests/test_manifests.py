@@ -21,6 +21,15 @@ def installed() -> list[dict[str, Any]]:
     return [doc for name in kustomization["resources"] for doc in documents(FOLDER / name)]
 
 
+def added(component: str) -> list[dict[str, Any]]:
+    """
+    What a component adds.
+    """
+    folder = FOLDER / "components" / component
+    (kustomization,) = documents(folder / "kustomization.yaml")
+    return [doc for name in kustomization["resources"] for doc in documents(folder / name)]
+
+
 def find(kind: str, name: str) -> dict[str, Any]:
     (found,) = [
         doc for doc in installed() if doc["kind"] == kind and doc["metadata"]["name"] == name
@@ -99,21 +108,38 @@ def test_a_level_of_its_own_takes_seats_from_no_other() -> None:
 def test_nothing_is_granted_by_a_wildcard() -> None:
     roles = [doc for doc in installed() if doc["kind"] in {"Role", "ClusterRole"}]
     roles += documents(FOLDER / "examples" / "clusterrole.yaml")
+    roles += [doc for doc in added("structural") if doc["kind"] == "ClusterRole"]
 
-    assert len(roles) == 5
+    assert len(roles) == 6
     for rule in (rule for role in roles for rule in role.get("rules", ())):
         assert "*" not in {*rule["apiGroups"], *rule["resources"], *rule["verbs"]}
         assert "nonResourceURLs" not in rule
 
 
-def test_in_the_whole_cluster_nothing_is_written_but_the_status_of_definitions() -> None:
+def test_in_the_whole_cluster_nothing_is_written() -> None:
     assert granted(find("ClusterRole", "espalier")) == {
         "customresourcedefinitions.apiextensions.k8s.io": {"get", "list", "watch"},
-        "customresourcedefinitions/status.apiextensions.k8s.io": {"patch"},
         "namespaces": {"list"},
         "selfsubjectaccessreviews.authorization.k8s.io": {"create"},
         "storageversionmigrations.storagemigration.k8s.io": {"list"},
     }
+
+
+def test_the_component_adds_the_status_of_definitions_and_turns_its_condition_on() -> None:
+    (kustomization,) = documents(FOLDER / "kustomization.yaml")
+    role, binding = added("structural")
+    (patch,) = documents(FOLDER / "components" / "structural" / "deployment.yaml")
+    switch = {
+        entry["name"]: entry.get("value")
+        for doc in (find("Deployment", "espalier"), patch)
+        for entry in doc["spec"]["template"]["spec"]["containers"][0]["env"]
+    }
+
+    assert "components/structural" in kustomization["components"]
+    assert granted(role) == {"customresourcedefinitions/status.apiextensions.k8s.io": {"patch"}}
+    assert binding["roleRef"]["name"] == role["metadata"]["name"]
+    assert binding["subjects"] == find("ClusterRoleBinding", "espalier")["subjects"]
+    assert switch["ESPALIER_STRUCTURAL"] == "on"
 
 
 def test_objects_are_granted_by_aggregation_alone() -> None:

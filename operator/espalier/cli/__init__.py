@@ -86,6 +86,10 @@ _COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
             "espalier.cli.commands.archive",
             "List, show, copy and expire the data that pruning removed.",
         ),
+        "rbac": (
+            "espalier.cli.commands.rbac",
+            "Print the roles that let the operator work on definitions, for kubectl apply.",
+        ),
         "cleanup": (
             "espalier.cli.commands.cleanup",
             "Remove Espalier's labels, annotations and conditions.",

@@ -27,6 +27,7 @@ from espalier.engine.policy.loss_message import describe_loss, is_unprovable
 from espalier.engine.policy.plan import Legacy, ServerPruned, Stop, plan, run_key
 from espalier.engine.runs.gate_opening import gate_alone
 from espalier.engine.runs.outcome import RunOutcome
+from espalier.engine.runs.roles import roles_of
 from espalier.engine.runs.run import run
 from espalier.engine.runs.uninstall import Trace, TraceRemover, find_record, find_traces
 from espalier.engine.settings import Ports, RecordPorts, RunSettings
@@ -88,6 +89,7 @@ __all__ = [
     "remove_pages",
     "restore",
     "restore_alone",
+    "roles_of",
     "run",
     "run_identity",
     "run_key",

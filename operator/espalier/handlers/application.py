@@ -84,7 +84,7 @@ class Espalier:
         guard: Guard,
         queue: WorkQueue,
         reporter: StatusReporter,
-        keeper: StructuralKeeper,
+        keeper: StructuralKeeper | None,
         supervisor: Supervisor,
         recorder: Recorder,
         serve: Serve,
@@ -177,7 +177,8 @@ class Espalier:
 
     async def _look_at(self, name: str) -> None:
         if not self._buckets.owns(name):
-            self._keeper.forget(name)
+            if self._keeper is not None:
+                self._keeper.forget(name)
             # What is shown of it is shown by another replica.
             self._recorder.forget(name)
             return
@@ -186,7 +187,8 @@ class Espalier:
         except NotFoundError as error:
             if not error.is_object:
                 raise
-            self._keeper.forget(name)
+            if self._keeper is not None:
+                self._keeper.forget(name)
             self._sightings.forget(name)
             self._recorder.forget(name)
             await self._supervisor.reconcile(name, None)
@@ -204,6 +206,8 @@ class Espalier:
         await self._keep(definition)
 
     async def _keep(self, definition: Definition) -> None:
+        if self._keeper is None:
+            return
         again_seconds = await self._keeper.keep(definition)
         if again_seconds is not None:
             self._queue.nudge_later(definition.name, after_seconds=again_seconds)

@@ -57,6 +57,7 @@ class Settings:
             death of its holder no other process writes for so long.
         buckets: How many parts the definitions are divided into. Each part is one replica's; with
             one, all but one replica wait.
+        structural: Write ``NonStructuralSchema`` where the API server does not.
         structural_grace_seconds: How long the API server has to write ``NonStructuralSchema``.
         progress_seconds: The least time between two writes of mere progress.
         resync_seconds: The time between two readings of all definitions.
@@ -82,6 +83,7 @@ class Settings:
     max_runs: int = 4
     lease_seconds: int = 15
     buckets: int = 1
+    structural: bool = True
     structural_grace_seconds: float = 30.0
     progress_seconds: float = 10.0
     resync_seconds: float = 600.0

@@ -16,6 +16,7 @@ from espalier.engine.coordination.fenced_ports import FencedCheckpoints, FencedD
 from espalier.engine.flowcontrol.budget import DEFAULT_TOTAL_IN_FLIGHT, Budget
 from espalier.engine.flowcontrol.sightings import Sightings
 from espalier.engine.ports.clock import Clock
+from espalier.engine.ports.definitions import Definitions
 from espalier.engine.ports.workers import Workers
 from espalier.engine.settings import Ports, RunSettings
 from espalier.handlers.application import Espalier
@@ -151,9 +152,7 @@ def assemble(
         guard=guard,
         queue=queue,
         reporter=reporter,
-        keeper=StructuralKeeper(
-            definitions, clock, grace_seconds=settings.structural_grace_seconds
-        ),
+        keeper=_keeper_of(settings, definitions, clock),
         supervisor=supervisor,
         recorder=recorder,
         buckets=buckets,
@@ -183,6 +182,14 @@ def _budget_of(settings: Settings, cluster: Cluster) -> Budget:
         writes_per_second=settings.max_writes_per_second or None,
         max_in_flight=max(settings.max_in_flight, DEFAULT_TOTAL_IN_FLIGHT),
     )
+
+
+def _keeper_of(
+    settings: Settings, definitions: Definitions, clock: Clock
+) -> StructuralKeeper | None:
+    if not settings.structural:
+        return None
+    return StructuralKeeper(definitions, clock, grace_seconds=settings.structural_grace_seconds)
 
 
 def _ports_of(

@@ -180,7 +180,7 @@ async def test_missing_rights_are_named() -> None:
     async with connected(script) as cluster:
         missing = await cluster.rights.missing_verbs(WIDGETS, ["list", "patch", "update/status"])
 
-        await cluster.rights.missing_verbs(WIDGETS, ["get"], namespace="a")
+        await cluster.rights.missing_verbs(WIDGETS, ["get"], namespace="a", name="one")
 
     assert missing == ("patch",)
     assert script.seen[0].body["spec"]["resourceAttributes"] == {
@@ -202,6 +202,7 @@ async def test_missing_rights_are_named() -> None:
         "resource": "widgets",
         "verb": "get",
         "namespace": "a",
+        "name": "one",
     }
 
 

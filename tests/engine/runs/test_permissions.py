@@ -28,7 +28,7 @@ KEPT = (
     Need(CHECKPOINTS, ("get", "create", "update"), SPACE),
 )
 ARCHIVED = Need(ARCHIVES, ("get", "list", "create"), SPACE)
-TRIMS = Need(DEFINITIONS, ("patch/status",))
+TRIMS = Need(DEFINITIONS, ("patch/status",), name="widgets.example.com")
 
 
 def asked(definition: Definition, **labels: str) -> Definition:
@@ -212,16 +212,20 @@ async def test_the_watch_of_a_legacy_definition_is_asked_for_in_all_namespaces()
             "update configmaps in the namespace espalier-system",
         ),
         ("create secrets in espalier-system", "create secrets in the namespace espalier-system"),
-        (
-            "patch/status customresourcedefinitions",
-            "patch/status customresourcedefinitions.apiextensions.k8s.io",
-        ),
     ],
 )
 async def test_what_the_manifests_grant_is_asked_for_too(missing: str, named: str) -> None:
     assert await told(legacy_widgets(), missing) == (
         f"the operator may not {named}. Apply Espalier's manifests again:"
         " kubectl apply -k manifests"
+    )
+
+
+async def test_the_status_of_the_definition_alone_is_asked_for() -> None:
+    assert await told(widgets(), "patch/status customresourcedefinitions") == (
+        "the operator may not patch/status customresourcedefinitions.apiextensions.k8s.io"
+        " widgets.example.com."
+        " Grant it: espalier rbac widgets.example.com | kubectl apply -f -"
     )
 
 

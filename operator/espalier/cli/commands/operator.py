@@ -28,6 +28,7 @@ _HELP: Mapping[str, str] = MappingProxyType(
         "max_runs": "The maximum number of runs at the same time.",
         "lease_seconds": "How long a lease lasts after its holder has died.",
         "buckets": "The number of parts of all definitions that replicas divide among them.",
+        "structural": "Whether to write NonStructuralSchema where the API server does not.",
         "structural_grace_seconds": "How long to wait for the server to write NonStructuralSchema.",
         "progress_seconds": "The minimum time between two progress reports in a condition.",
         "resync_seconds": "The time between two full reads of all definitions.",
@@ -94,7 +95,10 @@ async def _operate(settings: Settings, kubeconfig: str | None, context: str | No
 
 def _option_of(name: str, default: object) -> click.Option:
     flag = "--" + name.replace("_", "-")
-    if isinstance(default, bool):
+    if default is True:
+        shown = f"{_HELP[name]}  [default: on]"
+        return click.Option([flag, name], type=click.BOOL, metavar="on|off", help=shown)
+    if default is False:
         # None if the flag is not given, so that the variable counts.
         return click.Option([flag, name], is_flag=True, default=None, help=_HELP[name])
     shown = f"{default:g}" if isinstance(default, float) else str(default)

@@ -31,16 +31,16 @@ class HttpRights:
         self._client = client
 
     async def missing_verbs(
-        self, resource: Endpoint, verbs: Sequence[str], *, namespace: str = ""
+        self, resource: Endpoint, verbs: Sequence[str], *, namespace: str = "", name: str = ""
     ) -> tuple[str, ...]:
         """
-        Return the verbs that are not allowed, in one namespace or in all.
+        Return the verbs that are not allowed, in one namespace or in all, on one object or on all.
         """
         return tuple(
-            [verb for verb in verbs if not await self._is_allowed(resource, verb, namespace)]
+            [verb for verb in verbs if not await self._is_allowed(resource, verb, namespace, name)]
         )
 
-    async def _is_allowed(self, resource: Endpoint, verb: str, namespace: str) -> bool:
+    async def _is_allowed(self, resource: Endpoint, verb: str, namespace: str, name: str) -> bool:
         plain_verb, _, subresource = verb.partition("/")
         attributes: dict[str, JSON] = {
             "group": resource.group,
@@ -50,6 +50,8 @@ class HttpRights:
         }
         if namespace:
             attributes["namespace"] = namespace
+        if name:
+            attributes["name"] = name
         if subresource:
             attributes["subresource"] = subresource
         call = ApiRequest(

@@ -83,7 +83,7 @@ class Rights(Protocol):
     """
 
     async def missing_verbs(
-        self, resource: Endpoint, verbs: Sequence[str], *, namespace: str = ""
+        self, resource: Endpoint, verbs: Sequence[str], *, namespace: str = "", name: str = ""
     ) -> tuple[str, ...]:
         """
         Ask by SelfSubjectAccessReview which verbs are not granted.
@@ -91,4 +91,5 @@ class Rights(Protocol):
         Args:
             verbs: Each may name a subresource: ``update/status``.
             namespace: Where; empty for all namespaces at once.
+            name: Of the only object that they are needed on; empty for all objects.
         """

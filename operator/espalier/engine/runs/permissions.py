@@ -7,11 +7,14 @@ A run that is restricted to namespaces asks for rights in these alone, so that a
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from espalier.crd import Definition
 from espalier.engine.coordination.run_context import RunContext
 from espalier.engine.flowcontrol.calls import retry_while_unavailable
+from espalier.engine.policy.labels import Policy
 from espalier.engine.policy.plan import Legacy, Plan
 from espalier.engine.policy.restrictions import restrictions_of
 from espalier.engine.ports import Endpoint
+from espalier.engine.ports.records import resource_of
 from espalier.engine.rewriting.canary import needs_canary
 from espalier.engine.settings import Ports
 from espalier.engine.status.conditions import Reason, forbidden_message
@@ -51,6 +54,8 @@ class Need(NamedTuple):
     resource: Endpoint
     verbs: tuple[str, ...]
     namespace: str = ""
+    name: str = ""
+    """Of the only object that they are needed on; empty for all."""
 
 
 def needs_of(
@@ -65,12 +70,12 @@ def needs_of(
         only_failed: Whether only what had failed is tried again.
     """
     needs = [
-        *_needs_on_objects(planned),
+        *needs_on_objects(planned.definition, planned.policy),
         Need(LEASES, ("get", "create", "patch"), namespace),
         Need(CHECKPOINTS, ("get", "create", "update"), namespace),
     ]
     if not restrictions_of(planned, None, only_failed=only_failed):
-        needs.append(Need(DEFINITIONS, ("patch/status",)))
+        needs.append(Need(DEFINITIONS, ("patch/status",), name=planned.definition.name))
     if secret_verbs and (_prunes(planned) or needs_canary(planned)):
         needs.append(Need(ARCHIVES, secret_verbs, namespace))
     return tuple(needs)
@@ -103,30 +108,42 @@ async def check_reading(resource: Endpoint, namespaces: Sequence[str], ports: Po
     Raises:
         RunStoppedError: As for ``check_rights``.
     """
-    needs = [Need(resource, ("get", "list"), name) for name in namespaces or ("",)]
+    needs = [*needs_to_read(resource, namespaces)]
     needs.append(Need(CHECKPOINTS, ("get",), ports.namespace))
     await _check(resource, needs, ports)
 
 
-def _prunes(planned: Plan) -> bool:
-    return isinstance(planned, Legacy) and planned.policy.does("prune")
+def needs_to_read(resource: Endpoint, namespaces: Sequence[str]) -> Iterator[Need]:
+    """
+    Yield what a survey does with objects.
+    """
+    for name in namespaces or ("",):
+        yield Need(resource, ("get", "list"), name)
 
 
-def _needs_on_objects(planned: Plan) -> Iterator[Need]:
-    policy = planned.policy
-    prunes = _prunes(planned)
+def needs_on_objects(definition: Definition, policy: Policy) -> Iterator[Need]:
+    """
+    Yield what a run does with objects.
+    """
+    resource = resource_of(definition, definition.storage)
+    prunes = definition.preserve_unknown_fields and policy.does("prune")
     verbs = ["get", "list"]
-    if planned.rewrites or (policy.does("validate") and policy.does("annotate")):
+    annotates = policy.does("validate") and policy.does("annotate")
+    if policy.does("migrate") or prunes or annotates:
         verbs.append("patch")
     if prunes:
         verbs.append("update")
-        if planned.definition.storage.has_status:
+        if definition.storage.has_status:
             verbs.append("update/status")
     for name in policy.namespaces or ("",):
-        yield Need(planned.resource, tuple(verbs), name)
+        yield Need(resource, tuple(verbs), name)
     if prunes:
         # What comes later is seen by one watch on all namespaces.
-        yield Need(planned.resource, ("list", "watch") if policy.namespaces else ("watch",))
+        yield Need(resource, ("list", "watch") if policy.namespaces else ("watch",))
+
+
+def _prunes(planned: Plan) -> bool:
+    return isinstance(planned, Legacy) and planned.policy.does("prune")
 
 
 async def _check(resource: Endpoint, needs: Sequence[Need], ports: Ports) -> None:
@@ -143,14 +160,17 @@ async def _check(resource: Endpoint, needs: Sequence[Need], ports: Ports) -> Non
         texts.append(
             _within_message(within, wanted, account=f"{ports.namespace}:{SERVICE_ACCOUNT}")
         )
-    if ours := [need for need in missing if need.resource != resource]:
+    if ours := [need for need in missing if need.resource not in {resource, DEFINITIONS}]:
         texts.append(_own_message(ours))
+    texts += [_status_message(need) for need in missing if need.resource == DEFINITIONS]
     raise RunStoppedError(Reason.FORBIDDEN, ". ".join(texts))
 
 
 async def _missing(need: Need, ports: Ports) -> Need:
     verbs = await retry_while_unavailable(
-        lambda: ports.rights.missing_verbs(need.resource, need.verbs, namespace=need.namespace),
+        lambda: ports.rights.missing_verbs(
+            need.resource, need.verbs, namespace=need.namespace, name=need.name
+        ),
         ports.clock,
     )
     return need._replace(verbs=verbs)
@@ -174,6 +194,13 @@ def _within_message(missing: Sequence[Need], wanted: Sequence[str], *, account: 
         f" --resource={','.join(resources)};"
         f" kubectl create rolebinding {role} --namespace=$namespace --role={role}"
         f" --serviceaccount={account}; done"
+    )
+
+
+def _status_message(missing: Need) -> str:
+    return (
+        f"the operator may not {', '.join(missing.verbs)} {missing.resource} {missing.name}."
+        f" Grant it: espalier rbac {missing.name} | kubectl apply -f -"
     )
 
 
