@@ -29,7 +29,7 @@ from espalier.handlers.settings import Settings
 from espalier.handlers.startup import run_operator
 from espalier.sandbox import Request, Sandbox
 from tests.docs.reading import ROOT, blocks
-from tests.manifests.test_manifests import FOLDER, documents, find, granted
+from tests.manifests.test_manifests import FOLDER, added, documents, find, granted
 from tests.patience import PACE
 
 pytestmark = pytest.mark.real_time
@@ -259,6 +259,7 @@ async def test_all_that_is_asked_for_is_granted_and_nothing_else(
     all_used = await verbs_used(sandbox, watched={DEFINITIONS, "widgets.example.com"})
 
     roles = [find("ClusterRole", "espalier"), find("Role", "espalier")]
+    roles += [role for role in added("structural") if role["kind"] == "ClusterRole"]
     example = granted(*documents(FOLDER / "examples" / "clusterrole.yaml"))
     assert migrated["widgets.example.com"] == {"get", "list", "patch"}
     assert all_used.pop("widgets.example.com") == example["widgets.example.com"]
