@@ -7,6 +7,7 @@ BIN := $(VENV)/bin
 RUNTIME := $(VENV)/.runtime
 TOOLS := $(VENV)/.tools
 RIVALS := $(VENV)/.rivals
+PICTURES := $(VENV)/.pictures
 MUTATION := build/mutation
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 IMAGE ?= espalier:dev
@@ -25,7 +26,7 @@ PLANES ?= 3
 E2E := tests/cluster tests/contract tests/e2e tests/sandbox
 
 .DEFAULT_GOAL := help
-.PHONY: help venv docs lint format typing imports unit test vectors cases crds differential control-plane e2e mutation bench-schema bench-start bench-validate bench-migrate e2e-chaos demo demo-real image clean
+.PHONY: help venv docs lint format typing imports unit test vectors cases crds differential control-plane e2e mutation bench-schema bench-start bench-validate bench-migrate e2e-chaos page monitoring demo demo-real image clean
 
 help: ## Show the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' Makefile
@@ -45,6 +46,11 @@ $(RUNTIME): pyproject.toml | $(BIN)/python
 $(TOOLS): $(RUNTIME)
 	@echo "Installing the tools that check it ..."
 	@$(PIP) install --group dev
+	@touch $@
+
+$(PICTURES): $(TOOLS)
+	@echo "Installing what drives a browser ..."
+	@$(PIP) install --group page
 	@touch $@
 
 $(RIVALS): $(RUNTIME)
@@ -113,6 +119,13 @@ control-plane: $(TOOLS) ## Find or build kube-apiserver, etcd, kubectl (11 minut
 
 e2e: control-plane ## Tests against real kube-apiservers and etcds, three at a time: PLANES=1
 	@$(BIN)/pytest -m e2e -q -n $(PLANES) --dist loadfile --no-loadscope-reorder $(E2E) $(FLAGS)
+
+page: $(PICTURES) ## Take pictures of the operator's page in Chromium, and check it with axe: DIR=build/page
+	@$(BIN)/python -m tests.screens $(if $(DIR),"$(DIR)",build/page)
+
+monitoring: $(TOOLS) ## Check metrics, alerts and the dashboard with promtool (fetched as a Debian package)
+	@$(BIN)/python -m tests.debian prometheus
+	@$(BIN)/pytest -q tests/observe
 
 demo: $(RUNTIME) ## See Espalier work, without a cluster: FLAGS=--keep stays up
 	@$(BIN)/espalier demo $(FLAGS)

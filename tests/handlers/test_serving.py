@@ -13,7 +13,10 @@ from aiohttp.test_utils import TestServer, unused_port
 
 from espalier.handlers.serving import listener
 from espalier.handlers.serving.listener import bounded_application, listening
+from espalier.handlers.serving.page import page_application
 from espalier.handlers.serving.probes import probe_application
+from espalier.observe.recorder import Recorder
+from tests.observe.states import StillClock
 from tests.patience import PACE
 
 pytestmark = pytest.mark.real_time
@@ -99,6 +102,75 @@ async def test_a_flood_of_connections_is_bounded_and_ends(monkeypatch: pytest.Mo
 
     assert refused == b""
     assert answered.startswith(b"HTTP/1.1 200")
+
+
+def page(**options: bool) -> web.Application:
+    settings = {"is_local": True, "with_messages": False} | options
+    return page_application(Recorder(StillClock()).snapshot, **settings)
+
+
+@pytest.mark.parametrize("host", ["localhost:8082", "127.0.0.1:1", "[::1]:8082", "LOCALHOST"])
+async def test_the_page_is_served_to_loopback(host: str) -> None:
+    async with served(page()) as port, ClientSession() as session:
+        url = f"http://127.0.0.1:{port}/"
+        async with session.get(url, headers={"Host": host}) as answer:
+            assert answer.status == 200
+            assert answer.content_type == "text/html"
+
+
+@pytest.mark.parametrize("host", ["example.com", "127.0.0.1.example.com", "10.0.0.1:8082", "", "@"])
+@pytest.mark.parametrize("path", ["/", "/style.css", "/definitions/x", "/elsewhere"])
+async def test_a_foreign_host_is_refused(host: str, path: str) -> None:
+    async with served(page()) as port:
+        request = f"GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n"
+        answer = await raw(port, request.encode())
+
+    assert answer.split(b" ", 2)[1] in (b"421", b"400")
+
+
+async def test_on_all_addresses_any_host_may_ask() -> None:
+    async with served(page(is_local=False)) as port, ClientSession() as session:
+        url = f"http://127.0.0.1:{port}/"
+        async with session.get(url, headers={"Host": "espalier.example.com"}) as answer:
+            assert answer.status == 200
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [
+        ("GET", "/", 200),
+        ("GET", "/style.css", 200),
+        ("GET", "/definitions/none.example.com", 404),
+        ("GET", "/elsewhere", 404),
+        ("POST", "/", 405),
+        ("PUT", "/style.css", 405),
+        ("DELETE", "/definitions/x", 405),
+    ],
+)
+async def test_every_answer_of_the_page_has_the_headers_that_guard_it(
+    method: str, path: str, status: int
+) -> None:
+    async with (
+        served(page()) as port,
+        ClientSession() as session,
+        session.request(method, f"http://127.0.0.1:{port}{path}") as answer,
+    ):
+        assert answer.status == status
+        headers = answer.headers
+
+    policy = headers["Content-Security-Policy"]
+    assert {part.strip() for part in policy.split(";")} == {
+        "default-src 'none'",
+        "style-src 'self'",
+        "img-src 'self' data:",
+        "base-uri 'none'",
+        "form-action 'none'",
+        "frame-ancestors 'none'",
+    }
+    assert headers["X-Content-Type-Options"] == "nosniff"
+    assert headers["Referrer-Policy"] == "no-referrer"
+    assert headers["Cache-Control"] == "no-store"
+    assert "Set-Cookie" not in headers
 
 
 async def test_what_is_slow_to_answer_does_not_outlive_the_server() -> None:

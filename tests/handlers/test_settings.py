@@ -33,6 +33,7 @@ def test_every_setting_can_be_given_by_the_environment() -> None:
         "ESPALIER_METRICS_PORT": "8081",
         "ESPALIER_PAGE_PORT": "8082",
         "ESPALIER_PAGE_WITHOUT_ACCESS_CONTROL": "yes",
+        "ESPALIER_PAGE_MESSAGES": "yes",
         "ESPALIER_READ_ONLY": "true",
         "UNRELATED": "x",
     }
@@ -62,6 +63,7 @@ def test_every_setting_can_be_given_by_the_environment() -> None:
         metrics_port=8081,
         page_port=8082,
         page_without_access_control=True,
+        page_messages=True,
         read_only=True,
     )
 

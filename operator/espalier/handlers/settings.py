@@ -71,6 +71,7 @@ class Settings:
         metrics_port: Serves ``/metrics``; 0 serves nothing.
         page_port: Serves the page, on loopback only; 0 serves nothing.
         page_without_access_control: Serve the page on all addresses, to anyone who can reach them.
+        page_messages: Show the messages of conditions on the page, which name objects.
         read_only: Forbid every write on objects and on stored versions.
     """
 
@@ -95,6 +96,7 @@ class Settings:
     metrics_port: int = 0
     page_port: int = 0
     page_without_access_control: bool = False
+    page_messages: bool = False
     read_only: bool = False
 
     def __post_init__(self) -> None:

@@ -40,6 +40,7 @@ _HELP: Mapping[str, str] = MappingProxyType(
         "metrics_port": "The port of /metrics, on all addresses; 0 turns it off.",
         "page_port": "The port of the status page, on 127.0.0.1 only; 0 turns it off.",
         "page_without_access_control": "Serve the page on all addresses, to anyone.",
+        "page_messages": "Show messages of conditions on the page; they name objects.",
         "read_only": "Write no object and no stored version.",
     }
 )

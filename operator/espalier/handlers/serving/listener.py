@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
 from aiohttp import web
+from aiohttp.typedefs import Middleware
 
 MAX_CONNECTIONS = 32
 """At a time, on each port. A further one is closed at once."""
@@ -61,11 +62,14 @@ async def listening(
         door.close()
 
 
-def bounded_application() -> web.Application:
+def bounded_application(*inner: Middleware) -> web.Application:
     """
     Make an application that answers GET and HEAD only, and closes each connection.
+
+    Args:
+        inner: What else stands before its handlers; the first one is the outermost.
     """
-    return web.Application(middlewares=[_bounded], client_max_size=1)
+    return web.Application(middlewares=[*inner, _bounded], client_max_size=1)
 
 
 @web.middleware

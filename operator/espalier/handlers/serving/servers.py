@@ -30,6 +30,19 @@ def serving(
             await opened.enter_async_context(listening(probes, port=settings.probe_port))
             metrics = metrics_application(registry_of(sources))
             await opened.enter_async_context(listening(metrics, port=settings.metrics_port))
+            if settings.page_port:
+                await opened.enter_async_context(_page(settings, sources))
             yield
 
     return serve
+
+
+def _page(settings: Settings, sources: Sources) -> AbstractAsyncContextManager[None]:
+    # Loaded only where it is served: templates take memory.
+    from espalier.handlers.serving.page import page_application  # noqa: PLC0415
+
+    is_local = not settings.page_without_access_control
+    app = page_application(
+        sources.recorder.snapshot, is_local=is_local, with_messages=settings.page_messages
+    )
+    return listening(app, port=settings.page_port, host="127.0.0.1" if is_local else None)

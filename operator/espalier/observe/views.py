@@ -1,0 +1,337 @@
+"""
+The record as a picture shows it: states, shares, rates and times, as texts and percentages.
+
+A template only places them.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from espalier.crd import Condition
+from espalier.observe.advice import Advice, advice_for
+from espalier.observe.lifelines import STOPS, Station, stop_of
+from espalier.observe.state import DefinitionState, RunState, Snapshot, VersionState
+from espalier.plurals import counted
+
+MAX_CARDS = 100
+"""How many labelled definitions a page shows in full; the others are counted."""
+
+MAX_CELLS = 2000
+MAX_ROWS = 200
+
+MAX_TEXT = 2000
+"""How many characters of a message are shown."""
+
+STATES = (
+    ("waiting", "waits for you"),
+    ("working", "at work"),
+    ("pending", "waits for time"),
+    ("observed", "observed"),
+    ("proved", "all objects current"),
+    ("off", "without the label"),
+)
+"""The states of a cell, the most urgent first, and what they mean."""
+
+_NAMES = dict(STATES)
+_ORDER = {state: place for place, (state, _) in enumerate(STATES)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BarPart:
+    """
+    A part of a bar.
+
+    Attributes:
+        at, share: In percent of the bar.
+    """
+
+    kind: str
+    text: str
+    at: float
+    share: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProgressView:
+    """
+    How far a pass came.
+
+    Attributes:
+        share: In percent; None where it is not known how many objects there are.
+        rate, left: Empty where they are not known.
+        spark: The points of a line in a box of 100 by 20; empty without enough of them.
+    """
+
+    title: str
+    share: float | None
+    count: str
+    rate: str
+    left: str
+    spark: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunView:
+    """
+    A run.
+    """
+
+    id: str
+    begun_at: str
+    outcome: str
+    took: str
+    phases: tuple[BarPart, ...]
+    results: tuple[BarPart, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DefinitionView:
+    """
+    A definition.
+    """
+
+    name: str
+    state: str
+    state_text: str
+    reason: str
+    message: str
+    stop: int
+    stops: tuple[Station, ...]
+    versions: tuple[tuple[VersionState, float, float], ...]
+    progress: ProgressView | None
+    advice: tuple[Advice, ...]
+    conditions: tuple[Condition, ...]
+    runs: tuple[RunView, ...]
+    objects: str
+    mode: str
+    stored: str
+    structural: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageView:
+    """
+    The page.
+
+    Attributes:
+        cells: Of all definitions: the state, and the text.
+        legend: The state, its meaning, and how many there are.
+        hidden_cards, hidden_rows: How many there is no room for.
+        rows: Definitions without the label that list several stored versions.
+    """
+
+    taken_at: str
+    version: str
+    is_live: bool
+    is_read_only: bool
+    summary: str
+    cells: tuple[tuple[str, str], ...]
+    legend: tuple[tuple[str, str, int], ...]
+    cards: tuple[DefinitionView, ...]
+    hidden_cards: int
+    rows: tuple[DefinitionView, ...]
+    hidden_rows: int
+    archive: ProgressView | None
+
+    @property
+    def waiting(self) -> tuple[tuple[DefinitionView, Advice], ...]:
+        """
+        What waits for a person.
+        """
+        return tuple((card, one) for card in self.cards for one in card.advice if one.is_urgent)
+
+
+def page_view(snapshot: Snapshot, *, with_messages: bool) -> PageView:
+    """
+    Make the view of everything.
+
+    Args:
+        with_messages: Whether the messages of conditions are shown, which name objects.
+    """
+    states = {one.name: state_of_cell(one) for one in snapshot.definitions}
+    ordered = sorted(snapshot.labelled, key=lambda one: (_ORDER[states[one.name]], one.name))
+    idle = [one for one in snapshot.definitions if not one.mode and len(one.stored_versions) > 1]
+    counts = Counter(states.values())
+    return PageView(
+        taken_at=snapshot.taken_at,
+        version=snapshot.version,
+        is_live=snapshot.is_live,
+        is_read_only=snapshot.is_read_only,
+        summary=(
+            f"{counted(len(snapshot.definitions), 'definition')}, {len(ordered)} labelled,"
+            f" {counts['proved']} with all objects current"
+        ),
+        cells=tuple(
+            (states[one.name], f"{one.name}: {_NAMES[states[one.name]]}")
+            for one in snapshot.definitions[:MAX_CELLS]
+        ),
+        legend=tuple((state, text, counts[state]) for state, text in STATES if counts[state]),
+        cards=tuple(
+            definition_view(one, with_messages=with_messages) for one in ordered[:MAX_CARDS]
+        ),
+        hidden_cards=max(len(ordered) - MAX_CARDS, 0),
+        rows=tuple(definition_view(one, with_messages=with_messages) for one in idle[:MAX_ROWS]),
+        hidden_rows=max(len(idle) - MAX_ROWS, 0),
+        archive=_archive_view(snapshot),
+    )
+
+
+def state_of_cell(definition: DefinitionState) -> str:
+    """
+    Return one of ``STATES``.
+    """
+    if not definition.mode:
+        return "off"
+    if any(one.is_urgent for one in advice_for(definition)):
+        return "waiting"
+    current = definition.current
+    if current is None or current.reason == "Rewriting":
+        return "working"
+    if current.status == "True":
+        return "proved"
+    return "observed" if current.reason == "Observed" else "pending"
+
+
+def definition_view(one: DefinitionState, *, with_messages: bool) -> DefinitionView:
+    """
+    Make the view of a definition.
+
+    Args:
+        with_messages: Whether the messages of its conditions are shown, which name objects.
+    """
+    state = state_of_cell(one)
+    current = one.current
+    shares = _equal_shares(len(one.versions))
+    under_way = [] if one.run is None else [one.run]
+    return DefinitionView(
+        name=one.name,
+        state=state,
+        state_text=_NAMES[state],
+        reason=current.reason if current is not None else "",
+        message=_cut(current.message) if current is not None and with_messages else "",
+        stop=stop_of(one),
+        stops=STOPS,
+        versions=tuple((found, *at) for found, at in zip(one.versions, shares, strict=True)),
+        progress=_progress_view(one),
+        advice=tuple(advice_for(one)),
+        conditions=tuple(
+            replace(found, message=_cut(found.message) if with_messages else "")
+            for found in one.conditions
+        ),
+        runs=tuple(_run_view(run) for run in (*under_way, *one.runs)),
+        objects=_objects_text(one),
+        mode=one.mode,
+        stored=", ".join(one.stored_versions),
+        structural={True: "yes", False: "no", None: "unknown"}[one.is_structural],
+    )
+
+
+def _objects_text(one: DefinitionState) -> str:
+    if one.survey is None:
+        return ""
+    found = one.survey
+    parts = [f"{found.objects:,} stored {'object' if found.objects == 1 else 'objects'}"]
+    if found.invalid:
+        parts.append(f"{found.invalid} violate the schema")
+    if found.unwritable:
+        parts.append(f"{found.unwritable} cannot be updated any more")
+    if found.undecodable:
+        parts.append(f"{found.undecodable} cannot be read")
+    return ", ".join(parts)
+
+
+def _progress_view(one: DefinitionState) -> ProgressView | None:
+    progress = one.progress
+    if progress is None or one.current is None or one.current.reason != "Rewriting":
+        return None
+    total, rate = progress.total, progress.objects_per_second
+    left = ""
+    if total is not None and rate:
+        left = f"about {duration_text((total - progress.done) / rate)} left"
+    return ProgressView(
+        title=str(progress),
+        share=None if total is None else _percent(progress.done, total),
+        count=f"{progress.done:,} of {total:,}" if total is not None else f"{progress.done:,}",
+        rate=f"{rate:.0f} objects/s" if rate else "",
+        left=left,
+        spark=_spark(one.rates),
+    )
+
+
+def _archive_view(snapshot: Snapshot) -> ProgressView | None:
+    fill = snapshot.archive
+    if fill is None:
+        return None
+    return ProgressView(
+        title="archive of removed data",
+        share=_percent(fill.held_bytes, fill.max_bytes),
+        count=f"{fill.held_bytes / 2**20:.1f} of {fill.max_bytes / 2**20:.0f} MiB",
+        rate="",
+        left="",
+        spark="",
+    )
+
+
+def _run_view(run: RunState) -> RunView:
+    merged: dict[str, float] = {}
+    for span in run.phases:
+        merged[span.phase] = merged.get(span.phase, 0.0) + span.seconds
+    results = {name: float(count) for name, count in run.writes._asdict().items()}
+    return RunView(
+        id=run.id,
+        begun_at=run.begun_at,
+        outcome=run.outcome or "under way",
+        took=duration_text(run.seconds),
+        phases=_parts((name, seconds, duration_text(seconds)) for name, seconds in merged.items()),
+        results=_parts((name, count, f"{count:,.0f}") for name, count in results.items() if count),
+    )
+
+
+def _parts(items: Iterable[tuple[str, float, str]]) -> tuple[BarPart, ...]:
+    kept = list(items)
+    total, at, parts = sum(size for _, size, _ in kept), 0.0, []
+    for kind, size, text in kept:
+        share = _percent(size, total)
+        parts.append(BarPart(kind=kind, text=text, at=at, share=share))
+        at += share
+    return tuple(parts)
+
+
+def _equal_shares(count: int) -> list[tuple[float, float]]:
+    share = 100 / max(count, 1)
+    return [(place * share, share) for place in range(count)]
+
+
+def _percent(part: float, whole: float) -> float:
+    return round(100 * min(max(part / whole, 0.0), 1.0), 2) if whole else 100.0
+
+
+def _spark(rates: Sequence[float]) -> str:
+    if len(rates) < 2:  # noqa: PLR2004 - a line has two ends
+        return ""
+    highest = max(rates) or 1.0
+    step = 100 / (len(rates) - 1)
+    return " ".join(
+        f"{place * step:.1f},{20 - 18 * rate / highest:.1f}" for place, rate in enumerate(rates)
+    )
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= MAX_TEXT else f"{text[:MAX_TEXT]} ..."
+
+
+def duration_text(seconds: float) -> str:
+    """
+    Return a duration as people say it, in its two largest units: ``2 h 5 min``.
+    """
+    whole = round(seconds)
+    if whole < 1:
+        return f"{seconds:.1f} s"
+    units = ((86_400, "d"), (3600, "h"), (60, "min"), (1, "s"))
+    parts = []
+    for size, unit in units:
+        count, whole = divmod(whole, size)
+        if count:
+            parts.append(f"{count} {unit}")
+    return " ".join(parts[:2])
