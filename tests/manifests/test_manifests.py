@@ -50,6 +50,37 @@ def granted(*roles: dict[str, Any]) -> dict[str, set[str]]:
     return verbs
 
 
+def test_one_replica_may_always_be_evicted_and_replicas_are_spread() -> None:
+    budget = find("PodDisruptionBudget", "espalier")["spec"]
+    deployment = find("Deployment", "espalier")["spec"]
+    (spread,) = deployment["template"]["spec"]["topologySpreadConstraints"]
+
+    # minAvailable would hold up the drain of the node of a single replica.
+    assert budget["maxUnavailable"] == 1
+    assert budget["selector"] == deployment["selector"]
+    assert spread["labelSelector"] == deployment["selector"]
+    assert spread["whenUnsatisfiable"] == "ScheduleAnyway"
+
+
+def test_the_network_policy_is_about_the_pods_and_their_ports() -> None:
+    (policy,) = added("network-policy")
+    deployment = find("Deployment", "espalier")["spec"]
+    (container,) = deployment["template"]["spec"]["containers"]
+    open_ports = {port["port"] for rule in policy["spec"]["ingress"] for port in rule["ports"]}
+
+    assert policy["spec"]["podSelector"] == deployment["selector"]
+    assert policy["spec"]["policyTypes"] == ["Ingress", "Egress"]
+    assert open_ports == {port["containerPort"] for port in container["ports"]}
+
+
+def test_the_priority_class_is_that_of_the_pods_and_evicts_none() -> None:
+    (made,) = added("priority-class")
+    (patch,) = documents(FOLDER / "components" / "priority-class" / "deployment.yaml")
+
+    assert patch["spec"]["template"]["spec"]["priorityClassName"] == made["metadata"]["name"]
+    assert made["preemptionPolicy"] == "Never"
+
+
 def test_every_manifest_of_the_folder_is_installed() -> None:
     (kustomization,) = documents(FOLDER / "kustomization.yaml")
 
