@@ -85,7 +85,24 @@ def test_a_command_imports_only_what_it_needs(
     assert len(found) <= most
 
 
-@pytest.mark.parametrize("typed", ["espalier ", "espalier ch", "espalier check --up"])
+HELPED = ["archive", "can-drop", "cleanup", "demo", "migrate", "operator", "plan", "restore"]
+HELPED += ["status", "survey"]
+
+
+@pytest.mark.parametrize("command", HELPED)
+def test_help_for_a_command_imports_nothing_that_the_command_works_with(
+    folder: Path, command: str
+) -> None:
+    found = modules_of(folder, command, "--help")
+
+    assert found & ALL == set()
+    assert len(found) <= 190
+
+
+@pytest.mark.parametrize(
+    "typed",
+    ["espalier ", "espalier ch", "espalier check --up", "espalier plan --", "espalier archive "],
+)
 def test_completion_loads_no_schemas(folder: Path, typed: str) -> None:
     position = str(typed.count(" "))
     asked = {"COMP_WORDS": typed, "COMP_CWORD": position, "_ESPALIER_COMPLETE": "bash_complete"}

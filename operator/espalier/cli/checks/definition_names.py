@@ -2,60 +2,14 @@
 Which definitions does a user mean? They are named and selected as for kubectl.
 """
 
-import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 import click
 
+from espalier.cli.options import Chosen, without_kind
 from espalier.cluster import Cluster
 from espalier.crd import Definition
 from espalier.errors import ForbiddenError, NotFoundError
-
-_KIND = r"(?:crds?|customresourcedefinitions?(?:\.(?:v1\.)?apiextensions\.k8s\.io)?)"
-_KIND_ALONE = re.compile(_KIND, re.IGNORECASE)
-_KIND_AND_NAME = re.compile(rf"{_KIND}/([^/]+)", re.IGNORECASE)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Chosen:
-    """
-    The definitions that a user asks for.
-
-    Attributes:
-        names: As typed, without ``crd`` before them; empty for all.
-        selector: The labels; empty for any.
-    """
-
-    names: tuple[str, ...]
-    selector: str = ""
-
-
-def chosen(names: Sequence[str], selector: str = "", *, is_required: bool = False) -> Chosen:
-    """
-    Read the arguments of a command: names, ``crd/NAME`` or ``crd NAME``, or a selector.
-
-    Args:
-        is_required: Whether it must not mean all definitions.
-
-    Raises:
-        UsageError: There are names and a selector, or neither where one is required.
-    """
-    if len(names) > 1 and _KIND_ALONE.fullmatch(names[0]):
-        names = names[1:]
-    if names and selector:
-        raise click.UsageError("Name definitions or select them by --selector, not both.")
-    if is_required and not names and not selector:
-        raise click.UsageError("Missing argument 'CRD...': name definitions, or use --selector.")
-    return Chosen(names=tuple(map(without_kind, names)), selector=selector)
-
-
-def without_kind(text: str) -> str:
-    """
-    Return the name in ``crd/NAME``; any other text as it is.
-    """
-    match = _KIND_AND_NAME.fullmatch(text)
-    return text if match is None else match[1]
 
 
 async def full_names(connected: Cluster, choice: Chosen) -> tuple[str, ...]:

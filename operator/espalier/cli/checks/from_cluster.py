@@ -8,10 +8,10 @@ from collections.abc import AsyncIterator, Sequence
 from espalier.cli.checks.batch import BatchResult
 from espalier.cli.checks.catalogue import DefinitionCatalogue
 from espalier.cli.checks.definition import judge
-from espalier.cli.checks.definition_names import Chosen, full_names
+from espalier.cli.checks.definition_names import full_names
 from espalier.cli.checks.documents import problem_of
 from espalier.cli.input.files import Document
-from espalier.cli.options import Target
+from espalier.cli.options import Chosen, Target
 from espalier.cli.progress import Advance
 from espalier.cluster import Cluster
 from espalier.cluster.transport.client import ApiRequest

@@ -2,34 +2,14 @@
 ``espalier archive``: list, show, copy and expire the data that pruning removed.
 """
 
-import asyncio
-import json
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import click
 
-from espalier import cluster
-from espalier.cli.checks.definition_names import full_name
 from espalier.cli.options import Command, Target, reporting, targeting
-from espalier.cli.output.exit_codes import Exit
 from espalier.cli.output.formats import TABULAR
 from espalier.cli.output.terminal import Terminal
-from espalier.cli.result import Column, Finding, Level, Result, Subject, Table
-from espalier.cluster import Cluster, FolderArchive
-from espalier.engine import (
-    Copied,
-    additions,
-    export_archive,
-    old_pages,
-    remove_pages,
-    total_bytes,
-)
-from espalier.engine.ports import DAMAGES, ArchivePage, ArchivePages, UnreadablePage
-from espalier.paths import JSON, render_pointer
-from espalier.plurals import counted
 
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 _AGE = re.compile(r"([0-9]{1,9})([smhdw])")
@@ -49,17 +29,6 @@ class _Age(click.ParamType[float]):
         if match is None:
             self.fail(f"{value!r} is not an age: write 90d, 12h, 30m or 4w", param, ctx)
         return float(match[1]) * _UNITS[match[2]]
-
-
-@dataclass(slots=True)
-class _Shown:
-    """
-    The contents of the pages of one definition, and the pages that could not be read.
-    """
-
-    crd: str
-    fields: list[dict[str, JSON]] = field(default_factory=list)
-    unreadable: list[UnreadablePage] = field(default_factory=list)
 
 
 @click.group()
@@ -120,11 +89,9 @@ def list_(
       3  the cluster or the archive could not be read
       4  a page is incomplete, so that nothing can be restored from it
     """
-    pages = asyncio.run(_pages(target, crd, archive_folder))
-    broken = [page for page in pages if not page.is_whole]
-    summary = f"{counted(len(pages), 'page')}, {total_bytes(pages):,} bytes"
-    cut = f"; not whole: {', '.join(page.name for page in broken)}" if broken else ""
-    terminal.finish(_result_of("ArchiveList", f"{summary}{cut}", pages, is_incomplete=bool(broken)))
+    from espalier.cli.operations.archive import listed
+
+    terminal.finish(listed(target, crd, archive_folder))
 
 
 @archive.command()
@@ -151,25 +118,9 @@ def show(
       3  the cluster or the archive could not be read
       4  a page is damaged or incomplete; the other pages are shown
     """
-    shown = asyncio.run(_entries(target, crd, archive_folder, with_values=values))
-    items = shown.fields
-    titles = ["OBJECT", "PATH", *(["VALUE"] if values else []), "PAGE"]
-    keys = ["object", "path", *(["value"] if values else []), "page"]
-    rows = [[_cell(item[key], is_value=key == "value") for key in keys] for item in items]
-    columns = [Column(title=title, is_wide=title == "PAGE") for title in titles]
-    objects = len({item["object"] for item in items if isinstance(item["object"], str)})
-    of = f"{counted(objects, 'object')} of {shown.crd}"
-    terminal.finish(
-        Result(
-            kind="ArchiveContent",
-            summary=f"{counted(len(items), 'field')} of {of}",
-            findings=tuple(unreadable_finding(page) for page in shown.unreadable),
-            tables=(Table(columns=columns, rows=rows),),
-            items=tuple(items),
-            counts={"fields": len(items), "objects": objects},
-            is_incomplete=bool(shown.unreadable),
-        )
-    )
+    from espalier.cli.operations.archive import shown
+
+    terminal.finish(shown(target, crd, archive_folder, with_values=values))
 
 
 @archive.command()
@@ -196,17 +147,9 @@ def export(*, terminal: Terminal, target: Target, folder: Path, crd: str | None)
       3  the cluster or the archive could not be read
       4  a page is damaged or incomplete, or the disk is full
     """
-    copies = asyncio.run(_export(target, folder, crd))
-    left_out = [UnreadablePage(one.page.name, one.reason) for one in copies if not one.name]
-    summary = f"{counted(len(copies) - len(left_out), 'page')} in {folder}"
-    result = _result_of(
-        "CopyResult",
-        f"{summary}; {len(left_out)} left out" if left_out else summary,
-        [one.page for one in copies],
-        findings=tuple(map(unreadable_finding, left_out)),
-        is_incomplete=bool(left_out),
-    )
-    terminal.finish(result)
+    from espalier.cli.operations.archive import exported
+
+    terminal.finish(exported(target, folder, crd))
 
 
 @archive.command()
@@ -246,144 +189,15 @@ def expire(  # noqa: PLR0913 - one argument an option
       3  the cluster or the archive could not be read
       4  nothing was removed, since it was not confirmed
     """
-    old = asyncio.run(_old_pages(target, archive_folder, older_than, crd))
-    summary = f"{counted(len(old), 'page')}, {total_bytes(old):,} bytes"
-    if dry_run or not old:
-        terminal.finish(_result_of("ExpireResult", f"{summary}, to be removed", old))
-    for page in old:
-        terminal.print_notice(
-            f"{page.name}: {page.crd}, {counted(page.objects, 'object')}, {page.created}"
-        )
-    if not terminal.confirm(f"Remove {summary} permanently?", is_answered=is_confirmed):
-        click.get_current_context().exit(Exit.INCOMPLETE)
-    asyncio.run(_remove_pages(target, archive_folder, old))
-    terminal.finish(_result_of("ExpireResult", f"{summary}, removed", old))
+    from espalier.cli.operations.archive import expired
 
-
-def _cell(content: JSON, *, is_value: bool) -> str:
-    return json.dumps(content, ensure_ascii=False) if is_value else str(content)
-
-
-def unreadable_finding(page: UnreadablePage) -> Finding:
-    """
-    Return the finding for a page that cannot be read.
-    """
-    return Finding(
-        level=Level.ERROR,
-        rule="archive/unreadable",
-        subject=Subject(name=page.name),
-        message=f"nothing can be restored from this page: {page.reason}",
+    result = expired(
+        terminal,
+        target,
+        archive_folder,
+        older_than,
+        crd,
+        dry_run=dry_run,
+        is_confirmed=is_confirmed,
     )
-
-
-def _secrets(connected: Cluster, target: Target) -> ArchivePages:
-    return connected.archive(target.operator_namespace)
-
-
-async def _full_name(connected: Cluster, crd: str | None) -> str | None:
-    return None if crd is None else await full_name(connected, crd)
-
-
-async def _pages(target: Target, crd: str | None, folder: Path | None) -> Sequence[ArchivePage]:
-    if folder is not None:
-        return await FolderArchive(folder).pages(crd)
-    async with target.connect() as connected:
-        return await _secrets(connected, target).pages(await _full_name(connected, crd))
-
-
-async def _entries(target: Target, crd: str, folder: Path | None, *, with_values: bool) -> _Shown:
-    if folder is not None:
-        return await _fields(FolderArchive(folder), crd, with_values=with_values)
-    async with target.connect() as connected:
-        crd = await full_name(connected, crd)
-        return await _fields(_secrets(connected, target), crd, with_values=with_values)
-
-
-async def _fields(source: ArchivePages, crd: str, *, with_values: bool) -> _Shown:
-    shown = _Shown(crd)
-    for page in await source.pages(crd):
-        try:
-            entries = await source.read_page(page)
-        except DAMAGES as error:
-            shown.unreadable.append(UnreadablePage(page.name, str(error)))
-            continue
-        for entry in entries:
-            for addition in additions(entry.patch):
-                item: dict[str, JSON] = {
-                    "object": str(entry.key),
-                    "path": render_pointer(addition.pointer),
-                    "page": page.name,
-                }
-                shown.fields.append(item | ({"value": addition.value} if with_values else {}))
-    return shown
-
-
-async def _export(target: Target, folder: Path, crd: str | None) -> Sequence[Copied]:
-    async with target.connect() as connected:
-        source = _secrets(connected, target)
-        crd = await _full_name(connected, crd)
-        return await export_archive(source, FolderArchive(folder), crd=crd)
-
-
-async def _old_pages(
-    target: Target, folder: Path | None, age_seconds: float, crd: str | None
-) -> Sequence[ArchivePage]:
-    now = cluster.SystemClock().utc_timestamp()
-    if folder is not None:
-        return await old_pages(FolderArchive(folder), now=now, age_seconds=age_seconds, crd=crd)
-    async with target.connect() as connected:
-        source = _secrets(connected, target)
-        crd = await _full_name(connected, crd)
-        return await old_pages(source, now=now, age_seconds=age_seconds, crd=crd)
-
-
-async def _remove_pages(target: Target, folder: Path | None, pages: Sequence[ArchivePage]) -> None:
-    if folder is not None:
-        await remove_pages(FolderArchive(folder), pages)
-        return
-    async with target.connect() as connected:
-        await remove_pages(_secrets(connected, target), pages)
-
-
-def _result_of(
-    kind: str,
-    summary: str,
-    pages: Sequence[ArchivePage],
-    *,
-    findings: tuple[Finding, ...] = (),
-    is_incomplete: bool = False,
-) -> Result:
-    titles = ("DEFINITION", "OBJECTS", "BYTES", "CREATED")
-    columns = [Column(title=title) for title in titles]
-    columns += [Column(title="WHOLE", is_wide=True), Column(title="PAGE", is_wide=True)]
-    rows = [
-        [
-            page.crd or "(unknown)",
-            str(page.objects),
-            str(page.size_bytes),
-            page.created,
-            "yes" if page.is_whole else "no",
-            page.name,
-        ]
-        for page in pages
-    ]
-    return Result(
-        kind=kind,
-        summary=summary,
-        findings=findings,
-        tables=(Table(columns=columns, rows=rows),),
-        items=tuple(_item(page) for page in pages),
-        counts={"pages": len(pages), "bytes": total_bytes(pages)},
-        is_incomplete=is_incomplete,
-    )
-
-
-def _item(page: ArchivePage) -> JSON:
-    return {
-        "name": page.name,
-        "crd": page.crd,
-        "objects": page.objects,
-        "bytes": page.size_bytes,
-        "created": page.created,
-        "whole": page.is_whole,
-    }
+    terminal.finish(result)

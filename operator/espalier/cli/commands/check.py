@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from espalier.cli.options import Target, profiled, reporting, selecting, targeting, versioned
+from espalier.cli.options import (
+    Target,
+    chosen,
+    profiled,
+    reporting,
+    selecting,
+    targeting,
+    versioned,
+)
 from espalier.cli.output.terminal import Terminal
 from espalier.cli.progress import Advance
 from espalier.cli.result import Column, Level, Problem, Result, Table
@@ -129,7 +137,6 @@ def check(*, terminal: Terminal, target: Target, **given: object) -> None:
 
 
 def _check_cluster(target: Target, request: _CheckRequest, advance: Advance) -> BatchResult:
-    from espalier.cli.checks.definition_names import chosen
     from espalier.cli.checks.from_cluster import judge_cluster
 
     choice = chosen(request.files, request.selector)

@@ -2,131 +2,19 @@
 ``espalier migrate``: rewrite stored objects from the command line, without the operator.
 """
 
-import asyncio
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import click
 
-from espalier import engine
-from espalier.cli.checks.definition_names import Chosen, chosen, full_names
-from espalier.cli.checks.rehearsal import Rehearsed, rehearsal_result
-from espalier.cli.commands.survey import survey_one, workers_of
-from espalier.cli.event_loop import run
-from espalier.cli.label_overlay import ENFORCE, LabelOverlay, OverlaidDefinitions
-from espalier.cli.options import (
-    Target,
-    namespace_names,
-    operator_homes,
-    reporting,
-    selecting,
-    targeting,
-)
-from espalier.cli.output.exit_codes import Exit
-from espalier.cli.output.migration_result import result_of
-from espalier.cli.output.run_progress import RunProgress
+from espalier.cli.options import Target, chosen, namespace_names, reporting, selecting, targeting
 from espalier.cli.output.terminal import Terminal
-from espalier.cli.progress import Advance
-from espalier.cli.result import Finding, Level, Problem, Result, Subject
-from espalier.cluster import Cluster, FolderArchive
-from espalier.crd import Definition
-from espalier.engine import (
-    Budget,
-    Counts,
-    Ports,
-    Reason,
-    RunOutcome,
-    RunSettings,
-    ShownLoss,
-    is_digest,
-)
-from espalier.engine.ports import Archive, resource_of
-from espalier.errors import EspalierError
 from espalier.handlers.settings import Settings
-from espalier.names import LOSS, MODE, NAMESPACES
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _MigrateRequest:
-    """
-    The arguments of the command.
-    """
-
-    again: bool
-    only_failed: bool
-    accept_loss: str | None
-    namespaces: tuple[str, ...]
-    settle_seconds: float
-    archive_folder: Path | None
-    archive_max_bytes: int
-    max_bytes_per_second: int
-    max_writes_per_second: float
-    max_in_flight: int
-
-    def __post_init__(self) -> None:
-        if self.again and self.only_failed:
-            raise click.UsageError("give --again or --only-failed, not both")
-
-    @property
-    def settings(self) -> RunSettings:
-        """
-        The settings of the runs.
-        """
-        return RunSettings(
-            settle_seconds=self.settle_seconds,
-            max_in_flight=self.max_in_flight,
-            again=self.again,
-            only_failed=self.only_failed,
-            waits_for_lease=True,
-        )
-
-    @property
-    def overlay(self) -> LabelOverlay:
-        """
-        The labels and annotations that the definitions are treated as if they had.
-        """
-        labels = {MODE: ENFORCE} | ({LOSS: self.accept_loss} if self.accept_loss else {})
-        restricting = {NAMESPACES: ",".join(self.namespaces)}
-        return LabelOverlay(labels=labels, annotations=restricting if self.namespaces else {})
-
-    def accepts(self, would_lose: Counts) -> bool:
-        """
-        Report whether the consent is to just what a survey has found.
-        """
-        items = frozenset(one.path for one in would_lose.paths)
-        return bool(self.accept_loss) and ShownLoss(items).digest == self.accept_loss
-
-    def archive_of(self, connected: Cluster, namespace: str) -> Archive:
-        """
-        Return the archive for pruned data.
-        """
-        most = self.archive_max_bytes
-        if self.archive_folder is not None:
-            return FolderArchive(self.archive_folder, max_total_bytes=most)
-        return connected.archive(namespace, max_total_bytes=most)
-
-    def budget_of(self, connected: Cluster) -> Budget:
-        """
-        Make what the runs on all definitions share.
-        """
-        return Budget(
-            connected.clock,
-            bytes_per_second=self.max_bytes_per_second,
-            writes_per_second=self.max_writes_per_second or None,
-            max_in_flight=self.max_in_flight,
-        )
-
-    def is_met_by(self, outcome: RunOutcome) -> bool:
-        """
-        Report whether a run did everything that was asked for.
-        """
-        is_restricted = self.only_failed or bool(self.namespaces)
-        return outcome.is_proved or (is_restricted and outcome.reason == Reason.PARTIAL)
 
 
 def _check_digest(_: click.Context, __: click.Parameter, value: str | None) -> str | None:
+    from espalier.engine import is_digest
+
     if value is not None and not is_digest(value):
         raise click.BadParameter(
             "give the digest that the message WouldLoseData shows, of 16 hexadecimal digits"
@@ -251,136 +139,10 @@ def migrate(
       4  the migration stopped, or another process holds the lease; the output gives the reason
          (with --dry-run: some objects could not be read, or writes could not be tried)
     """
-    request = _MigrateRequest(**arguments)
-    found = _choose(target, names, selector)
-    if dry_run:
-        with terminal.progress("surveying") as advance:
-            terminal.finish(asyncio.run(_rehearse(target, request, found, advance)))
-    _ask(terminal, request, found, is_answered=is_confirmed)
-    with terminal.progress("migrating") as advance:
-        reporter = RunProgress(advance, terminal)
-        terminal.finish(run(_migrate(target, request, found, reporter)))
+    from espalier.cli.operations.migrate import MigrateRequest
+    from espalier.cli.operations.migrate import migrate as rewrite
 
-
-def _ask(
-    terminal: Terminal, request: _MigrateRequest, found: Sequence[str], *, is_answered: bool
-) -> None:
-    if found:
-        what = "All stored objects" if request.again else "Stored objects that are not proved yet"
-        terminal.print_notice(f"{what} of these definitions will be rewritten: {', '.join(found)}")
-        if not terminal.confirm("Continue?", is_answered=is_answered):
-            click.get_current_context().exit(Exit.INCOMPLETE)
-
-
-def _choose(target: Target, names: Sequence[str], selector: str) -> list[str]:
-    return asyncio.run(_existing(target, chosen(names, selector, is_required=True)))
-
-
-async def _existing(target: Target, choice: Chosen) -> list[str]:
-    async with target.connect() as connected:
-        names = await full_names(connected, choice)
-        return [(await connected.definitions.get_definition(name)).name for name in names]
-
-
-async def _migrate(
-    target: Target, request: _MigrateRequest, names: Sequence[str], reporter: RunProgress
-) -> Result:
-    outcomes, warnings = [], []
-    async with (
-        target.connect() as connected,
-        workers_of(target) as workers,
-    ):
-        ports = replace(_ports_of(connected, target, request), workers=workers)
-        for name in names:
-            definition = await ports.definitions.get_definition(name)
-            warnings += await _warnings(connected, definition, request.namespaces)
-            outcomes.append((name, await engine.run(definition, ports, request.settings, reporter)))
-    return result_of(outcomes, is_met=request.is_met_by, warnings=warnings)
-
-
-async def _warnings(
-    connected: Cluster, definition: Definition, namespaces: Sequence[str]
-) -> list[Finding]:
-    """
-    Return a warning for each chosen namespace without objects: its name may be misspelt.
-    """
-    empty = []
-    for namespace in namespaces if definition.namespaced else ():
-        try:
-            page = await connected.objects.list_metadata(
-                resource_of(definition, definition.storage),
-                page_size=1,
-                continue_token=None,
-                namespace=namespace,
-            )
-        except EspalierError:
-            # The run reports the error; here it is only unknown whether the namespace is empty.
-            continue
-        if not page.objects:
-            empty.append(namespace)
-    return [
-        Finding(
-            level=Level.WARNING,
-            rule="migrate/empty-namespace",
-            subject=Subject(name=definition.name),
-            message=f"the namespace {namespace} has no such object; check its name",
-        )
-        for namespace in empty
-    ]
-
-
-def _ports_of(connected: Cluster, target: Target, request: _MigrateRequest) -> Ports:
-    namespace = target.operator_namespace
-    return Ports(
-        objects=connected.objects,
-        definitions=OverlaidDefinitions(connected.definitions, request.overlay),
-        rights=connected.rights,
-        checkpoints=connected.checkpoints(namespace),
-        archive=request.archive_of(connected, namespace),
-        namespace=namespace,
-        leases=connected.leases_among(namespace, homes=operator_homes),
-        clock=connected.clock,
-        budget=request.budget_of(connected),
-    )
-
-
-async def _rehearse(
-    target: Target, request: _MigrateRequest, names: Sequence[str], advance: Advance
-) -> Result:
-    rehearsals: list[Rehearsed] = []
-    warnings: list[Finding] = []
-    problems: list[Problem] = []
-    connection = target.connect(dry_run=True)
-    async with connection as connected, workers_of(target) as workers:
-        ports = engine.rehearsed(_ports_of(connected, target, request))
-        ports = replace(ports, workers=workers)
-        settings = replace(request.settings, is_rehearsal=True, waits_for_lease=False)
-        reporter = RunProgress(advance, Terminal(is_quiet=True))
-        for name in names:
-            outcome, found = None, None
-            stored: tuple[str, ...] = ()
-            try:
-                found = await survey_one(connected, target, name, request.namespaces, advance)
-            except EspalierError as error:
-                problems.append(Problem(source=name, message=str(error)))
-            try:
-                definition = await ports.definitions.get_definition(name)
-                stored = definition.stored_versions
-                warnings += await _warnings(connected, definition, request.namespaces)
-                outcome = await engine.run(definition, ports, settings, reporter)
-            except EspalierError as error:
-                problems.append(Problem(source=name, message=str(error)))
-            lost = found.would_lose if found is not None else None
-            accepts = lost is not None and request.accepts(lost)
-            rehearsals.append(
-                Rehearsed(
-                    name=name,
-                    stored_versions=stored,
-                    outcome=outcome,
-                    survey=found,
-                    accepts_loss=accepts,
-                )
-            )
-    return rehearsal_result(
-        rehearsals, is_met=request.is_met_by, warnings=warnings, problems=problems
-    )
+    choice = chosen(names, selector, is_required=True)
+    request = MigrateRequest(**arguments)
+    result = rewrite(terminal, target, choice, request, dry_run=dry_run, is_confirmed=is_confirmed)
+    terminal.finish(result)

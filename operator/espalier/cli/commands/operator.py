@@ -2,7 +2,6 @@
 ``espalier operator``: run the operator.
 """
 
-import asyncio
 import os
 import sys
 from collections.abc import Mapping
@@ -11,11 +10,9 @@ from types import MappingProxyType
 
 import click
 
-from espalier import cluster
-from espalier.cli.event_loop import run
+from espalier.cli.options import Target, targeting
 from espalier.handlers.logs import FORMATS, configure_logging
 from espalier.handlers.settings import PREFIX, Settings, read_settings
-from espalier.handlers.startup import run_operator
 
 _HELP: Mapping[str, str] = MappingProxyType(
     {
@@ -47,8 +44,7 @@ _HELP: Mapping[str, str] = MappingProxyType(
 
 
 @click.command()
-@click.option("--kubeconfig", metavar="FILE", help="The kubeconfig file; see above.")
-@click.option("--context", metavar="NAME", help="The context to use.  [default: the current one]")
+@targeting(keeps=False)
 @click.option(
     "--log-format",
     type=click.Choice(FORMATS),
@@ -58,9 +54,7 @@ _HELP: Mapping[str, str] = MappingProxyType(
     help="Plain text, or one JSON object for each line.",
 )
 @click.option("--verbose", is_flag=True, help="Log each step of a run.")
-def operator(
-    *, kubeconfig: str | None, context: str | None, log_format: str, verbose: bool, **given: object
-) -> None:
+def operator(*, target: Target, log_format: str, verbose: bool, **given: object) -> None:
     """
     Run the operator until it receives SIGTERM or Ctrl-C.
 
@@ -84,13 +78,19 @@ def operator(
       2  a setting or the kubeconfig is not valid
       3  the API server could not be reached at the start
     """
+    from espalier.cli.event_loop import run
+
     settings = read_settings(os.environ, given)
     configure_logging(sys.stderr, log_format=log_format, verbose=verbose)
-    run(_operate(settings, kubeconfig, context))
+    run(_operate(settings, target))
 
 
-async def _operate(settings: Settings, kubeconfig: str | None, context: str | None) -> None:
-    async with cluster.connect(kubeconfig, context=context) as connected:
+async def _operate(settings: Settings, target: Target) -> None:
+    import asyncio
+
+    from espalier.handlers.startup import run_operator
+
+    async with target.connect() as connected:
         await run_operator(settings, connected, stop_flag=asyncio.Event())
 
 

@@ -4,7 +4,7 @@
 
 import click
 
-from espalier.cli.options import Target, reporting, selecting, targeting
+from espalier.cli.options import Target, chosen, reporting, selecting, targeting
 from espalier.cli.output.formats import TABULAR
 from espalier.cli.output.terminal import Terminal
 
@@ -54,7 +54,6 @@ def status(
       2  the command line or the kubeconfig is not valid
       3  the cluster or one of its definitions could not be read
     """
-    from espalier.cli.checks.definition_names import chosen
     from espalier.cli.operations import status as operation
 
     if is_watching and terminal.output not in _WATCHED:

@@ -2,94 +2,20 @@
 ``espalier survey``: examine stored objects, and write nothing.
 """
 
-import asyncio
-from collections.abc import Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, field
-
 import click
 
-from espalier import engine
-from espalier.cli.checks.definition_names import Chosen, chosen, full_names
-from espalier.cli.checks.namespaces import missing_namespaces
-from espalier.cli.options import Target, namespace_names, reporting, selecting, targeting
-from espalier.cli.output.survey_result import (
-    counts_of,
-    findings_of,
-    survey_item,
-    survey_table,
-    unread_objects,
+from espalier.cli.options import (
+    Target,
+    allow_missing,
+    chosen,
+    chosen_namespaces,
+    everywhere,
+    namespaced,
+    reporting,
+    selecting,
+    targeting,
 )
 from espalier.cli.output.terminal import Terminal
-from espalier.cli.progress import Advance
-from espalier.cli.result import Finding, Level, Problem, Result, Subject
-from espalier.cluster import Cluster
-from espalier.crd import Definition
-from espalier.engine import (
-    Counts,
-    RecordPorts,
-    RunSettings,
-    Scope,
-    Survey,
-    gate_alone,
-)
-from espalier.engine.ports import Workers
-from espalier.errors import EspalierError
-from espalier.plurals import counted
-from espalier.workers.pool import worker_pool
-
-
-@dataclass(slots=True)
-class Surveyed:
-    """
-    The results of several surveys.
-    """
-
-    surveys: list[Survey] = field(default_factory=list)
-    counts: list[Mapping[str, Counts]] = field(default_factory=list)
-    problems: list[Problem] = field(default_factory=list)
-    warnings: list[Finding] = field(default_factory=list)
-
-    def add(self, found: Survey, counts: Mapping[str, Counts]) -> None:
-        """
-        Add the result of one survey.
-        """
-        self.surveys.append(found)
-        self.counts.append(counts)
-
-
-class SurveyProgress:
-    """
-    Move the progress bar.
-    """
-
-    def __init__(self, advance: Advance, name: str) -> None:
-        self._advance = advance
-        self._name = name
-
-    async def surveyed(self, objects: int, *, remaining: int | None) -> None:
-        """
-        Show how many objects were read.
-        """
-        total = None if remaining is None else objects + remaining
-        self._advance(objects, total=total, text=self._name)
-
-
-namespaced = click.option(
-    "-n",
-    "--namespace",
-    "namespaces",
-    multiple=True,
-    metavar="NAME",
-    callback=namespace_names,
-    help="Only objects in this namespace; may be given more than once.",
-)
-allow_missing = click.option(
-    "--allow-missing", is_flag=True, help="Take a namespace that does not exist for an empty one."
-)
-everywhere = click.option(
-    "-A", "--all-namespaces", is_flag=True, help="Objects in all namespaces; this is the default."
-)
 
 
 @click.command()
@@ -134,127 +60,10 @@ def survey(  # noqa: PLR0913 - one argument an option
       3  the cluster could not be read
       4  some objects could not be read
     """
+    from espalier.cli.operations.survey import survey as examine
+
     choice = chosen(names, selector)
     within = chosen_namespaces(namespaces, all_namespaces=all_namespaces)
     with terminal.progress("surveying") as advance:
-        surveying = _survey(target, choice, within, advance, allow_missing=allow_missing)
-        surveyed = asyncio.run(surveying)
-    terminal.finish(_result_of(surveyed))
-
-
-def chosen_namespaces(namespaces: Sequence[str], *, all_namespaces: bool) -> Sequence[str]:
-    """
-    Return the namespaces that the options choose; none for all.
-
-    Raises:
-        UsageError: One namespace and all of them were asked for.
-    """
-    if namespaces and all_namespaces:
-        raise click.UsageError("--namespace and --all-namespaces: choose one.")
-    return namespaces
-
-
-async def _survey(
-    target: Target,
-    choice: Chosen,
-    namespaces: Sequence[str],
-    advance: Advance,
-    *,
-    allow_missing: bool,
-) -> Surveyed:
-    surveyed = Surveyed()
-    async with target.connect() as connected:
-        surveyed.problems, surveyed.warnings = await missing_namespaces(
-            connected, namespaces, are_allowed=allow_missing
-        )
-        for name in await full_names(connected, choice):
-            try:
-                found = await survey_one(connected, target, name, namespaces, advance)
-            except EspalierError as error:
-                # The other definitions are surveyed even if one cannot be read.
-                surveyed.problems.append(Problem(source=name, message=str(error)))
-            else:
-                surveyed.add(found, counts_of(found))
-    return surveyed
-
-
-async def survey_one(
-    connected: Cluster, target: Target, name: str, namespaces: Sequence[str], advance: Advance
-) -> Survey:
-    """
-    Survey the objects of one definition as it is.
-
-    Raises:
-        EspalierError: The definition or its objects could not be read.
-    """
-    definition = await connected.definitions.get_definition(name)
-    async with workers_of(target) as workers:
-        ports = RecordPorts(
-            checkpoints=connected.checkpoints(target.operator_namespace),
-            definitions=connected.definitions,
-            clock=connected.clock,
-            workers=workers,
-        )
-        gate = await gate_alone(definition, connected.objects, ports, RunSettings())
-        is_asked = not definition.preserve_unknown_fields
-        scope = Scope(
-            would_lose=gate.items if is_asked else None, namespaces=namespaces, workers=workers
-        )
-        return await survey_objects(connected, definition, scope, advance)
-
-
-def workers_of(target: Target) -> AbstractAsyncContextManager[Workers | None]:
-    """
-    Make the worker processes; none is started yet.
-    """
-    return worker_pool(
-        processes=target.worker_processes, deadline_seconds=target.object_deadline_seconds
-    )
-
-
-async def survey_objects(
-    connected: Cluster, definition: Definition, scope: Scope, advance: Advance
-) -> Survey:
-    """
-    Survey objects, and move the progress bar.
-
-    Raises:
-        EspalierError: The objects could not be read.
-    """
-    return await engine.survey(
-        definition,
-        connected.objects,
-        connected.clock,
-        scope,
-        onlooker=SurveyProgress(advance, definition.name),
-    )
-
-
-def _result_of(surveyed: Surveyed) -> Result:
-    pairs = list(zip(surveyed.surveys, surveyed.counts, strict=True))
-    findings = tuple(
-        finding for found, counts in pairs for finding in findings_of(found, counts, is_plan=False)
-    )
-    findings += tuple(surveyed.warnings)
-    not_seen = [
-        f"{found.crd}: {text}" for found in surveyed.surveys for text in unread_objects(found)
-    ]
-    objects = sum(found.objects for found in surveyed.surveys)
-    scope = f"{counted(len(pairs), 'definition')}, {counted(objects, 'stored object')}"
-    errors = sum(finding.level is Level.ERROR for finding in findings)
-    bad = f"{counted(errors, 'finding')} of lost, invalid or blocked data"
-    verdict = bad if errors else "nothing is lost, invalid or blocked"
-    if not pairs or (surveyed.problems and not objects):
-        verdict = "nothing was examined"
-    unread = f"; not read: {'; '.join(not_seen)}" if not_seen else ""
-    return Result(
-        kind="SurveyResult",
-        summary=f"{scope}: {verdict}{unread}",
-        findings=findings,
-        problems=tuple(surveyed.problems),
-        subjects=tuple(Subject(name=found.crd) for found in surveyed.surveys),
-        tables=(survey_table(surveyed.surveys, surveyed.counts, is_plan=False),),
-        items=tuple(survey_item(found, counts) for found, counts in pairs),
-        counts={"definitions": len(pairs), "objects": objects},
-        is_incomplete=bool(not_seen),
-    )
+        result = examine(target, choice, within, advance, allow_missing=allow_missing)
+    terminal.finish(result)

@@ -2,17 +2,17 @@
 The command ``espalier demo``.
 """
 
-import asyncio
 import logging
 import os
 import sys
+from typing import TYPE_CHECKING
 
 import click
 
-from espalier.cli.demo.director import RealCluster, direct
-from espalier.cli.demo.screen import Screen
 from espalier.errors import ConfigurationError
-from espalier.handlers.logs import configure_logging
+
+if TYPE_CHECKING:
+    from espalier.cli.demo.director import RealCluster
 
 ETCD_VARIABLE = "ESPALIER_DEMO_ETCD"
 """The variable with the URL of the API server's etcd; only a test control plane exposes it."""
@@ -42,6 +42,12 @@ def demo(*, keep: bool, verbose: bool, kubeconfig_from_env: bool) -> None:
       3  the API server could not be reached
       4  a chapter did not end as expected
     """
+    import asyncio
+
+    from espalier.cli.demo.director import direct
+    from espalier.cli.demo.screen import Screen
+    from espalier.handlers.logs import configure_logging
+
     configure_logging(sys.stderr, log_format="text", verbose=verbose)
     if not verbose:
         logging.getLogger().setLevel(logging.ERROR)
@@ -56,7 +62,9 @@ def demo(*, keep: bool, verbose: bool, kubeconfig_from_env: bool) -> None:
         click.echo("Ended.")
 
 
-def _real_cluster() -> RealCluster:
+def _real_cluster() -> "RealCluster":
+    from espalier.cli.demo.director import RealCluster
+
     kubeconfig, etcd = os.environ.get("KUBECONFIG"), os.environ.get(ETCD_VARIABLE)
     if not kubeconfig or not etcd:
         raise ConfigurationError(

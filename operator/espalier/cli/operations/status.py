@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import Iterator, Sequence
 
 from espalier import crd
-from espalier.cli.checks.definition_names import Chosen, full_names_among
-from espalier.cli.options import Target
+from espalier.cli.checks.definition_names import full_names_among
+from espalier.cli.options import Chosen, Target
 from espalier.cli.output.terminal import Terminal
 from espalier.cli.result import Column, Finding, Level, Problem, Result, Subject, Table
 from espalier.cluster import MalformedDefinition

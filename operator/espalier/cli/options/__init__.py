@@ -12,30 +12,48 @@ from espalier.lazy import lazy_names
 if TYPE_CHECKING:
     from espalier.cli.options.clusters import Target, operator_homes, targeting
     from espalier.cli.options.decoration import Command, Decorator, with_options
+    from espalier.cli.options.definitions import Chosen, chosen, selecting, without_kind
     from espalier.cli.options.kubernetes_versions import versioned
-    from espalier.cli.options.namespaces import namespace_names
+    from espalier.cli.options.namespaces import (
+        allow_missing,
+        chosen_namespaces,
+        everywhere,
+        namespace_names,
+        namespaced,
+    )
     from espalier.cli.options.profiles import profiled
     from espalier.cli.options.reporting import reporting
-    from espalier.cli.options.selectors import selecting
 else:
     __getattr__ = lazy_names(
         __name__,
         {
             "clusters": ("Target", "operator_homes", "targeting"),
             "decoration": ("Command", "Decorator", "with_options"),
+            "definitions": ("Chosen", "chosen", "selecting", "without_kind"),
             "kubernetes_versions": ("versioned",),
-            "namespaces": ("namespace_names",),
+            "namespaces": (
+                "allow_missing",
+                "chosen_namespaces",
+                "everywhere",
+                "namespace_names",
+                "namespaced",
+            ),
             "profiles": ("profiled",),
             "reporting": ("reporting",),
-            "selectors": ("selecting",),
         },
     )
 
 __all__ = [
+    "Chosen",
     "Command",
     "Decorator",
     "Target",
+    "allow_missing",
+    "chosen",
+    "chosen_namespaces",
+    "everywhere",
     "namespace_names",
+    "namespaced",
     "operator_homes",
     "profiled",
     "reporting",
@@ -43,4 +61,5 @@ __all__ = [
     "targeting",
     "versioned",
     "with_options",
+    "without_kind",
 ]

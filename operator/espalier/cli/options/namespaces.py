@@ -3,6 +3,7 @@ The names of namespaces in options.
 """
 
 import re
+from collections.abc import Sequence
 
 import click
 
@@ -28,3 +29,32 @@ def _namespace_name(text: str) -> str:
     if _NAMESPACE.fullmatch(name) is None:
         raise click.BadParameter(f"{text!r} is no name of a namespace")
     return name
+
+
+namespaced = click.option(
+    "-n",
+    "--namespace",
+    "namespaces",
+    multiple=True,
+    metavar="NAME",
+    callback=namespace_names,
+    help="Only objects in this namespace; may be given more than once.",
+)
+allow_missing = click.option(
+    "--allow-missing", is_flag=True, help="Take a namespace that does not exist for an empty one."
+)
+everywhere = click.option(
+    "-A", "--all-namespaces", is_flag=True, help="Objects in all namespaces; this is the default."
+)
+
+
+def chosen_namespaces(namespaces: Sequence[str], *, all_namespaces: bool) -> Sequence[str]:
+    """
+    Return the namespaces that the options choose; none for all.
+
+    Raises:
+        UsageError: One namespace and all of them were asked for.
+    """
+    if namespaces and all_namespaces:
+        raise click.UsageError("--namespace and --all-namespaces: choose one.")
+    return namespaces
