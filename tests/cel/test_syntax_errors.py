@@ -38,3 +38,31 @@ def test_other_reserved_words_are_reported_as_before() -> None:
         parse(Source("self.in"))
 
     assert caught.value.issues[0].text == "Syntax error: no viable alternative at input '.in'"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("1e400 > 1.0", [(0, "invalid double literal")]),
+        ("1.0 < -1e400", [(6, "invalid double literal")]),
+        (r"'\ud800'", [(0, "invalid unicode code point")]),
+        (r"'a' + '\U00110000'", [(6, "invalid unicode code point")]),
+        (r"b'\u0041'", [(0, "unable to unescape string")]),
+    ],
+)
+def test_a_constant_that_stands_for_nothing_is_refused(
+    text: str, expected: list[tuple[int, str]]
+) -> None:
+    with pytest.raises(ParseError) as caught:
+        parse(Source(text))
+
+    assert [(issue.at, issue.text) for issue in caught.value.issues] == expected
+
+
+def test_an_expression_that_is_too_long_is_refused_as_a_whole() -> None:
+    source = Source("a" * 100_001)
+    with pytest.raises(ParseError) as caught:
+        parse(source)
+
+    detail = "expression code point size exceeds limit: size: 100001, limit 100000"
+    assert source.display(caught.value.issues) == f"ERROR: <input>:-1:0: {detail}"

@@ -241,6 +241,8 @@ OPS: Mapping[str, tuple[str, dict[str, JSON], Ask]] = MappingProxyType(
         "validate-update": ("validate", {"cel": True}, _validate_update),
         "crd-rules": ("crd-check", {}, _crd_check),
         "rules": ("validate", {"cel": True}, _validate_update),
+        "deep-rules": ("validate", {"cel": True}, _validate_update),
+        "crd-deep-rules": ("crd-check", {}, _crd_check),
         **_READERS,
     }
 )

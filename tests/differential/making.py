@@ -2,10 +2,12 @@
 Generate questions from a seed.
 """
 
+from collections.abc import Callable, Mapping
 from random import Random
+from types import MappingProxyType
 
 from espalier.paths import JSON
-from tests.differential import definitions, objects, schemas, texts
+from tests.differential import deep, definitions, objects, schemas, texts
 from tests.differential.answering import Group
 from tests.differential.dice import Dice
 from tests.differential.rules import Ruled
@@ -16,6 +18,7 @@ OF_UPDATES = frozenset({"validate-update"})
 _VALUES_OF_A_SCHEMA = 4
 _UPDATES_OF_A_DEFINITION = 2
 _TEXTS_OF_A_QUESTION = 50
+_OBJECTS_OF_A_DEEP_RULE = 2
 
 
 def groups(op: str, pairs: int, seed: str) -> list[Group]:
@@ -31,12 +34,9 @@ def groups(op: str, pairs: int, seed: str) -> list[Group]:
 
 
 def _group(op: str, dice: Dice) -> Group:
-    if op == "crd-check":
-        return _definitions(dice)
-    if op == "rules":
-        return _ruled(dice)
-    if op == "crd-rules":
-        return _ruled_definitions(dice)
+    make = _MAKERS.get(op)
+    if make is not None:
+        return make(dice)
     if op in texts.MAKERS:
         return Group(op, None, [texts.text(dice, op) for _ in range(_TEXTS_OF_A_QUESTION)])
     raw = schemas.root(dice, sound_one_in=20 if op == "structural" else 2)
@@ -69,6 +69,26 @@ def _ruled_definitions(dice: Dice) -> Group:
     mixed: Node = {**kept, "properties": {**_properties(kept), **_properties(other)}}
     updates = [definitions.plain(mixed), definitions.plain(kept)]
     return Group("crd-rules", None, [first, *updates], [None, definitions.plain(kept), updates[0]])
+
+
+def _deep(dice: Dice) -> Group:
+    olds = [deep.obj(dice) for _ in range(_OBJECTS_OF_A_DEEP_RULE)]
+    return Group("deep-rules", deep.schema(dice), [deep.obj(dice) for _ in olds], [*olds])
+
+
+def _deep_definitions(dice: Dice) -> Group:
+    return Group("crd-deep-rules", None, [definitions.plain(deep.schema(dice))], [None])
+
+
+_MAKERS: Mapping[str, Callable[[Dice], Group]] = MappingProxyType(
+    {
+        "crd-check": _definitions,
+        "rules": _ruled,
+        "crd-rules": _ruled_definitions,
+        "deep-rules": _deep,
+        "crd-deep-rules": _deep_definitions,
+    }
+)
 
 
 def _properties(schema: Node) -> Node:

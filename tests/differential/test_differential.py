@@ -19,7 +19,7 @@ PAIRS = int(os.environ.get("ESPALIER_DIFFERENTIAL_PAIRS", str(4 * CHUNK)))
 SEED = int(os.environ.get("ESPALIER_DIFFERENTIAL_SEED", "1"))
 
 # The server needs much time for definitions with rules.
-_SLOWER = {"crd-rules": 4}
+_SLOWER = {"crd-rules": 4, "crd-deep-rules": 8, "deep-rules": 8}
 
 needs_go = pytest.mark.skipif(
     not has_go(),

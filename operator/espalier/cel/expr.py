@@ -4,7 +4,7 @@ Parsed CEL expressions, as trees of frozen records.
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from espalier.cel.values import Uint
 
@@ -144,8 +144,10 @@ class Source:
 
     def position(self, offset: int) -> tuple[int, int]:
         """
-        Find the line, counted from 1, and the column, counted from 0.
+        Find the line, counted from 1, and the column, counted from 0; -1 for both if nowhere.
         """
+        if offset == NOWHERE:
+            return -1, -1
         for number, line in enumerate(self.lines, 1):
             if offset <= len(line):
                 return number, offset
@@ -165,6 +167,8 @@ class Source:
     def _display(self, issue: "Issue") -> str:
         line, column = self.position(issue.at)
         head = f"ERROR: <input>:{line}:{column + 1}: {issue.text}"
+        if issue.at == NOWHERE:
+            return head
         snippet = self.lines[line - 1].replace("\t", " ")
         # What the last line lacks, an empty one, is not shown.
         if (line == len(self.lines) and not snippet) or len(snippet) > _MAX_SNIPPET:
@@ -173,6 +177,9 @@ class Source:
         mark = "\uff3e" if snippet[column : column + 1] > "\x7f" else "^"
         return f"{head}\n | {snippet}\n | {before}{mark}"
 
+
+NOWHERE: Final = -1
+"""The offset of errors that concern the whole expression."""
 
 _MAX_ERRORS = 100
 _MAX_SNIPPET = 16_384

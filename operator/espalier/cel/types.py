@@ -3,7 +3,7 @@ Types of CEL expressions, and which of them go together.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 _NULLABLE: Final = frozenset({"opaque", "struct", "duration", "timestamp"})
@@ -23,11 +23,17 @@ class CelType:
             (an object with fields), ``opaque``, ``param`` (a type variable), ``dyn``, ``error``.
         name: How it is called at run time.
         params: Its parameters: of an element; of keys and of values.
+        has_variables: Whether there are type variables in it.
     """
 
     kind: str
     name: str
     params: tuple["CelType", ...] = ()
+    has_variables: bool = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        has_variables = self.kind == "param" or any(each.has_variables for each in self.params)
+        object.__setattr__(self, "has_variables", has_variables)
 
     def __str__(self) -> str:
         return format_type(self)
@@ -175,15 +181,19 @@ class Substitutions:
         """
         Replace the variables in a type by what they stand for.
         """
-        found = self._known.get(one)
-        if found is not None:
-            return self.apply(found, unbound_as_dyn=unbound_as_dyn)
-        if one.kind == "param":
-            return DYN if unbound_as_dyn else one
-        if one.params:
+        if not one.has_variables:
+            return one
+        if one.kind != "param":
             params = tuple(self.apply(each, unbound_as_dyn=unbound_as_dyn) for each in one.params)
             return CelType(one.kind, one.name, params)
-        return one
+        found = self._known.get(one)
+        if found is None:
+            return DYN if unbound_as_dyn else one
+        applied = self.apply(found, unbound_as_dyn=unbound_as_dyn)
+        if not unbound_as_dyn:
+            # The next time less is to be replaced.
+            self._known[one] = applied
+        return applied
 
     def unify(self, left: Iterable[CelType], right: Iterable[CelType]) -> bool:
         """
@@ -248,7 +258,7 @@ class Substitutions:
         if one.kind == "param":
             known = self._known.get(one)
             return known is None or self._is_free_of(variable, known)
-        return all(self._is_free_of(variable, each) for each in one.params)
+        return not one.has_variables or all(self._is_free_of(variable, each) for each in one.params)
 
 
 def most_general(left: CelType, right: CelType) -> CelType:

@@ -126,11 +126,19 @@ def test_a_quantity_of_an_integer_is_no_quantity(*, rule: str, is_found: bool) -
     assert linted(rule) == (["quantity-of-integer self.cpu"] if is_found else [])
 
 
-@pytest.mark.parametrize(
-    "rule", [" == ".join(["self.given"] * 40), "(" * 40 + "true" + ")" * 40], ids=["terms", "depth"]
-)
-def test_a_rule_that_cannot_be_read_here_is_named(rule: str) -> None:
+def test_a_rule_that_cannot_be_read_here_is_named() -> None:
+    rule = "google.protobuf.Int64Value{value: 1} == 1"
+
     assert linted(rule) == ["rule-not-checked was not checked"]
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [" && ".join(["self.given == ''"] * 40), "(" * 240 + "true" + ")" * 240],
+    ids=["terms", "depth"],
+)
+def test_a_deep_rule_is_checked(rule: str) -> None:
+    assert linted(rule) == []
 
 
 IMMUTABLE: list[dict[str, Any]] = [{"rule": "self == oldSelf"}]

@@ -86,7 +86,6 @@ def test_what_takes_too_long_was_not_checked() -> None:
 
 
 NOT_CHECKED = {
-    "deep": "[" * 40 + "1" + "]" * 40 + " == []",
     "message": "google.protobuf.Duration{seconds: 1} == duration('1s')",
     "copies": "self.?s" + ".optMap(x, x)" * 30 + ".hasValue()",
     "digits": "isQuantity(self.s)",
@@ -112,6 +111,15 @@ def test_what_cannot_be_evaluated_is_not_valid(rule: str) -> None:
     found = judge(schema, {"s": "9" * 50_000, "n": 1.5, "b": True})
 
     assert [ruling.outcome for ruling in found] == [RuleOutcome.NOT_CHECKED]
+
+
+def test_a_rule_that_nests_deep_is_evaluated() -> None:
+    rule = "[" * 40 + "1" + "]" * 40 + " == []"
+    schema: JSON = {"type": "object", "x-kubernetes-validations": [{"rule": rule}]}
+
+    found = judge(schema, {})
+
+    assert [ruling.outcome for ruling in found] == [RuleOutcome.VIOLATED]
 
 
 def test_rules_of_a_schema_that_nests_too_deep_were_not_checked() -> None:

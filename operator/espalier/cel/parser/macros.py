@@ -166,11 +166,17 @@ def _two_names(args: tuple[Node, ...]) -> tuple[str, str]:
     if first == second:
         raise MacroError(args[1].at, f"duplicate variable name: {first}")
     for name, node in ((first, args[0]), (second, args[1])):
-        _refuse_accumulator(name, node)
+        refuse_accumulator(name, node)
     return first, second
 
 
-def _refuse_accumulator(name: str, node: Node) -> None:
+def refuse_accumulator(name: str, node: Node) -> None:
+    """
+    Check that a variable of a macro is not its accumulator.
+
+    Raises:
+        MacroError: It is.
+    """
     if name in (ACCUMULATOR, _OLD_ACCUMULATOR):
         raise MacroError(node.at, "iteration variable overwrites accumulator variable")
 
@@ -230,7 +236,7 @@ def _sort_by(make: Maker, target: Node, args: tuple[Node, ...]) -> Node:
             " expression",
         )
     name = _name(args[0])
-    _refuse_accumulator(name, args[0])
+    refuse_accumulator(name, args[0])
     step = make.call("_+_", make.ident(), make.list(args[1]))
     keys = make.fold(
         make.ident(_SORT_INPUT), (name, ""), make.list(), make.literal(value=True), step

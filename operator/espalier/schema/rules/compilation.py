@@ -277,6 +277,7 @@ _WHAT: Final[Mapping[CelType, tuple[str, str]]] = {
         "messageExpression must evaluate to a string",
     ),
 }
+_TOO_DEEP: Final = "it nests too deep"
 _INSTANTIATION: Final[Mapping[CelType, str]] = {
     BOOL: "program instantiation failed: ",
     STRING: "messageExpression instantiation failed: ",
@@ -300,14 +301,18 @@ class _Compiler:
         failed, wrong_type = _WHAT[wanted]
         try:
             checked, issues = self._check(source)
-        except (UnreadableError, UnsupportedError, RecursionError) as error:
+        except (UnreadableError, UnsupportedError) as error:
             return Expression(text, obstacle=str(error))
+        except RecursionError:
+            return Expression(text, obstacle=_TOO_DEEP)
         if issues or checked is None:
             return Expression(text, error=failed + source.display(issues))
         if checked.type != wanted:
             return Expression(text, error=wrong_type)
         try:
             return Expression(text, checked=checked, program=plan(checked))
+        except RecursionError:
+            return Expression(text, obstacle=_TOO_DEEP, checked=checked)
         except UnsupportedError as error:
             return Expression(text, obstacle=str(error), checked=checked)
         except CelError as error:
