@@ -239,6 +239,7 @@ OPS: Mapping[str, tuple[str, dict[str, JSON], Ask]] = MappingProxyType(
         "validate": ("validate", {}, _validate),
         "validate-screened": ("validate", {}, _validate_screened),
         "validate-update": ("validate", {"cel": True}, _validate_update),
+        "crd-beta": ("crd-check", {}, _crd_check),
         "crd-rules": ("crd-check", {}, _crd_check),
         "rules": ("validate", {"cel": True}, _validate_update),
         "deep-rules": ("validate", {"cel": True}, _validate_update),

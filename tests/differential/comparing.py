@@ -153,7 +153,7 @@ _SELF_TYPES = re.compile(r"selfType\d+")
 # in the order of their fields.
 _DUMPS = re.compile(
     r"(Invalid value: ).*(: only \[Description|: must (contain unique version|have exactly one"
-    r" version|only have a single schema)|: Only one reference)",
+    r" version|only have a single schema)|: Only one reference|: per-version \w+ may not all be)",
     re.DOTALL,
 )
 

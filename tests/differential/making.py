@@ -7,7 +7,7 @@ from random import Random
 from types import MappingProxyType
 
 from espalier.paths import JSON
-from tests.differential import deep, definitions, objects, schemas, texts
+from tests.differential import beta_definitions, deep, definitions, objects, schemas, texts
 from tests.differential.answering import Group
 from tests.differential.dice import Dice
 from tests.differential.rules import Ruled
@@ -56,6 +56,14 @@ def _definitions(dice: Dice) -> Group:
     return Group("crd-check", None, [first, *updates], [None, *(first for _ in updates)])
 
 
+def _beta_definitions(dice: Dice) -> Group:
+    first = beta_definitions.definition(dice)
+    updates: list[Node] = [
+        beta_definitions.updated(dice, first) for _ in range(_UPDATES_OF_A_DEFINITION)
+    ]
+    return Group("crd-beta", None, [first, *updates], [None, *(first for _ in updates)])
+
+
 def _ruled(dice: Dice) -> Group:
     ruled = Ruled(dice)
     olds: list[JSON] = [None if dice.seldom(3) else ruled.obj() for _ in range(_VALUES_OF_A_SCHEMA)]
@@ -83,6 +91,7 @@ def _deep_definitions(dice: Dice) -> Group:
 _MAKERS: Mapping[str, Callable[[Dice], Group]] = MappingProxyType(
     {
         "crd-check": _definitions,
+        "crd-beta": _beta_definitions,
         "rules": _ruled,
         "crd-rules": _ruled_definitions,
         "deep-rules": _deep,

@@ -258,7 +258,7 @@ def test_a_rejection_names_the_path_in_the_manifest(
 ) -> None:
     first = crd.check_definition(manifest(**server))[0]
 
-    assert first.v1_path[: len(v1)] == v1
+    assert first.manifest_path[: len(v1)] == v1
 
 
 def test_a_name_that_two_versions_have_is_stored_once() -> None:

@@ -7,10 +7,12 @@ import (
 
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apiextensionsv1beta1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1beta1"
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
 	apiservervalidation "k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	kjson "sigs.k8s.io/json"
@@ -51,6 +53,13 @@ func checkDefinition(asked question) answer {
 }
 
 func definition(raw json.RawMessage) (*apiextensions.CustomResourceDefinition, error) {
+	kind := metav1.TypeMeta{}
+	if err := json.Unmarshal(raw, &kind); err != nil {
+		return nil, err
+	}
+	if kind.APIVersion == apiextensionsv1beta1.SchemeGroupVersion.String() {
+		return betaDefinition(raw)
+	}
 	external := &apiextensionsv1.CustomResourceDefinition{}
 	if err := kjson.UnmarshalCaseSensitivePreserveInts(raw, external); err != nil {
 		return nil, err
@@ -59,6 +68,20 @@ func definition(raw json.RawMessage) (*apiextensions.CustomResourceDefinition, e
 	internal := &apiextensions.CustomResourceDefinition{}
 	err := apiextensionsv1.Convert_v1_CustomResourceDefinition_To_apiextensions_CustomResourceDefinition(external, internal, nil)
 	// The server takes it away from whatever has no namespace, before it validates.
+	internal.Namespace = ""
+	return internal, err
+}
+
+// betaDefinition reads a definition of v1beta1, which no server has served since 1.22; its
+// packages still convert it.
+func betaDefinition(raw json.RawMessage) (*apiextensions.CustomResourceDefinition, error) {
+	external := &apiextensionsv1beta1.CustomResourceDefinition{}
+	if err := kjson.UnmarshalCaseSensitivePreserveInts(raw, external); err != nil {
+		return nil, err
+	}
+	apiextensionsv1beta1.SetObjectDefaults_CustomResourceDefinition(external)
+	internal := &apiextensions.CustomResourceDefinition{}
+	err := apiextensionsv1beta1.Convert_v1beta1_CustomResourceDefinition_To_apiextensions_CustomResourceDefinition(external, internal, nil)
 	internal.Namespace = ""
 	return internal, err
 }

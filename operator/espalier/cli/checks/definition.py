@@ -190,7 +190,7 @@ class _DefinitionJudge:
         act = "create" if self.old is None else "update"
         for found in rejections(*self.internal):
             text = f"the API server refuses to {act} it: {found}"
-            made = self._finding(f"{act}/{found.error.origin or 'rule'}", found.v1_path, text)
+            made = self._finding(f"{act}/{found.error.origin or 'rule'}", found.manifest_path, text)
             yield replace(made, hint=crd.hint_for(found, self.document.value))
 
     def warnings(self) -> Iterator[Finding]:

@@ -153,15 +153,15 @@ def hint_for(found: Rejection | Warned | Lint, manifest: JSON = None) -> str:
     for part, hint in _BY_DETAIL:
         if part in error.detail:
             return hint
-    if any(step == "default" and not isinstance(step, Key) for step in found.v1_path):
+    if any(step == "default" and not isinstance(step, Key) for step in found.manifest_path):
         return "correct the default, or the schema that it must satisfy"
-    within = _schema_and_place(found.v1_path, manifest)
-    if within is not None and found.v1_path[-1] in _STRUCTURAL:
+    within = _schema_and_place(found.manifest_path, manifest)
+    if within is not None and found.manifest_path[-1] in _STRUCTURAL:
         root, place = within
         return fix_hint(
             FieldError(type=error.type, path=place, detail=error.detail, value=error.value), root
         )
-    return _plain(error, found.v1_path)
+    return _plain(error, found.manifest_path)
 
 
 # The compiler marks the dot before the field that it does not know.
@@ -175,8 +175,18 @@ def _schema_and_place(path: Path, manifest: JSON) -> tuple[JSON, Path] | None:
     match path:
         case ("spec", "versions", int(index), "schema", "openAPIV3Schema", *below) if below:
             return _schema_at(manifest, index), tuple(below)
+        case ("spec", "validation", "openAPIV3Schema", *below) if below:
+            return _top_schema(manifest), tuple(below)
         case _:
             return None
+
+
+def _top_schema(manifest: JSON) -> JSON:
+    match manifest:
+        case {"spec": {"validation": {"openAPIV3Schema": root}}}:
+            return root
+        case _:
+            return {}
 
 
 def _schema_at(manifest: JSON, index: int) -> JSON:

@@ -1,23 +1,28 @@
 """
 The internal form of a definition, which the API server validates.
 
-Fields that are equal in all versions are at the top, and not in the versions; the paths of the
-server's findings follow from that. ``manifest_paths.py`` converts them back.
+It has the form of v1beta1: fields of all versions are at the top. From v1, fields that are equal in
+all versions move to the top; the paths of the server's findings follow from that, and
+``manifest_paths.py`` converts them back. From v1beta1, all fields stay where they are.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from espalier.crd.internal.client_config import ClientConfig, read_client_config
 from espalier.crd.internal.fields import Fields
-from espalier.crd.internal.json_schema_props import decode_schema, keywords_set
 from espalier.crd.internal.parsed_schema import VersionSchema
+from espalier.crd.internal.versions import (
+    InternalVersion,
+    Shared,
+    read_beta_versions,
+    read_versions,
+)
 from espalier.errors import MalformedDefinitionError, MalformedValueError
 from espalier.names import ESTABLISHED
 from espalier.paths import JSON, Path
 from espalier.schema.metadata.decoding import decode_metadata
-from espalier.schema.values import equal_json
 
 
 class Names(NamedTuple):
@@ -31,38 +36,6 @@ class Names(NamedTuple):
     list_kind: str = ""
     short_names: tuple[str, ...] = ()
     categories: tuple[str, ...] = ()
-
-
-class Scale(NamedTuple):
-    """
-    The ``scale`` subresource.
-    """
-
-    spec_replicas_path: str
-    status_replicas_path: str
-    label_selector_path: str
-
-
-class Subresources(NamedTuple):
-    """
-    The subresources of a version.
-    """
-
-    has_status: bool
-    scale: Scale | None
-
-
-class PrinterColumn(NamedTuple):
-    """
-    One of ``additionalPrinterColumns``.
-    """
-
-    name: str
-    type: str
-    format: str
-    description: str
-    priority: int
-    json_path: str
 
 
 class Conversion(NamedTuple):
@@ -79,49 +52,22 @@ class Conversion(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shared:
-    """
-    The fields of a version, or those at the top for all versions.
-    """
-
-    validation: VersionSchema | None = None
-    subresources: Subresources | None = None
-    columns: tuple[PrinterColumn, ...] = ()
-    selectable_fields: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class InternalVersion:
-    """
-    One entry of ``spec.versions``.
-
-    Attributes:
-        own: The version's own fields in the internal form.
-        whole: The version's fields in the external form.
-    """
-
-    name: str
-    served: bool
-    storage: bool
-    deprecated: bool
-    deprecation_warning: str | None
-    own: Shared
-    whole: Shared
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Internal:
     """
     A definition in the internal form, with the defaults of the API filled in.
 
     Attributes:
         metadata: In canonical form.
-        shared: The fields that are equal in all versions.
+        is_beta: Whether the manifest is of v1beta1.
+        version: ``spec.version`` of v1beta1, or the name of the first version.
+        shared: The fields at the top.
         stored_versions: ``status.storedVersions``; None if the manifest has none.
     """
 
+    is_beta: bool
     metadata: Mapping[str, JSON]
     group: str
+    version: str
     scope: str
     names: Names
     accepted_names: Names
@@ -174,13 +120,13 @@ class Internal:
 
     def placed_schemas(self) -> Iterator[tuple[dict[str, JSON], Path]]:
         """
-        Yield all schemas with their paths in a v1 manifest; a shared one is yielded once.
+        Yield all schemas with their paths in the manifest; a shared one is yielded once.
         """
-        holders = ((0, self.shared), *((i, one.own) for i, one in enumerate(self.versions)))
-        for index, holder in holders:
+        top: Path = ("spec", "validation") if self.is_beta else ("spec", "versions", 0, "schema")
+        own = ((("spec", "versions", i, "schema"), one.own) for i, one in enumerate(self.versions))
+        for path, holder in ((top, self.shared), *own):
             if holder.validation is not None and holder.validation.schema is not None:
-                path = ("spec", "versions", index, "schema", "openAPIV3Schema")
-                yield holder.validation.schema, path
+                yield holder.validation.schema, (*path, "openAPIV3Schema")
 
     def storage_version(self) -> str | None:
         """
@@ -203,18 +149,20 @@ def read_internal(manifest: JSON) -> Internal:
     root = Fields(manifest, ())
     beta = _is_beta(root)
     spec, status = root.required_object("spec"), root.required_object("status")
-    versions = _versions(spec, beta=beta)
-    shared, versions = _hoisted(versions)
+    shared, versions = read_beta_versions(spec) if beta else read_versions(spec)
     preserve = spec.flag("preserveUnknownFields")
     if beta and spec.raw("preserveUnknownFields") is None:
         preserve = True
+    first = versions[0].name if versions else ""
     return Internal(
+        is_beta=beta,
         metadata=_metadata(root),
         group=spec.text("group"),
+        version=(spec.text("version") if beta else "") or first,
         scope=spec.text("scope") or ("Namespaced" if beta else ""),
         names=_defaulted(_names(spec.required_object("names"))),
         accepted_names=_names(status.required_object("acceptedNames")),
-        versions=versions,
+        versions=tuple(versions),
         shared=shared,
         conversion=_conversion(spec, beta=beta),
         preserve_unknown_fields=preserve,
@@ -284,112 +232,3 @@ def _conversion(spec: Fields, *, beta: bool) -> Conversion:
         read_client_config(webhook.object("clientConfig")),
         webhook.texts("conversionReviewVersions"),
     )
-
-
-def _versions(spec: Fields, *, beta: bool) -> tuple[InternalVersion, ...]:
-    entries = list(spec.objects("versions"))
-    if not beta:
-        return tuple(_version(entry, _shared(entry, "schema", "jsonPath")) for entry in entries)
-    top = _shared(spec, "validation", "JSONPath")
-    if not entries and spec.text("version"):
-        only: JSON = {"name": spec.text("version"), "served": True, "storage": True}
-        entries = [Fields(only, ("spec", "versions", 0))]
-    read = []
-    for entry in entries:
-        own = _shared(entry, "schema", "JSONPath")
-        whole = Shared(
-            validation=own.validation or top.validation,
-            subresources=own.subresources or top.subresources,
-            columns=own.columns or top.columns,
-            selectable_fields=own.selectable_fields or top.selectable_fields,
-        )
-        read.append(_version(entry, whole))
-    return tuple(read)
-
-
-def _version(entry: Fields, whole: Shared) -> InternalVersion:
-    return InternalVersion(
-        name=entry.text("name"),
-        served=entry.flag("served"),
-        storage=entry.flag("storage"),
-        deprecated=entry.flag("deprecated"),
-        deprecation_warning=entry.optional_text("deprecationWarning"),
-        own=whole,
-        whole=whole,
-    )
-
-
-def _shared(holder: Fields, schema_key: str, json_path_key: str) -> Shared:
-    validation = holder.object(schema_key)
-    subresources = holder.object("subresources")
-    return Shared(
-        validation=None if validation is None else _validation(validation),
-        subresources=None if subresources is None else _subresources(subresources),
-        columns=tuple(
-            PrinterColumn(
-                name=column.text("name"),
-                type=column.text("type"),
-                format=column.text("format"),
-                description=column.text("description"),
-                priority=column.integer("priority", default=0),
-                json_path=column.text(json_path_key),
-            )
-            for column in holder.objects("additionalPrinterColumns")
-        ),
-        selectable_fields=tuple(
-            selected.text("jsonPath") for selected in holder.objects("selectableFields")
-        ),
-    )
-
-
-def _validation(holder: Fields) -> VersionSchema:
-    raw = holder.raw("openAPIV3Schema")
-    if raw is None:
-        return VersionSchema(None)
-    decoded = decode_schema(raw, (*holder.path, "openAPIV3Schema"))
-    return VersionSchema(decoded, keywords_set(raw, decoded))
-
-
-def _subresources(subresources: Fields) -> Subresources:
-    scale = subresources.object("scale")
-    return Subresources(
-        has_status=subresources.object("status") is not None,
-        scale=None
-        if scale is None
-        else Scale(
-            scale.text("specReplicasPath"),
-            scale.text("statusReplicasPath"),
-            scale.text("labelSelectorPath"),
-        ),
-    )
-
-
-def _hoisted(
-    versions: tuple[InternalVersion, ...],
-) -> tuple[Shared, tuple[InternalVersion, ...]]:
-    # Each field that is equal in all versions goes to the top.
-    if not versions:
-        return Shared(), versions
-    first = versions[0].whole
-    wholes = [version.whole for version in versions]
-    shared, own = Shared(), [*wholes]
-    if all(_same_validation(whole.validation, first.validation) for whole in wholes):
-        shared = replace(shared, validation=first.validation)
-        own = [replace(one, validation=None) for one in own]
-    if all(whole.subresources == first.subresources for whole in wholes):
-        shared = replace(shared, subresources=first.subresources)
-        own = [replace(one, subresources=None) for one in own]
-    if all(whole.columns == first.columns for whole in wholes):
-        shared = replace(shared, columns=first.columns)
-        own = [replace(one, columns=()) for one in own]
-    if all(whole.selectable_fields == first.selectable_fields for whole in wholes):
-        shared = replace(shared, selectable_fields=first.selectable_fields)
-        own = [replace(one, selectable_fields=()) for one in own]
-    split = (replace(version, own=one) for version, one in zip(versions, own, strict=True))
-    return shared, tuple(split)
-
-
-def _same_validation(left: VersionSchema | None, right: VersionSchema | None) -> bool:
-    if left is None or right is None:
-        return left is right
-    return equal_json(left.schema, right.schema)

@@ -8,10 +8,12 @@ evaluated.
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from espalier.crd.internal.definition import Internal, InternalVersion, Names, Shared, read_internal
+from espalier.crd.internal.definition import Internal, Names, read_internal
+from espalier.crd.internal.versions import InternalVersion, Shared
 from espalier.crd.manifest_paths import v1_path
 from espalier.crd.validation import errors as field_errors
 from espalier.crd.validation.conversion import conversion_errors
+from espalier.crd.validation.levels import levels_errors, together_errors
 from espalier.crd.validation.requirements import Requirements, has_defaults, requirements_for
 from espalier.crd.validation.schemas import schema_errors
 from espalier.crd.validation.versions import (
@@ -41,11 +43,11 @@ class Rejection:
 
     Attributes:
         error: The server's field error, with the server's path.
-        v1_path: The path in a v1 manifest.
+        manifest_path: The path in the manifest.
     """
 
     error: FieldError
-    v1_path: Path
+    manifest_path: Path
 
     def __str__(self) -> str:
         return str(self.error)
@@ -105,7 +107,10 @@ def rejections(
     found += _stored_versions(new, before)
     found += _approval(new, before)
     found += _preserving(new, before)
-    return tuple(Rejection(error, v1_path(error.path)) for error in found)
+    # The internal form has the paths of v1beta1.
+    return tuple(
+        Rejection(error, error.path if new.is_beta else v1_path(error.path)) for error in found
+    )
 
 
 def _preserving(new: Internal, old: Internal | None) -> Iterator[FieldError]:
@@ -158,13 +163,14 @@ def _spec(new: Internal, requirements: Requirements, judge: DefaultCheck) -> Ite
         if errors := dns1035_label_errors(version.name):
             yield field_errors.invalid((*path, "name"), version.name, ",".join(errors))
         yield from _version(version, path, new, requirements, judge)
-    yield from _versions_together(new)
+    yield from levels_errors(new)
+    yield from together_errors(new)
     for name in ("plural", "singular", "kind", "listKind"):
         if not _named(new.names, name):
             yield field_errors.required((*_SPEC, "names", name))
     yield from _names(new.names, (*_SPEC, "names"))
-    has_status = any(_has_status(version.whole) for version in new.versions)
-    first = _for_version(requirements, new.versions[0].name if new.versions else "")
+    has_status = any(map(_has_status, (new.shared, *(version.own for version in new.versions))))
+    first = _for_version(requirements, new.version)
     yield from _shared(new.shared, _SPEC, "validation", first, judge, has_status=has_status)
     yield from _selectable_at_top(new, requirements)
     if new.preserve_unknown_fields and new.conversion.strategy != "None":
@@ -189,14 +195,20 @@ def _group_and_scope(new: Internal) -> Iterator[FieldError]:
 
 
 def _schemas_present(new: Internal, requirements: Requirements) -> Iterator[FieldError]:
+    if _has_schema(new.shared):
+        return
     for index, version in enumerate(new.versions):
-        if version.whole.validation is not None and version.whole.validation.schema is not None:
+        if _has_schema(version.own):
             continue
         path = (*_SPEC, "versions", index, "schema", "openAPIV3Schema")
         if requirements.schemas:
             yield field_errors.required(path)
         elif version.served and not new.preserve_unknown_fields:
             yield field_errors.required(path, "because otherwise all fields are pruned")
+
+
+def _has_schema(holder: Shared) -> bool:
+    return holder.validation is not None and holder.validation.schema is not None
 
 
 def _has_status(holder: Shared) -> bool:
@@ -269,7 +281,7 @@ def _shared(
     *,
     has_status: bool,
 ) -> Iterator[FieldError]:
-    if holder.validation is not None and holder.validation.schema is not None:
+    if holder.validation is not None and _has_schema(holder):
         yield from schema_errors(
             holder.validation,
             (*path, schema_key, "openAPIV3Schema"),
@@ -279,19 +291,6 @@ def _shared(
         )
     yield from subresource_errors(holder.subresources, (*path, "subresources"))
     yield from column_errors(holder.columns, (*path, "additionalPrinterColumns"))
-
-
-def _versions_together(new: Internal) -> Iterator[FieldError]:
-    path = (*_SPEC, "versions")
-    names = [version.name for version in new.versions]
-    if len(set(names)) < len(names):
-        yield field_errors.invalid(path, new.versions_raw, "must contain unique version names")
-    if sum(version.storage for version in new.versions) != 1:
-        detail = "must have exactly one version marked as storage version"
-        yield field_errors.invalid(path, new.versions_raw, detail)
-    if names and (errors := dns1035_label_errors(names[0])) and names[0]:
-        # The internal form has the name of the first version twice.
-        yield field_errors.invalid((*_SPEC, "version"), names[0], ",".join(errors))
 
 
 def _named(names: Names, field: str) -> str:

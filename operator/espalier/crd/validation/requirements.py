@@ -10,9 +10,10 @@ from types import MappingProxyType
 
 from espalier import schema
 from espalier.crd.internal.client_config import ca_bundle_problem
-from espalier.crd.internal.definition import Internal, Shared
-from espalier.crd.internal.json_schema_props import Keywords, child, nodes, text
+from espalier.crd.internal.definition import Internal
+from espalier.crd.internal.json_schema_props import child, nodes, text
 from espalier.crd.internal.parsed_schema import VersionSchema
+from espalier.crd.internal.versions import Shared, same_validation
 from espalier.crd.validation.known_expressions import NOTHING_KNOWN, Known, known_expressions
 from espalier.crd.validation.list_types import is_set_of_non_atomic, item_errors
 from espalier.errors import EspalierError, SchemaParseError
@@ -126,20 +127,28 @@ def _after(new: Internal, old: Internal) -> Requirements:
 
 
 def _unchanged(new: Internal, old: Internal) -> frozenset[str]:
-    if old.shared.validation is not None:
-        # Then the server assumes this schema for any version, even for one that does not exist.
-        before = {version.name: _schema_of(old.shared) for version in new.versions}
-    else:
-        before = {version.name: _schema_of(version.whole) for version in reversed(old.versions)}
     return frozenset(
         version.name
         for version in new.versions
-        if version.name in before and _schema_of(version.whole) == before[version.name]
+        if _is_unchanged(_schema_for(new, version.name), _schema_for(old, version.name))
     )
 
 
-def _schema_of(holder: Shared) -> Keywords | None:
-    return None if holder.validation is None else holder.validation.schema
+def _is_unchanged(new: Shared | None, old: Shared | None) -> bool:
+    if new is None or old is None:
+        return False
+    return same_validation(new.validation, old.validation)
+
+
+def _schema_for(definition: Internal, name: str) -> Shared | None:
+    # What has the schema of a version; None if the server finds none.
+    top, versions = definition.shared, definition.versions
+    if not any(version.own.validation is not None for version in versions):
+        # Then the server assumes this schema for any version, even for one that does not exist.
+        return top
+    if top.validation is not None:
+        return None
+    return next((version.own for version in versions if version.name == name), None)
 
 
 def _has_unreadable_bundle(definition: Internal) -> bool:
@@ -150,10 +159,13 @@ def _has_unreadable_bundle(definition: Internal) -> bool:
 
 
 def _all_have_schemas(definition: Internal) -> bool:
-    return all(
-        version.whole.validation is not None and version.whole.validation.schema is not None
-        for version in definition.versions
+    return _has_schema(definition.shared) or all(
+        _has_schema(version.own) for version in definition.versions
     )
+
+
+def _has_schema(holder: Shared) -> bool:
+    return holder.validation is not None and holder.validation.schema is not None
 
 
 def _has_extensions(definition: Internal) -> bool:

@@ -4,8 +4,8 @@ Check subresources, printer columns, selectable fields and the deprecation warni
 
 from collections.abc import Iterator
 
-from espalier.crd.internal.definition import InternalVersion, PrinterColumn, Scale, Subresources
 from espalier.crd.internal.parsed_schema import VersionSchema
+from espalier.crd.internal.versions import InternalVersion, PrinterColumn, Scale, Subresources
 from espalier.crd.validation import errors as field_errors
 from espalier.crd.validation.requirements import MAX_SELECTABLE_FIELDS
 from espalier.errors import SchemaParseError
