@@ -10,15 +10,14 @@ object.
 import argparse
 import asyncio
 import json
-import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import orjson
 from tests.e2e.controlplane.assets import find_assets
@@ -26,6 +25,7 @@ from tests.e2e.controlplane.running import ControlPlane
 from tests.e2e.crds import Crd, schema, version
 
 from benchmarks.migrate_engine import CHECKPOINTS, EngineRun, run_engine
+from benchmarks.migrate_figures import Figures, LoopRun, Round, figures_of, over_before, print_row
 from benchmarks.migrate_idle import measure_idle
 from benchmarks.migrate_in_tree import migrate_in_tree
 from benchmarks.relay import Relay
@@ -43,43 +43,6 @@ FLIP_SECONDS = 60.0
 QUIET_SECONDS = 3.0
 
 HEADLINES = ("rewrite_over_bare_loop", "objects_per_second", "peak_rss_mib")
-
-Figures: TypeAlias = dict[str, float]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LoopRun:
-    """
-    The figures that the bare loop prints.
-
-    Attributes:
-        seconds: The time for the patches alone.
-        cpu_seconds: The client's CPU time for the patches.
-        sent_bytes: The bytes that the client sent.
-    """
-
-    objects: int
-    seconds: float
-    cpu_seconds: float
-    sent_bytes: int
-    received_bytes: int
-
-
-@dataclass(frozen=True, slots=True)
-class Round:
-    """
-    One run of the bare loop and one of the engine.
-    """
-
-    bare: LoopRun
-    engine: EngineRun
-
-    @property
-    def ratio(self) -> float:
-        """
-        The engine's rewriting rate divided by that of the bare loop.
-        """
-        return self.bare.seconds / self.engine.rewrite_seconds
 
 
 def main() -> None:
@@ -122,6 +85,11 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument(
         "--workers", type=int, help="workers of the bare loop; else six settings are tried first"
     )
+    parser.add_argument(
+        "--before",
+        type=Path,
+        help="a checkout with a .venv whose engine runs too, on a definition of its own",
+    )
     parser.add_argument("--no-traffic", action="store_true", help="skip the run that counts bytes")
     return parser.parse_args()
 
@@ -136,9 +104,13 @@ def _measure(
         bench.workers = given.workers
     else:
         bench.find_best()
-    rounds = list(_rounds(bench, given.rounds, size_bytes))
-    figures = _figures(given.objects, rounds)
-    _print_row("median", figures)
+    before = _before(plane, loop, given, size_bytes) if given.before else None
+    rounds = list(_rounds(bench, before, given.rounds, size_bytes))
+    figures = figures_of(given.objects, rounds)
+    print_row("median", figures)
+    if before is not None:
+        figures |= over_before([(one.engine, one.before) for one in rounds if one.before])
+        before.crd.remove()
     if not given.no_traffic:
         figures |= bench.traffic()
         print(
@@ -159,7 +131,17 @@ def _measure(
     return figures
 
 
-def _rounds(bench: "_Bench", rounds: int, size_bytes: int) -> Iterator[Round]:
+def _before(
+    plane: ControlPlane, loop: Path, given: argparse.Namespace, size_bytes: int
+) -> "_Bench":
+    crd = Crd(plane, f"befores{size_bytes}", GROUP)
+    _fill(crd, given.objects, size_bytes)
+    return _Bench(plane=plane, crd=crd, loop=loop, objects=given.objects, checkout=given.before)
+
+
+def _rounds(
+    bench: "_Bench", before: "_Bench | None", rounds: int, size_bytes: int
+) -> Iterator[Round]:
     print(
         f"\n{bench.objects} objects of {size_bytes} bytes; the bare loop sends"
         f" {bench.workers} patches at a time over {'one connection' if bench.http2 else 'as many'}"
@@ -169,40 +151,12 @@ def _rounds(bench: "_Bench", rounds: int, size_bytes: int) -> Iterator[Round]:
         f" {'bare CPU':>9} {'CPU':>8} {'peak RSS':>9} {'flat':>5}"
     )
     for number in range(1, rounds + 1):
+        other = before.engine() if before and number % 2 == 0 else None
         found = bench.round(engine_first=number % 2 == 0)
-        _print_row(f"{number}", _figures(bench.objects, [found]))
+        if before:
+            found = replace(found, before=other or before.engine())
+        print_row(f"{number}", figures_of(bench.objects, [found]))
         yield found
-
-
-def _print_row(title: str, figures: Figures) -> None:
-    print(
-        f"{title:>7} {figures['bare_objects_per_second']:>7.0f}"
-        f" {figures['objects_per_second']:>8.0f} {figures['rewrite_over_bare_loop']:>6.2f}"
-        f" {figures['verified_per_second']:>7.0f} {figures['whole_seconds']:>6.1f} s"
-        f" {figures['bare_cpu_us_per_object']:>6.0f} us {figures['cpu_us_per_object']:>5.0f} us"
-        f" {figures['peak_rss_mib']:>5.0f} MiB {figures['second_half_over_first']:>5.2f}",
-        flush=True,
-    )
-
-
-def _figures(objects: int, rounds: Sequence[Round]) -> Figures:
-    def median(figure: Callable[[Round], float]) -> float:
-        return statistics.median(figure(one) for one in rounds)
-
-    return {
-        "rewrite_over_bare_loop": median(lambda one: one.ratio),
-        "objects_per_second": median(lambda one: objects / one.engine.rewrite_seconds),
-        "verified_per_second": median(lambda one: objects / one.engine.verify_seconds),
-        "whole_seconds": median(lambda one: one.engine.total_seconds),
-        "cpu_us_per_object": median(lambda one: one.engine.rewrite_cpu_seconds / objects * 1e6),
-        "whole_cpu_us_per_object": median(lambda one: one.engine.total_cpu_seconds / objects * 1e6),
-        "peak_rss_mib": max(one.engine.peak_rss_mib for one in rounds),
-        "second_half_over_first": median(lambda one: one.engine.second_half_over_first),
-        "bare_objects_per_second": median(lambda one: objects / one.bare.seconds),
-        "bare_cpu_us_per_object": median(lambda one: one.bare.cpu_seconds / objects * 1e6),
-        "bare_sent_bytes_per_object": median(lambda one: one.bare.sent_bytes / objects),
-        "bare_received_bytes_per_object": median(lambda one: one.bare.received_bytes / objects),
-    }
 
 
 @dataclass(slots=True, kw_only=True)
@@ -215,6 +169,7 @@ class _Bench:
     http2: bool = False
     storage: str = VERSIONS[0]
     is_odd: bool = False
+    checkout: Path | None = None
 
     def find_best(self) -> None:
         """
@@ -237,10 +192,10 @@ class _Bench:
         Run both; the order alternates, since the machine may become slower or faster.
         """
         if engine_first:
-            engine = self._engine()
+            engine = self.engine()
             return Round(self._bare(), engine)
         bare = self._bare()
-        return Round(bare, self._engine())
+        return Round(bare, self.engine())
 
     def traffic(self) -> Figures:
         """
@@ -279,11 +234,15 @@ class _Bench:
             raise SystemExit(f"the bare loop found {found.objects} objects")
         return found
 
-    def _engine(self) -> EngineRun:
+    def engine(self) -> EngineRun:
+        """
+        Run the engine of this or of the other checkout.
+        """
         self._begin()
+        python = self.checkout / ".venv/bin/python" if self.checkout else sys.executable
         module = "benchmarks.migrate_engine"
-        command = [sys.executable, "-m", module, str(self.plane.kubeconfig), self.crd.name]
-        found = EngineRun(**_json_of(command))
+        command = [str(python), "-m", module, str(self.plane.kubeconfig), self.crd.name]
+        found = EngineRun(**_json_of(command, folder=self.checkout))
         self._check("the engine")
         return found
 
@@ -365,8 +324,8 @@ def _control_plane() -> Iterator[ControlPlane]:
         plane.stop()
 
 
-def _json_of(command: Sequence[str]) -> dict[str, Any]:
-    ran = subprocess.run(command, check=True, stdout=subprocess.PIPE)  # noqa: S603 - ours
+def _json_of(command: Sequence[str], folder: Path | None = None) -> dict[str, Any]:
+    ran = subprocess.run(command, check=True, stdout=subprocess.PIPE, cwd=folder)  # noqa: S603 - ours
     found: dict[str, Any] = json.loads(ran.stdout)
     return found
 

@@ -30,7 +30,7 @@ def unrest_message(tally: Tally, *, passes: int) -> str:
     """
     Describe the objects that had to be rewritten in each verify pass.
     """
-    named = enumerated((str(key) for key in tally.rewritten_first), total=tally.rewritten)
+    named = enumerated(map(str, sorted(tally.rewritten_first)), total=tally.rewritten)
     return (
         f"{passes} verify passes in a row found objects out of form, the last one"
         f" {counted(tally.rewritten, 'object')} ({named}): something keeps writing them so, such"
@@ -45,7 +45,7 @@ def not_normal_message(definition: Definition, tally: Tally) -> str:
     Describe objects that others keep writing out of normal form, though at the storage version.
     """
     version = definition.storage.name
-    named = enumerated((str(key) for key in tally.rewritten_first), total=tally.rewritten)
+    named = enumerated(map(str, sorted(tally.rewritten_first)), total=tally.rewritten)
     by = ""
     if tally.writers:
         writers = sorted(tally.writers, key=lambda name: (-tally.writers[name], name))

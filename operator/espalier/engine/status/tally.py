@@ -34,7 +34,7 @@ class Offenders:
     Some of the objects that share a kind of cause.
 
     Attributes:
-        cause: The cause of the first one.
+        cause: The cause of one of them, the first by text, so that it is not left to chance.
         is_mixed: Whether others have another cause.
         most: How many objects are kept by name.
     """
@@ -52,12 +52,13 @@ class Offenders:
         if not self.count:
             self.cause = cause
         self.is_mixed = self.is_mixed or cause != self.cause
+        self.cause = min(self.cause, cause)
         self.count += 1
         if len(self.first) < self.most:
             self.first.append(key)
 
     def __str__(self) -> str:
-        return enumerated(map(str, self.first), total=self.count, most=self.most)
+        return enumerated(map(str, sorted(self.first)), total=self.count, most=self.most)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -128,9 +129,9 @@ class Tally:
     @property
     def failed_keys(self) -> list[ObjectKey]:
         """
-        The first objects that failed.
+        The first objects that failed, by namespace and name.
         """
-        return list(self.failed_causes)
+        return sorted(self.failed_causes)
 
     def writes(self) -> WriteCounts:
         """
@@ -237,7 +238,7 @@ def total(passes: Sequence[Tally]) -> Totals | None:
         unanswered=last.unanswered,
         skipped=last.skipped.count,
         left_alone=last.left_alone.count,
-        failed=tuple(last.failed_causes.items()),
+        failed=tuple(sorted(last.failed_causes.items())),
     )
 
 
@@ -245,7 +246,7 @@ def describe_failures(failures: Mapping[str, Offenders]) -> str:
     """
     Describe how many objects failed, why, and the first ones by name.
     """
-    worst = sorted(failures.items(), key=lambda item: -item[1].count)
+    worst = sorted(failures.items(), key=lambda item: (-item[1].count, item[0]))
     return "; ".join(
         f"{counted(offenders.count, 'object')}: {_cause_message(offenders)} ({offenders})"
         for _, offenders in worst[:MAX_NAMED]
