@@ -54,13 +54,13 @@ def main() -> None:
     print("and its byte budget is off; everything else is at its default. Client CPU and bytes are")
     print("per rewritten object. flat: the rate of the pass's second half divided by its first.")
     figures: Figures = {}
-    with _control_plane() as plane:
+    with control_plane() as plane:
         loop = _build_loop(plane.folder)
         for size_bytes in given.bytes:
             found = _measure(plane, loop, given, size_bytes)
             figures |= {f"{name}_{size_bytes}": figure for name, figure in found.items()}
     if given.definitions:
-        with _control_plane() as plane:
+        with control_plane() as plane:
             idle = measure_idle(plane, given.definitions)
         print(
             f"\nThe operator, idle in a cluster with {given.definitions} definitions:"
@@ -98,8 +98,8 @@ def _measure(
     plane: ControlPlane, loop: Path, given: argparse.Namespace, size_bytes: int
 ) -> Figures:
     crd = Crd(plane, f"loads{size_bytes}", GROUP)
-    _fill(crd, given.objects, size_bytes)
-    bench = _Bench(plane=plane, crd=crd, loop=loop, objects=given.objects)
+    fill(crd, given.objects, size_bytes)
+    bench = Bench(plane=plane, crd=crd, loop=loop, objects=given.objects)
     if given.workers:
         bench.workers = given.workers
     else:
@@ -131,16 +131,14 @@ def _measure(
     return figures
 
 
-def _before(
-    plane: ControlPlane, loop: Path, given: argparse.Namespace, size_bytes: int
-) -> "_Bench":
+def _before(plane: ControlPlane, loop: Path, given: argparse.Namespace, size_bytes: int) -> "Bench":
     crd = Crd(plane, f"befores{size_bytes}", GROUP)
-    _fill(crd, given.objects, size_bytes)
-    return _Bench(plane=plane, crd=crd, loop=loop, objects=given.objects, checkout=given.before)
+    fill(crd, given.objects, size_bytes)
+    return Bench(plane=plane, crd=crd, loop=loop, objects=given.objects, checkout=given.before)
 
 
 def _rounds(
-    bench: "_Bench", before: "_Bench | None", rounds: int, size_bytes: int
+    bench: "Bench", before: "Bench | None", rounds: int, size_bytes: int
 ) -> Iterator[Round]:
     print(
         f"\n{bench.objects} objects of {size_bytes} bytes; the bare loop sends"
@@ -160,11 +158,19 @@ def _rounds(
 
 
 @dataclass(slots=True, kw_only=True)
-class _Bench:
+class Bench:
+    """
+    One definition with objects, and what migrates them.
+
+    Attributes:
+        loop: The binary of the bare loop; None if it is not used.
+        checkout: Where the engine is taken from; None for this checkout.
+    """
+
     plane: ControlPlane
     crd: Crd
-    loop: Path
     objects: int
+    loop: Path | None = None
     workers: int = 16
     http2: bool = False
     storage: str = VERSIONS[0]
@@ -201,7 +207,7 @@ class _Bench:
         """
         Count the bytes of a run of the engine through a relay, which is too slow for timing.
         """
-        self._begin()
+        self.begin()
         with Relay(self.plane.url) as relay:
             text = self.plane.kubeconfig.read_text(encoding="utf-8")
             path = self.plane.folder / "relayed.kubeconfig"
@@ -238,7 +244,7 @@ class _Bench:
         """
         Run the engine of this or of the other checkout.
         """
-        self._begin()
+        self.begin()
         python = self.checkout / ".venv/bin/python" if self.checkout else sys.executable
         module = "benchmarks.migrate_engine"
         command = [str(python), "-m", module, str(self.plane.kubeconfig), self.crd.name]
@@ -246,7 +252,10 @@ class _Bench:
         self._check("the engine")
         return found
 
-    def _begin(self) -> None:
+    def begin(self) -> None:
+        """
+        Move the storage version, so that all objects are to be rewritten by another run.
+        """
         self._flip()
         # With the checkpoint of the round before, the engine would only verify the objects. This
         # label makes it another run; the record in the checkpoint must stay.
@@ -293,7 +302,10 @@ class _Bench:
         return str(json.loads(raw).get("apiVersion", "")).rpartition("/")[2]
 
 
-def _fill(crd: Crd, objects: int, size_bytes: int) -> None:
+def fill(crd: Crd, objects: int, size_bytes: int) -> None:
+    """
+    Create the labelled definition and its objects.
+    """
     crd.create(_versions(), storage=VERSIONS[0])
     crd.label(mode="enforce")
     spec = {"payload": "x" * max(size_bytes - SERVERS_BYTES, 1)}
@@ -313,7 +325,10 @@ def _build_loop(folder: Path) -> Path:
 
 
 @contextmanager
-def _control_plane() -> Iterator[ControlPlane]:
+def control_plane() -> Iterator[ControlPlane]:
+    """
+    Run a control plane with the namespace of the checkpoints.
+    """
     plane = ControlPlane(find_assets())
     plane.start()
     try:

@@ -78,7 +78,16 @@ def espalier(plane: ControlPlane, *arguments: str, code: int = 0) -> str:
     Returns:
         The output of the command.
     """
-    result = subprocess.run(
+    result = run_command(plane, *arguments)
+    assert result.returncode == code, result.stdout + result.stderr
+    return result.stdout
+
+
+def run_command(plane: ControlPlane, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """
+    Run a command as an administrator, whatever its exit code.
+    """
+    return subprocess.run(
         [sys.executable, "-m", "espalier", *arguments],
         env=os.environ | {"KUBECONFIG": str(plane.kubeconfig)},
         stdin=subprocess.DEVNULL,
@@ -87,8 +96,6 @@ def espalier(plane: ControlPlane, *arguments: str, code: int = 0) -> str:
         check=False,
         timeout=PACE.scaled(COMMAND_SECONDS),
     )
-    assert result.returncode == code, result.stdout + result.stderr
-    return result.stdout
 
 
 def is_ours(request: Request) -> bool:

@@ -2,7 +2,7 @@
 Histories of a definition and its objects, played on a model of etcd that knows every stored byte.
 
 The model prunes and converts as API servers do: bytes are pruned by the schema of the version that
-they are stored at, converted by strategy ``None``, and pruned by the schema that is asked for.
+they are stored at, converted, and pruned by the schema that is asked for. A webhook renames some.
 ``metadata.managedFields`` are kept as servers keep them, gaps included.
 """
 
@@ -139,7 +139,28 @@ class Etcd:
         """
         stored = self.objects[name]
         bytes_kept = _pruned(stored.leaves, self.shapes[stored.version])
-        return _pruned(bytes_kept, self.shapes[version])
+        return _pruned(self._converted(bytes_kept, stored.version, version), self.shapes[version])
+
+    def _converted(self, leaves: frozenset[str], source: str, target: str) -> frozenset[str]:
+        """
+        Convert leaves between two versions.
+        """
+        if self.conversion == "None":
+            return leaves
+        turn = NAMES.index(target) - NAMES.index(source)
+        return frozenset(
+            leaf if "." in leaf else SCALARS[(SCALARS.index(leaf) + turn) % len(SCALARS)]
+            for leaf in leaves
+        )
+
+    def shown_object(self, name: str, version: str) -> dict[str, JSON]:
+        """
+        The object that a read at a version shows.
+        """
+        leaves = self.shown(name, version)
+        spec: dict[str, JSON] = {leaf: "x" for leaf in leaves if "." not in leaf}
+        item: dict[str, JSON] = {leaf[5:]: "x" for leaf in leaves if "." in leaf}
+        return {"spec": {**spec, "list": [item]} if item else spec}
 
     def rewritten(self, name: str) -> frozenset[str]:
         """
@@ -182,15 +203,16 @@ class Etcd:
         old = self.objects.get(name)
         if old is None:
             entries = {(manager, version): (wanted, self.now)}
-            leaves = _pruned(wanted, shapes[storage])
+            leaves = _pruned(self._converted(wanted, version, storage), shapes[storage])
             self.objects[name] = Stored(storage, leaves, self.now, entries)
             return
         if old.version not in shapes:
             return
-        live = _pruned(_pruned(old.leaves, shapes[old.version]), shapes[version])
+        kept = _pruned(old.leaves, shapes[old.version])
+        live = _pruned(self._converted(kept, old.version, version), shapes[version])
         dropped = frozenset(leaf for leaf in live if self.dice.random() < 0.2)
         new = (live - dropped) | wanted
-        leaves = _pruned(new, shapes[storage])
+        leaves = _pruned(self._converted(new, version, storage), shapes[storage])
         self.objects[name] = Stored(
             storage, leaves, old.created_at, self._tracked(old, manager, version, live, new)
         )
@@ -203,7 +225,8 @@ class Etcd:
             return old.entries
         entries = dict(old.entries)
         for key, (leaves, written_at) in old.entries.items():
-            entries[key] = (leaves - (live - new), written_at)
+            gone = self._converted(live - new, version, key[1])
+            entries[key] = (leaves - gone, written_at)
         took = new - live
         if took:
             had, _ = entries.get((manager, version), (frozenset(), 0.0))

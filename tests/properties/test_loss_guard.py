@@ -8,11 +8,13 @@ from collections.abc import Callable
 
 import pytest
 
+from espalier.crd.shown_fields import unshown_paths
+from espalier.crd.structural import structural_of
 from espalier.engine.policy.consent import NOTHING_SHOWN, ShownLoss
-from espalier.engine.policy.evidence import Evidence, Verdict
+from espalier.engine.policy.evidence import NOT_SHOWN, Evidence, Verdict
 from espalier.engine.policy.record import SchemaRecord, first_record, record_of_proof
 from espalier.engine.ports import StoredMetadata
-from tests.properties.histories import SETTLE_SECONDS, Etcd
+from tests.properties.histories import GROUP, SETTLE_SECONDS, Etcd
 
 HISTORIES = int(os.environ.get("ESPALIER_LOSS_HISTORIES", "2000"))
 """How many are played; 20,000 take two minutes."""
@@ -65,8 +67,6 @@ class Operator:
                 continue
             stored = etcd.objects[name]
             lost = stored.leaves - etcd.rewritten(name)
-            if self._is_beyond_knowledge(name):
-                lost = frozenset()
             if lost and not consented.covers(found):
                 self.lost.append(f"{name}: {sorted(lost)} of {stored}")
             elif lost and not found:
@@ -80,27 +80,30 @@ class Operator:
             self._keep(record_of_proof(etcd.definition()))
             self.proofs += 1
 
-    def _is_beyond_knowledge(self, name: str) -> bool:
-        # A webhook may rename whatever was set through another version, and no record tells what
-        # the version of the bytes has specified: docs/explanation/what-a-proof-proves.md.
-        assert self.record is not None
-        return (
-            self.etcd.conversion == "Webhook"
-            and not self.record.is_complete
-            and any(
-                version != self.etcd.objects[name].version
-                for _, version in self.etcd.objects[name].entries
-            )
-        )
-
     def _items(self, evidence: Evidence, name: str) -> frozenset[str]:
         verdict = self.judge(evidence, self.etcd.metadata(name))
         items = set(verdict.items)
         for version in verdict.compare_at:
             shown = self.etcd.shown(name, version)
+            if self.etcd.conversion == "Webhook":
+                items |= {f"{NOT_SHOWN} {version}{path}" for path in self._unshown(name, version)}
+                continue
             after = self.etcd.shown(name, self.etcd.storage) & shown
             items |= {f"{version}.spec.{leaf}" for leaf in shown - after}
         return frozenset(items)
+
+    def _unshown(self, name: str, version: str) -> frozenset[str]:
+        etcd = self.etcd
+        entries = [
+            entry
+            for entry in etcd.metadata(name).managed_fields
+            if isinstance(entry, dict) and entry["apiVersion"] == f"{GROUP}/{version}"
+        ]
+        schemas = {each.name: structural_of(each) for each in etcd.definition().versions}
+        stored_by = [schemas.get(each) for each in {*etcd.stored_versions, etcd.storage}]
+        return unshown_paths(
+            schemas[version], entries, etcd.shown_object(name, version), stored_by=stored_by
+        )
 
     def _keep(self, record: SchemaRecord) -> None:
         self.record, self.pointer = record, record.digest()

@@ -22,7 +22,9 @@ from typing import NamedTuple
 from espalier.paths import JSON
 from espalier.schema import Structural
 
-_TYPE_META = frozenset({"apiVersion", "kind", "metadata"})
+TYPE_META = frozenset({"apiVersion", "kind", "metadata"})
+"""The root's fields that belong to every object."""
+
 # Longer names are not readable, and an object may be full of them.
 _MAX_NAME_LENGTH = 250
 ANY_KEY, ANYTHING = ".*", ".**"
@@ -110,21 +112,21 @@ def named_paths(structural: Structural | None, managed_fields: Iterable[JSON]) -
     wholes: set[str] = set()
     for entry in managed_fields:
         fields = entry.get("fieldsV1") if isinstance(entry, dict) else None
-        waiting: list[tuple[JSON, str, _PathPosition]] = [(fields, "", _root_place(structural))]
+        waiting: list[tuple[JSON, str, PathPosition]] = [(fields, "", root_position(structural))]
         while waiting:
             node, here, place = waiting.pop()
             for key, child in node.items() if isinstance(node, dict) else ():
-                segment = _segment_of(key)
+                segment = segment_of(key)
                 if segment is None or not isinstance(child, dict):
                     continue
-                if not here and key[2:] in _TYPE_META:
+                if not here and key[2:] in TYPE_META:
                     continue
                 after, path = place.step(segment), here + place.rendered(segment)
                 if after is None:
                     lost.add(path)
                 elif not child:
                     wholes.add(path)
-                elif after != _KEPT:
+                elif after != KEPT:
                     waiting.append((child, path, after))
     return Named(frozenset(lost), frozenset(wholes))
 
@@ -201,7 +203,7 @@ def segments_of(path_text: str) -> list[str]:
     return segments
 
 
-class _PathPosition(NamedTuple):
+class PathPosition(NamedTuple):
     """
     The position of a walk along a path.
 
@@ -215,15 +217,15 @@ class _PathPosition(NamedTuple):
     keeps: bool
     is_resource: bool = False
 
-    def step(self, segment: str) -> "_PathPosition | None":
+    def step(self, segment: str) -> "PathPosition | None":
         """
         Follow a segment; None if pruning removes the field.
         """
         if segment == _ANY_ITEM:
             return self._item()
         name = _unescape(segment[1:]) if segment != ANY_KEY else None
-        if self.is_resource and name in _TYPE_META:
-            return _KEPT
+        if self.is_resource and name in TYPE_META:
+            return KEPT
         if self.node is not None:
             child = self.node.properties.get(name) if name is not None else None
             if child is not None:
@@ -231,7 +233,7 @@ class _PathPosition(NamedTuple):
             if self.node.additional_properties is not None:
                 additional = self.node.additional_properties
                 return _at(additional) if isinstance(additional, Structural) else _EMPTIED
-        return _KEPT if self.keeps else None
+        return KEPT if self.keeps else None
 
     def rendered(self, segment: str) -> str:
         """
@@ -246,30 +248,34 @@ class _PathPosition(NamedTuple):
         )
         return ANY_KEY if is_key or len(segment) > _MAX_NAME_LENGTH else segment
 
-    def _item(self) -> "_PathPosition":
+    def _item(self) -> "PathPosition":
         item = None if self.node is None else self.node.items
         if item is None:
             # The field is kept; within it only fields that are kept anyway.
-            return _KEPT if self.keeps else _EMPTIED
+            return KEPT if self.keeps else _EMPTIED
         keeps = self.keeps or item.preserve_unknown_fields
-        return _PathPosition(item, keeps, item.embedded_resource)
+        return PathPosition(item, keeps, item.embedded_resource)
 
 
-_KEPT = _PathPosition(None, keeps=True)
-_EMPTIED = _PathPosition(None, keeps=False)
+KEPT = PathPosition(None, keeps=True)
+"""Where everything is kept, whatever its name."""
+_EMPTIED = PathPosition(None, keeps=False)
 
 
-def _at(node: Structural) -> _PathPosition:
-    return _PathPosition(node, node.preserve_unknown_fields, node.embedded_resource)
+def _at(node: Structural) -> PathPosition:
+    return PathPosition(node, node.preserve_unknown_fields, node.embedded_resource)
 
 
-def _root_place(root: Structural | None) -> _PathPosition:
+def root_position(root: Structural | None) -> PathPosition:
+    """
+    Return where a walk along a path begins.
+    """
     keeps = root is not None and root.preserve_unknown_fields
-    return _PathPosition(root, keeps, is_resource=True)
+    return PathPosition(root, keeps, is_resource=True)
 
 
-def _place_of(root: Structural | None, segments: Iterable[str]) -> _PathPosition | None:
-    place: _PathPosition | None = _root_place(root)
+def _place_of(root: Structural | None, segments: Iterable[str]) -> PathPosition | None:
+    place: PathPosition | None = root_position(root)
     for segment in segments:
         if place is None:
             return None
@@ -284,7 +290,7 @@ def _children(node: Structural, *, is_root: bool) -> Iterator[tuple[str, Structu
         yield ".metadata", None
         yield f".metadata{ANYTHING}", None
     for name, child in node.properties.items():
-        if not (is_root and name in _TYPE_META):
+        if not (is_root and name in TYPE_META):
             yield f".{_escape(name)}", child
     if node.additional_properties is not None:
         additional = node.additional_properties
@@ -301,7 +307,7 @@ def _narrowed(root: Structural | None, here: str, known: frozenset[str]) -> Iter
         return
     for segment, child in _children(place.node, is_root=not here):
         path = here + segment
-        is_implied = place.is_resource and segment[1:] in _TYPE_META
+        is_implied = place.is_resource and segment[1:] in TYPE_META
         if path in known or segment == ANYTHING or is_implied:
             continue
         if child is None or not _keeps_all(child, as_item=segment == _ANY_ITEM):
@@ -320,7 +326,10 @@ def _keeps_all(node: Structural, *, as_item: bool) -> bool:
     )
 
 
-def _segment_of(key: str) -> str | None:
+def segment_of(key: str) -> str | None:
+    """
+    Make a segment of a key of ``fieldsV1``; None if it names no field and no item.
+    """
     kind, colon, name = key.partition(":")
     if not colon:
         return None

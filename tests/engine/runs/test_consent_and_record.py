@@ -18,7 +18,7 @@ from tests.engine.runs.test_loss_guard import (
     run_on,
 )
 from tests.fakes.cluster import FakeCluster
-from tests.fakes.widgets import V1_SCHEMA, V1ALPHA1_SCHEMA, widgets
+from tests.fakes.widgets import V1_SCHEMA, V1ALPHA1_SCHEMA, widgets, written_by
 
 
 async def test_what_would_lose_nothing_is_rewritten_and_the_rest_is_left_alone() -> None:
@@ -154,3 +154,47 @@ async def test_where_a_webhook_converts_the_storage_version_s_own_schema_counts(
 
     assert (await run_on(cluster)).reason == Reason.WOULD_LOSE_DATA
     assert cluster.raw("a")["spec"] == {"size": 1, "color": "blue"}
+
+
+@pytest.mark.parametrize("has_default", [False, True])
+async def test_where_a_webhook_converts_what_another_version_has_set_must_be_shown_at_it(
+    *, has_default: bool
+) -> None:
+    # Nothing was recorded, and the version that managedFields name still specifies the field.
+    color: JSON = {"type": "string", "default": "red"} if has_default else {"type": "string"}
+    spec: JSON = {"type": "object", "properties": {"size": {"type": "integer"}, "color": color}}
+    both: JSON = {"type": "object", "properties": {"spec": spec}}
+    alpha = Version(name="v1alpha1", served=True, storage=False, schema=both)
+    v1 = Version(name="v1", served=True, storage=True, schema=V1ALPHA1_SCHEMA)
+    cluster = FakeCluster(
+        widgets(versions=(alpha, v1), stored_versions=("v1",), conversion="Webhook", generation=2)
+    )
+    blue: JSON = {"size": 1, "color": "blue"}
+    key = cluster.put("a", {"spec": blue}, version="v1")
+    fields: JSON = {"f:spec": {"f:color": {}}}
+    cluster.etcd[key].managed_fields = [written_by("helm", fields, version="v1alpha1")]
+    cluster.put("b", {"spec": {"size": 1}}, version="v1", managed=("size",))
+
+    outcome = await run_on(cluster)
+
+    assert outcome.reason == Reason.WOULD_LOSE_DATA
+    assert "not shown any more, though it may be stored: .spec.color at v1alpha1" in (
+        outcome.conditions[0].message
+    )
+    assert cluster.raw("a")["spec"] == {"size": 1, "color": "blue"}
+
+
+async def test_where_a_webhook_converts_and_a_version_is_not_served_nothing_is_known() -> None:
+    alpha = Version(name="v1alpha1", served=False, storage=False, schema=V1_SCHEMA)
+    v1 = Version(name="v1", served=True, storage=True, schema=V1ALPHA1_SCHEMA)
+    cluster = FakeCluster(
+        widgets(versions=(alpha, v1), stored_versions=("v1",), conversion="Webhook", generation=2)
+    )
+    key = cluster.put("a", {"spec": {"size": 1}}, version="v1")
+    fields: JSON = {"f:spec": {"f:size": {}}}
+    cluster.etcd[key].managed_fields = [written_by("helm", fields, version="v1alpha1")]
+
+    outcome = await run_on(cluster)
+
+    assert outcome.reason == Reason.WOULD_LOSE_DATA
+    assert "a version that is not served: v1alpha1" in outcome.conditions[0].message

@@ -59,14 +59,7 @@ class ExactComparison:
 
     async def _read(self, resource: Endpoint, metadata: StoredMetadata) -> dict[str, JSON]:
         obj = await self._objects.get_object(resource, metadata.key)
-        if identity_of(obj) != (metadata.uid, metadata.resource_version):
-            raise ConflictError(
-                verb="get",
-                resource=f"{resource} {metadata.key}",
-                status=409,
-                reason="Conflict",
-                detail="the object was written meanwhile",
-            )
+        check_unchanged(obj, metadata, resource)
         return obj
 
     def _comparer(self, name: str) -> PathComparer:
@@ -75,6 +68,23 @@ class ExactComparison:
             computation = rewrite_comparison_of(self._definition.version(name))
             comparer = self._comparers[name] = PathComparer(computation, self._workers)
         return comparer
+
+
+def check_unchanged(obj: dict[str, JSON], metadata: StoredMetadata, resource: Endpoint) -> None:
+    """
+    Check that an object was read in the state that is judged.
+
+    Raises:
+        ConflictError: It has changed since.
+    """
+    if identity_of(obj) != (metadata.uid, metadata.resource_version):
+        raise ConflictError(
+            verb="get",
+            resource=f"{resource} {metadata.key}",
+            status=409,
+            reason="Conflict",
+            detail="the object was written meanwhile",
+        )
 
 
 def _dotted(path: str) -> str:

@@ -15,7 +15,7 @@ from espalier.engine.listing.conversions import NOT_SHOWN, ConversionProbe, as_u
 from espalier.engine.listing.pages import pages
 from espalier.engine.listing.undecodable import UndecodableSkipper
 from espalier.engine.policy.plan import Plan
-from espalier.engine.ports import ObjectKey, StoredMetadata
+from espalier.engine.ports import Endpoint, ObjectKey, StoredMetadata
 from espalier.engine.ports.objects import Objects
 from espalier.engine.settings import Ports
 from espalier.engine.status.text import enumerated
@@ -80,19 +80,34 @@ async def check_shown(probe: ConversionProbe, objects: Objects, seen: StoredMeta
     for resource in probe.resources:
         if resource.version not in probe.refused_at or not _names(seen, resource.api_version):
             continue
-        try:
-            await objects.get_object(resource, seen.key)
-        except NOT_SHOWN as error:
-            if not await probe.is_about_one(error, str(seen.key)):
-                raise as_unavailable(error) from error
-            raise ConversionRefusedError(
-                verb="get",
-                resource=f"{resource} {seen.key}",
-                status=error.status,
-                reason=error.reason,
-                detail=f"its managedFields name version {resource.version}, to which the conversion"
-                " webhook does not convert it: a write would remove all of them",
-            ) from error
+        await read_shown(probe, objects, resource, seen.key)
+
+
+async def read_shown(
+    probe: ConversionProbe, objects: Objects, resource: Endpoint, key: ObjectKey
+) -> dict[str, JSON]:
+    """
+    Read an object at a version that its managedFields name.
+
+    Raises:
+        ConversionRefusedError: It cannot be shown there.
+        ConversionError: The webhook converts nothing.
+        ClusterError: It cannot be read.
+    """
+    try:
+        return await objects.get_object(resource, key)
+    except NOT_SHOWN as error:
+        probe.note_refused(resource)
+        if not await probe.is_about_one(error, str(key)):
+            raise as_unavailable(error) from error
+        raise ConversionRefusedError(
+            verb="get",
+            resource=f"{resource} {key}",
+            status=error.status,
+            reason=error.reason,
+            detail=f"its managedFields name version {resource.version}, to which the conversion"
+            " webhook does not convert it: a write would remove all of them",
+        ) from error
 
 
 def _names(seen: StoredMetadata, api_version: str) -> bool:

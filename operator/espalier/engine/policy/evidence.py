@@ -11,6 +11,9 @@ schema. So it loses
 The record shows the first, ``managedFields`` show which objects are concerned, and a comparison of
 both versions shows the second. What they cannot show counts as lost. A write after the
 definition's last change clears an object of all of it, since any write stores pruned bytes.
+
+Without a complete record and behind a conversion webhook, which may rename fields, the object is
+read at each version that its ``managedFields`` name, and must show all that they name there.
 """
 
 from collections.abc import Collection, Iterator
@@ -41,6 +44,8 @@ PRESERVED = "?unknown-fields-were-preserved"
 UNCOMPARED = "?cannot-be-read-at-two-versions"
 TAKES_LONG = "?takes-too-long-to-compare"
 OWNED_AS_A_WHOLE = "?owned-as-a-whole"
+NOT_SHOWN = "?set-and-not-shown"
+NOT_SERVED = "?set-through-a-version-that-is-not-served"
 
 MAX_ITEMS = 100
 """How many things are named that one object would lose."""
@@ -79,8 +84,9 @@ class Verdict:
     Attributes:
         items: What would or might be lost: ``v1.spec.color``, the version and the path; or, with
             ``?`` before it, why nothing can be proved. Empty if nothing would.
-        compare_at: Served versions at which the object must be read, and compared with what the
-            storage version shows, before more is known.
+        compare_at: Served versions at which the object must be read before more is known: with
+            conversion ``None`` to be compared with what the storage version shows, and behind a
+            webhook with what its ``managedFields`` name.
     """
 
     items: frozenset[str] = frozenset()
@@ -123,6 +129,7 @@ class Evidence:
         self._api_versions = frozenset(
             f"{definition.group}/{version.name}" for version in definition.versions
         )
+        self._served = frozenset(version.name for version in definition.versions if version.served)
         self._versions = tuple(_evidence_of(definition, record))
         changed = seconds_of(definition.spec_written_at)
         self._clear_after_seconds = (
@@ -156,9 +163,11 @@ class Evidence:
                 compare_at.append(version.name)
             else:
                 items.update(version.name + path for path in version.not_kept)
-        if len(items) > MAX_ITEMS:
-            items = {*sorted(items)[:MAX_ITEMS], MORE_ITEMS}
-        return Verdict(items=frozenset(items), compare_at=tuple(compare_at))
+        if self._by_webhook and not self._is_complete:
+            named = self._named_versions(metadata.managed_fields)
+            items.update(f"{NOT_SERVED} {name}" for name in named - self._served)
+            compare_at += sorted(named & self._served)
+        return Verdict(items=bounded(items), compare_at=tuple(compare_at))
 
     def _was_written_since(self, metadata: StoredMetadata) -> bool:
         times = [metadata.created_at]
@@ -205,6 +214,14 @@ class Evidence:
                 return GONE_VERSION
         return ""
 
+    def _named_versions(self, entries: Collection[JSON]) -> frozenset[str]:
+        """
+        Collect the definition's versions that managedFields name.
+        """
+        named = (entry.get("apiVersion") for entry in entries if isinstance(entry, dict))
+        ours = (name for name in named if isinstance(name, str) and name in self._api_versions)
+        return frozenset(name.rpartition("/")[2] for name in ours)
+
     def _named_at(self, version: VersionEvidence, entries: tuple[JSON, ...]) -> Iterator[str]:
         """
         Find what managedFields name that a version's schema does not keep, or may not.
@@ -225,6 +242,15 @@ class Evidence:
             for entry in entries
             if isinstance(entry, dict) and entry.get("apiVersion") == api_version
         )
+
+
+def bounded(items: Collection[str]) -> frozenset[str]:
+    """
+    Keep the first ones of what one object would lose, and a mark that there is more.
+    """
+    if len(items) <= MAX_ITEMS:
+        return frozenset(items)
+    return frozenset((*sorted(items)[:MAX_ITEMS], MORE_ITEMS))
 
 
 def _evidence_of(definition: Definition, record: SchemaRecord) -> Iterator[VersionEvidence]:

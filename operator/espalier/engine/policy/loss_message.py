@@ -11,6 +11,8 @@ from espalier.engine.policy.evidence import (
     GONE_VERSION,
     MORE_ITEMS,
     NO_MANAGED_FIELDS,
+    NOT_SERVED,
+    NOT_SHOWN,
     OWNED_AS_A_WHOLE,
     PRESERVED,
     TAKES_LONG,
@@ -30,6 +32,11 @@ _UNPROVABLE: Mapping[str, str] = {
     UNREADABLE_SCHEMA: "what they hold cannot be known, since no schema can be read, of version",
     PRESERVED: "unknown fields were preserved before, and which are stored is unknown, at",
     OWNED_AS_A_WHOLE: "what it holds cannot be known, since it is owned as a whole:",
+    NOT_SHOWN: "set once, and not shown any more, though it may be stored:",
+    NOT_SERVED: (
+        "what they hold cannot be known, since their managedFields name a version that is not"
+        " served:"
+    ),
     UNCOMPARED: "what they would lose cannot be known, since they cannot be read at both versions",
     TAKES_LONG: "what they would lose cannot be known, since it takes too long to compare them",
     "?lost-in-conversion": "lost when an object was written:",

@@ -6,11 +6,12 @@ from functools import partial
 
 from espalier.crd import Definition
 from espalier.engine.conversion.exact import ExactComparison
+from espalier.engine.conversion.named_fields import NamedFieldsComparison
 from espalier.engine.conversion.webhook import check_shown, converts_by_webhook
 from espalier.engine.coordination.definition_guard import DefinitionGuard
 from espalier.engine.coordination.ledger import Ledger, load_known
 from espalier.engine.coordination.run_context import RunContext
-from espalier.engine.coordination.write_gate import CheckShown, WriteGate
+from espalier.engine.coordination.write_gate import CheckShown, Compare, WriteGate
 from espalier.engine.listing.conversions import ConversionProbe
 from espalier.engine.policy.consent import consented
 from espalier.engine.policy.evidence import Evidence
@@ -18,6 +19,7 @@ from espalier.engine.policy.labels import read_policy
 from espalier.engine.policy.plan import Plan
 from espalier.engine.policy.record import SchemaRecord
 from espalier.engine.policy.timestamps import seconds_of
+from espalier.engine.ports import Workers
 from espalier.engine.ports.clock import Clock
 from espalier.engine.ports.objects import Objects
 from espalier.engine.settings import RecordPorts, RunSettings
@@ -33,7 +35,7 @@ async def open_gate(context: RunContext[Plan], ledger: Ledger) -> None:
     definition, ports = context.planned.definition, context.ports
     await ledger.accept(context.planned.policy.accepted_loss)
     evidence = evidence_of(definition, ledger.record, context.settings, ports.clock)
-    compare = ExactComparison(definition, ports.objects, workers=ports.workers).items
+    compare = _comparison(definition, ports.objects, context.probe, ports.workers)
     shown = _check_of(definition, ports.objects, context.probe)
     context.gate.open(evidence, ledger.accepted, compare, check_shown=shown)
 
@@ -52,13 +54,22 @@ async def gate_alone(
     known = (await load_known(ports, definition)).checkpoint
     shown = (known.shown, known.accepted) if known else ()
     gate = WriteGate(DefinitionGuard(ports.definitions, ports.clock, definition))
+    probe = ConversionProbe(objects, definition)
     gate.open(
         evidence_of(definition, known.record if known else None, settings, ports.clock),
         consented(read_policy(definition).accepted_loss, shown),
-        ExactComparison(definition, objects, workers=ports.workers).items,
-        check_shown=_check_of(definition, objects, ConversionProbe(objects, definition)),
+        _comparison(definition, objects, probe, ports.workers),
+        check_shown=_check_of(definition, objects, probe),
     )
     return gate
+
+
+def _comparison(
+    definition: Definition, objects: Objects, probe: ConversionProbe, workers: Workers | None
+) -> Compare:
+    if converts_by_webhook(definition):
+        return NamedFieldsComparison(definition, objects, probe).items
+    return ExactComparison(definition, objects, workers=workers).items
 
 
 def _check_of(

@@ -1,0 +1,210 @@
+"""
+Attacks on stored data that once succeeded, by nothing but commands and what etcd holds after them.
+
+Each is tried by the commands alone, so that any release can be held to it.
+"""
+
+import gzip
+import json
+from base64 import b64decode, b64encode
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.conftest import MakeCrd
+from tests.e2e.controlplane.api import ApiError
+from tests.e2e.crds import Crd, Document, schema, version
+from tests.e2e.operating import espalier, run_command
+from tests.e2e.test_conversion import conversion
+from tests.e2e.waiting import eventually
+from tests.e2e.webhooks import Webhook, converting
+
+pytestmark = [pytest.mark.e2e, pytest.mark.usefixtures("installed")]
+
+SIZE = {"size": {"type": "integer"}}
+BOTH = {**SIZE, "color": {"type": "string"}}
+QUICK = ("--yes", "--settle-seconds", "0", "-o", "json")
+CONFIG_MAPS = "/api/v1/namespaces/espalier-system/configmaps"
+
+
+def versions(**schemas: Document) -> list[Document]:
+    return [version(name, schema(spec)) for name, spec in schemas.items()]
+
+
+def colored(crd: Crd, at: str) -> None:
+    crd.add(at, crd.object(at, "a", spec={"size": 1, "color": "blue"}))
+
+
+def forget_managers(crd: Crd, at: str) -> None:
+    """
+    Clear the object's managedFields, so that they name nothing.
+    """
+    path = f"{crd.objects_path(at)}/a"
+    crd.plane.api.merge(path, {"metadata": {"managedFields": [{}]}})
+
+
+def change(crd: Crd, storage: str, **schemas: Document) -> None:
+    """
+    Change the versions, and wait until the server stores at the new ones.
+    """
+    crd.set_versions(versions(**schemas), storage=storage)
+
+    def is_stored_by_them() -> None:
+        path = crd.objects_path(storage)
+        probe = crd.object(storage, "probe", spec={"color": "x"})
+        try:
+            crd.plane.api.post(path, probe)
+            stored = crd.stored()["probe"]
+            crd.plane.api.delete(f"{path}/probe")
+        except ApiError as error:
+            raise AssertionError(str(error)) from error
+        assert stored["apiVersion"] == f"{crd.group}/{storage}"
+        assert ("color" in stored.get("spec", {})) == ("color" in schemas[storage])
+
+    eventually(is_stored_by_them)
+
+
+def migrate(crd: Crd, *options: str) -> Document:
+    """
+    Migrate, and return the document; it must have left the field as it was stored.
+    """
+    result = run_command(crd.plane, "migrate", crd.name, *QUICK, *options)
+    assert crd.stored()["a"]["spec"] == {"size": 1, "color": "blue"}, result.stdout
+    assert result.returncode != 0, result.stdout
+    document: Document = json.loads(result.stdout)
+    return document
+
+
+def reason_of(document: Document) -> str:
+    (item,) = document["items"]
+    return str(item["reason"])
+
+
+@pytest.fixture
+def webhook(tmp_path: Path) -> Iterator[Webhook]:
+    served = Webhook(tmp_path / "webhook", converting(lambda obj, at: {**obj, "apiVersion": at}))
+    yield served
+    served.close()
+
+
+@pytest.fixture
+def proved(crd: MakeCrd) -> Crd:
+    """
+    A definition whose one object is proved to be current, with both fields.
+    """
+    made = crd("myths")
+    made.create(versions(v1=BOTH), storage="v1")
+    colored(made, "v1")
+    forget_managers(made, "v1")
+    espalier(made.plane, "migrate", made.name, *QUICK)
+    return made
+
+
+def test_a_field_set_after_managed_fields_had_stopped(crd: MakeCrd) -> None:
+    myths = crd("myths")
+    myths.create(versions(v0=BOTH, v1=BOTH), storage="v0")
+    myths.add("v0", myths.object("v0", "a", spec={"size": 1}))
+    change(myths, "v1", v0=BOTH, v1=BOTH)
+    path = f"{myths.objects_path('v1')}/a"
+    myths.plane.api.merge(path, {"spec": {"size": 1}})
+    body = myths.read()
+    body["status"]["storedVersions"] = ["v1"]
+    myths.plane.api.put(f"{myths.path}/status", body)
+    change(myths, "v1", v1=BOTH)
+    myths.plane.api.merge(path, {"spec": {"color": "blue"}})
+    assert "f:color" not in json.dumps(myths.plane.api.get(path)["metadata"]["managedFields"])
+    change(myths, "v2", v1=BOTH, v2=SIZE)
+
+    assert reason_of(migrate(myths)) == "WouldLoseData"
+
+    # Nor is it erased once the old version no longer shows it either.
+    change(myths, "v2", v1=SIZE, v2=SIZE)
+    assert reason_of(migrate(myths)) == "WouldLoseData"
+
+
+def test_a_field_that_only_the_other_version_of_a_webhook_specifies(
+    crd: MakeCrd, webhook: Webhook
+) -> None:
+    myths = crd("myths")
+    myths.create(versions(v1=BOTH, v2=BOTH), storage="v2")
+    myths.plane.api.merge(myths.path, {"spec": {"conversion": conversion(webhook)}})
+    # Its managedFields name the version that still specifies the field.
+    colored(myths, "v1")
+    change(myths, "v2", v1=BOTH, v2=SIZE)
+
+    assert reason_of(migrate(myths)) == "WouldLoseData"
+
+
+def test_another_namespace_that_knows_nothing_of_the_record(proved: Crd) -> None:
+    change(proved, "v1", v1=SIZE)
+    assert reason_of(migrate(proved)) == "WouldLoseData"
+
+    assert reason_of(migrate(proved, "--operator-namespace", "default")) == "OtherOperator"
+
+
+@pytest.mark.parametrize("damage", ["newer", "deleted"])
+def test_a_record_that_cannot_be_read(proved: Crd, damage: str) -> None:
+    found = proved.plane.api.get(CONFIG_MAPS)["items"]
+    (kept,) = (one for one in found if proved.name in one["metadata"]["name"])
+    path = f"{CONFIG_MAPS}/{kept['metadata']['name']}"
+    if damage == "deleted":
+        proved.plane.api.delete(path)
+    else:
+        ((key, packed),) = kept["binaryData"].items()
+        document = json.loads(gzip.decompress(b64decode(packed)))
+        document |= {"format": 99}
+        data = b64encode(gzip.compress(json.dumps(document).encode())).decode()
+        proved.plane.api.merge(path, {"binaryData": {key: data}})
+    change(proved, "v1", v1=SIZE)
+
+    assert reason_of(migrate(proved)) == "RecordUnreadable"
+
+
+def test_a_field_that_each_version_drops_in_turn(crd: MakeCrd) -> None:
+    myths = crd("myths")
+    myths.create(versions(v0=BOTH, v1=BOTH), storage="v0")
+    colored(myths, "v0")
+    forget_managers(myths, "v0")
+    change(myths, "v1", v0=BOTH, v1=SIZE)
+    assert reason_of(migrate(myths)) == "WouldLoseData"
+
+    change(myths, "v1", v0=SIZE, v1=SIZE)
+
+    assert reason_of(migrate(myths)) == "WouldLoseData"
+
+
+def test_one_object_with_forged_managed_fields(crd: MakeCrd) -> None:
+    myths = crd("myths")
+    myths.create(versions(v0=BOTH, v1=BOTH), storage="v0")
+    colored(myths, "v0")
+    path = myths.objects_path("v0")
+    entry = {
+        "manager": "tenant",
+        "operation": "Update",
+        "apiVersion": f"{myths.group}/v0",
+        "fieldsType": "FieldsV1",
+        "fieldsV1": {"f:spec": {"f:\n\x1b[31mcall 555 now": {}}},
+    }
+    forged = myths.object("v0", "forged", spec={"size": 2})
+    forged["metadata"]["managedFields"] = [entry]
+    myths.plane.api.post(path, forged)
+    change(myths, "v1", v0=BOTH, v1=BOTH)
+
+    result = run_command(myths.plane, "migrate", myths.name, *QUICK)
+
+    item = json.loads(result.stdout)["items"][0]
+    assert myths.stored()["a"]["apiVersion"] == f"{myths.group}/v1"
+    assert item["reason"] == "WouldLoseData"
+    assert "default/forged" in item["message"]
+    assert not {"\n", "\x1b"} & set(item["message"])
+
+
+def test_plain_accept_consents_to_nothing(proved: Crd) -> None:
+    change(proved, "v1", v1=SIZE)
+    proved.label(loss="accept")
+
+    document = migrate(proved)
+
+    assert reason_of(document) == "WouldLoseData"
+    assert "consents to nothing" in document["items"][0]["message"]
