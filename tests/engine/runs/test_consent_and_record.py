@@ -163,7 +163,7 @@ async def test_where_a_webhook_converts_what_another_version_has_set_must_be_sho
     # Nothing was recorded, and the version that managedFields name still specifies the field.
     color: JSON = {"type": "string", "default": "red"} if has_default else {"type": "string"}
     spec: JSON = {"type": "object", "properties": {"size": {"type": "integer"}, "color": color}}
-    both: JSON = {"type": "object", "properties": {"spec": spec}}
+    both: dict[str, JSON] = {"type": "object", "properties": {"spec": spec}}
     alpha = Version(name="v1alpha1", served=True, storage=False, schema=both)
     v1 = Version(name="v1", served=True, storage=True, schema=V1ALPHA1_SCHEMA)
     cluster = FakeCluster(
