@@ -26,7 +26,7 @@ PLANES ?= 3
 E2E := tests/cluster tests/contract tests/e2e tests/sandbox
 
 .DEFAULT_GOAL := help
-.PHONY: help venv docs lint format typing imports unit test vectors cases crds differential control-plane e2e mutation bench-schema bench-start bench-validate bench-migrate e2e-chaos page monitoring demo demo-real image clean
+.PHONY: help venv docs krew lint format typing imports unit test vectors cases crds differential control-plane e2e mutation bench-schema bench-start bench-validate bench-migrate e2e-chaos page monitoring demo demo-real image clean
 
 help: ## Show the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' Makefile
@@ -139,6 +139,9 @@ image: ## Build the container image: IMAGE=name:tag
 docs: $(TOOLS) ## Write docs/reference/cli.md from --help, and rights.md from the manifests
 	@$(BIN)/python -m tests.docs.commands
 	@$(BIN)/python -m tests.docs.rights
+
+krew: $(TOOLS) ## Make the archive of the kubectl plugin for krew, and write its manifest
+	@$(BIN)/python -m tests.manifests.krew
 
 clean: ## Take .venv and all caches away
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build dist
