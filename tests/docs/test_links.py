@@ -67,7 +67,7 @@ def test_every_page_can_be_reached_from_the_first_one() -> None:
 
 
 def test_pages_stand_in_the_folder_of_their_kind() -> None:
-    kinds = {"decisions", "explanation", "how-to", "reference", "tutorial"}
+    kinds = {"decisions", "explanation", "how-to", "operations", "reference", "tutorial"}
 
     assert {path.name for path in DOCS.glob("*.md")} == {"README.md", "glossary.md"}
     assert {path.parent.name for path in DOCS.glob("*/*.md")} == kinds

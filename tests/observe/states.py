@@ -11,6 +11,7 @@ from espalier.crd import Condition, Definition, Version
 from espalier.engine.flowcontrol.budget import Budget
 from espalier.engine.ports.meter import ObjectCounts, Phase, WriteCounts
 from espalier.engine.ports.progress import PassProgress
+from espalier.engine.ports.state import Bucket
 from espalier.engine.status import conditions
 from espalier.engine.status.conditions import Reason
 from espalier.names import STORED_OBJECTS_VALID
@@ -56,7 +57,11 @@ def counts(**found: int) -> Callable[[], WriteCounts]:
 
 def sources_of(recorder: Recorder, clock: StillClock) -> Sources:
     return Sources(
-        recorder=recorder, budget=Budget(clock), requests=RequestFigures(), queue=Queue()
+        recorder=recorder,
+        budget=Budget(clock),
+        requests=RequestFigures(),
+        queue=Queue(),
+        buckets=lambda: (Bucket(2, 3),),
     )
 
 

@@ -46,8 +46,8 @@ def series(text: bytes) -> Series:
     }
 
 
-def value(found: Series, name: str, **labels: str) -> float | None:
-    return found.get((name, frozenset(labels.items())))
+def value(found: Series, metric: str, /, **labels: str) -> float | None:
+    return found.get((metric, frozenset(labels.items())))
 
 
 def test_a_run_under_way_is_seen_object_by_object(recorder: Recorder, clock: StillClock) -> None:
@@ -60,6 +60,7 @@ def test_a_run_under_way_is_seen_object_by_object(recorder: Recorder, clock: Sti
     assert value(found, objects, crd=CRD, phase="rewrite", state="remaining") == 60
     assert value(found, "espalier_object_writes_total", crd=CRD, result="rewritten") == 40
     assert value(found, "espalier_definition_stored_versions", crd=CRD) == 2
+    assert value(found, "leader_election_master_status", name="espalier-bucket-2-of-3") == 1
     condition = {"crd": CRD, "type": "espalier.dev/StoredObjectsCurrent", "status": "False"}
     assert value(found, "espalier_definition_condition", **condition, reason="Rewriting") == 1
 

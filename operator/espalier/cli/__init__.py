@@ -78,6 +78,10 @@ _COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
             "espalier.cli.commands.status",
             "List definitions: are they structural, and are their objects current and valid?",
         ),
+        "report": (
+            "espalier.cli.commands.status",
+            "Write a report about all definitions, to hand on.",
+        ),
         "restore": (
             "espalier.cli.commands.restore",
             "Put back the fields that Espalier pruned from the objects of a CRD.",

@@ -116,25 +116,22 @@ def assemble(
     """
     Put the operator together; nothing starts yet.
     """
-    clock = cluster.clock
+    clock, queue = cluster.clock, WorkQueue(cluster.clock)
     archive = cluster.archive(settings.namespace, max_total_bytes=settings.archive_max_bytes)
     recorder = _recorder_of(settings, clock, archive)
     budget = _budget_of(settings, cluster)
     ports, buckets = _ports_of(settings, cluster, budget, archive)
     ports = replace(ports, meter=recorder, workers=workers)
-    definitions = ports.definitions
-    queue = WorkQueue(clock)
     reporter = StatusReporter(
-        definitions,
+        ports.definitions,
         FencedEvents(cluster.events, buckets),
         clock,
         guard,
         progress_seconds=settings.progress_seconds,
     )
-    reporting = RecordingReporter(recorder, reporter)
     supervisor = Supervisor(
-        EngineWork(ports, _run_settings_of(settings), reporting, recorder),
-        definitions,
+        _work_of(settings, ports, reporter, recorder),
+        ports.definitions,
         reporter,
         clock=clock,
         guard=guard,
@@ -142,8 +139,13 @@ def assemble(
         max_runs=settings.max_runs,
         owns=buckets.owns,
     )
-    figures = cluster.connection.figures
-    sources = Sources(recorder=recorder, budget=budget, requests=figures, queue=queue)
+    sources = Sources(
+        recorder=recorder,
+        budget=budget,
+        requests=cluster.connection.figures,
+        queue=queue,
+        buckets=buckets.list_held,
+    )
     return Espalier(
         settings,
         definitions=cluster.definitions,
@@ -152,12 +154,19 @@ def assemble(
         guard=guard,
         queue=queue,
         reporter=reporter,
-        keeper=_keeper_of(settings, definitions, clock),
+        keeper=_keeper_of(settings, ports.definitions, clock),
         supervisor=supervisor,
         recorder=recorder,
         buckets=buckets,
         serve=serving(settings, sources),
     )
+
+
+def _work_of(
+    settings: Settings, ports: Ports, reporter: StatusReporter, recorder: Recorder
+) -> EngineWork:
+    recording = RecordingReporter(recorder, reporter)
+    return EngineWork(ports, _run_settings_of(settings), recording, recorder)
 
 
 def _recorder_of(settings: Settings, clock: Clock, archive: SecretArchive) -> Recorder:

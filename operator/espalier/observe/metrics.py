@@ -7,7 +7,7 @@ no path and no message is ever a label. The series of a definition go when it go
 
 import platform
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import accumulate
@@ -25,6 +25,7 @@ from prometheus_client.registry import Collector, CollectorRegistry
 
 from espalier.cluster.figures import Durations, RequestFigures
 from espalier.engine.flowcontrol.budget import Budget
+from espalier.engine.ports.state import Bucket
 from espalier.observe.catalogue import CATALOGUE
 from espalier.observe.recorder import Recorder
 from espalier.observe.state import DefinitionState, Snapshot
@@ -66,6 +67,7 @@ class Sources:
     budget: Budget
     requests: RequestFigures
     queue: QueueFigures
+    buckets: Callable[[], Iterable[Bucket]]
 
 
 class Families:
@@ -227,7 +229,8 @@ def _add_process(families: Families, snapshot: Snapshot, sources: Sources) -> No
         resynced = timestamp_seconds(recorder.resynced_at)
         families.add("espalier_resync_timestamp_seconds", resynced)
     families.add("espalier_watch_restarts_total", recorder.watch_restarts)
-    for name in sorted(recorder.leases):
+    held = [one.name for one in sources.buckets()]
+    for name in sorted({*recorder.leases, *held}):
         families.add("leader_election_master_status", 1, name)
     families.add("workqueue_depth", queue.depth, "definitions")
     families.add("workqueue_retries_total", queue.retries, "definitions")

@@ -5,8 +5,9 @@ It holds names of definitions, versions, counts and messages of conditions; neve
 of a stored object beyond what a condition's message shows.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from importlib.metadata import version
 from types import MappingProxyType
 
 from espalier.crd import Condition, Definition
@@ -196,6 +197,17 @@ class Snapshot:
         The definitions that Espalier is asked to work on.
         """
         return tuple(one for one in self.definitions if one.mode)
+
+
+def snapshot_of(definitions: Iterable[Definition], *, taken_at: str) -> Snapshot:
+    """
+    Make the record from what the cluster shows.
+    """
+    return Snapshot(
+        taken_at=taken_at,
+        version=version("espalier"),
+        definitions=tuple(state_of(one) for one in sorted(definitions, key=lambda d: d.name)),
+    )
 
 
 def state_of(definition: Definition) -> DefinitionState:

@@ -153,6 +153,7 @@ def page_view(snapshot: Snapshot, *, with_messages: bool) -> PageView:
     ordered = sorted(snapshot.labelled, key=lambda one: (_ORDER[states[one.name]], one.name))
     idle = [one for one in snapshot.definitions if not one.mode and len(one.stored_versions) > 1]
     counts = Counter(states.values())
+    current = sum(one.current is not None and one.current.status == "True" for one in ordered)
     return PageView(
         taken_at=snapshot.taken_at,
         version=snapshot.version,
@@ -160,7 +161,7 @@ def page_view(snapshot: Snapshot, *, with_messages: bool) -> PageView:
         is_read_only=snapshot.is_read_only,
         summary=(
             f"{counted(len(snapshot.definitions), 'definition')}, {len(ordered)} labelled,"
-            f" {counts['proved']} with all objects current"
+            f" {current} with all objects current"
         ),
         cells=tuple(
             (states[one.name], f"{one.name}: {_NAMES[states[one.name]]}")
@@ -208,7 +209,7 @@ def definition_view(one: DefinitionState, *, with_messages: bool) -> DefinitionV
         name=one.name,
         state=state,
         state_text=_NAMES[state],
-        reason=current.reason if current is not None else "",
+        reason=_reason_of(one),
         message=_cut(current.message) if current is not None and with_messages else "",
         stop=stop_of(one),
         stops=STOPS,
@@ -225,6 +226,18 @@ def definition_view(one: DefinitionState, *, with_messages: bool) -> DefinitionV
         stored=", ".join(one.stored_versions),
         structural={True: "yes", False: "no", None: "unknown"}[one.is_structural],
     )
+
+
+def _reason_of(one: DefinitionState) -> str:
+    """
+    Return the reason of the condition that is worse.
+    """
+    current, valid = one.current, one.valid
+    if current is None:
+        return ""
+    if current.status == "True" and valid is not None and valid.status == "False":
+        return valid.reason
+    return current.reason
 
 
 def _objects_text(one: DefinitionState) -> str:

@@ -1,5 +1,5 @@
 """
-``espalier status``: list definitions with the state of their objects.
+``espalier status`` and ``espalier report``: the state of all definitions, as a list or a document.
 """
 
 import click
@@ -9,6 +9,8 @@ from espalier.cli.output.formats import TABULAR
 from espalier.cli.output.terminal import Terminal
 
 _WATCHED = ("table", "wide", "json")
+REPORTS = ("html", "markdown", "json")
+"""The formats of a report."""
 
 
 @click.command()
@@ -65,3 +67,44 @@ def status(
     if not is_watching or result.problems:
         terminal.finish(result)
     operation.watch(terminal, target, result, found, selector, labelled=labelled)
+
+
+@click.command()
+@targeting(keeps=False)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Choice(REPORTS),
+    default="html",
+    show_default=True,
+    help="The format of the report.",
+)
+@click.option(
+    "--messages",
+    is_flag=True,
+    help="Include the messages of conditions; they name objects.",
+)
+def report(*, target: Target, output: str, messages: bool) -> None:
+    """
+    Write a report about all definitions, to hand on.
+
+    The report is one file that needs nothing else: the same picture as the operator's page as HTML,
+    or the same content as Markdown or JSON. It has names of definitions, counts and reasons, no
+    values, and no names of objects unless --messages is given. It is read from the cluster, and
+    nothing is written.
+
+    \b
+    Examples:
+      espalier report > report.html
+      espalier report -o markdown >> ticket.md
+      espalier report -o json --context production | jq '.definitions[].stage'
+
+    \b
+    Exit codes:
+      0  the report is written
+      2  the command line or the kubeconfig is not valid
+      3  the cluster could not be read
+    """
+    from espalier.cli.operations.report import written
+
+    click.echo(written(target, output, with_messages=messages), nl=False)

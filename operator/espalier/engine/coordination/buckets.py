@@ -99,6 +99,12 @@ class Buckets:
         self._closed = asyncio.Event()
         self._closed.set()
 
+    def list_held(self) -> tuple[Bucket, ...]:
+        """
+        List the buckets whose leases are held.
+        """
+        return tuple(self._held)
+
     def owns(self, crd: str) -> bool:
         """
         Report whether work on a definition may begin here.
