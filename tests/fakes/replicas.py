@@ -6,6 +6,7 @@ import asyncio
 from dataclasses import dataclass, field
 
 from espalier.engine.coordination.buckets import Buckets
+from espalier.engine.coordination.pause import Pause
 from espalier.engine.ports.state import Bucket
 from espalier.errors import LeaseLostError, TransientError
 from tests.fakes.clock import FakeClock
@@ -74,6 +75,29 @@ class FakeReplicas:
         self._beats.pop(self._identity, None)
 
 
+class FakeSwitch:
+    """
+    Implements ``espalier.engine.ports.state.PauseSwitch``.
+
+    Attributes:
+        is_on: What it shows.
+        reads: How often it was read.
+        is_cut_off: Whether it cannot be read.
+    """
+
+    def __init__(self) -> None:
+        self.is_on = False
+        self.reads = 0
+        self.is_cut_off = False
+
+    async def is_set(self) -> bool:
+        await asyncio.sleep(0)
+        self.reads += 1
+        if self.is_cut_off:
+            raise TransientError(verb="get", resource="configmaps", reason="Timeout")
+        return self.is_on
+
+
 @dataclass(slots=True)
 class Replica:
     """
@@ -112,15 +136,23 @@ class Rivals:
         self.count = count
         self.leases: dict[str, FakeLease] = {}
         self.beats: dict[str, float] = {}
+        self.switch = FakeSwitch()
 
-    def replica(self, identity: str) -> Replica:
+    def replica(self, identity: str, *, is_paused: bool = False) -> Replica:
         """
         Make one more.
         """
         leases = FakeBucketLeases(self.leases, identity, self.clock)
         others = FakeReplicas(self.beats, identity, self.clock)
         shares: list[float] = []
-        buckets = Buckets(leases, others, self.clock, count=self.count, on_share=shares.append)
+        buckets = Buckets(
+            leases,
+            others,
+            self.clock,
+            count=self.count,
+            pause=Pause(self.switch, self.clock, is_permanent=is_paused),
+            on_share=shares.append,
+        )
         return Replica(buckets, leases, others, shares)
 
     def holders(self) -> list[str]:

@@ -57,6 +57,16 @@ async def test_readiness_follows_the_first_listing_and_health_does_not(
             assert answer.status == 200
 
 
+async def test_a_paused_operator_is_ready_and_the_probe_shows_it() -> None:
+    app = probe_application(lambda: True, lambda: True)
+    async with (
+        TestServer(app) as server,
+        ClientSession() as session,
+        session.get(server.make_url("/readyz")) as answer,
+    ):
+        assert (answer.status, await answer.text()) == (200, "ok, but paused\n")
+
+
 async def test_probes_are_served_on_the_port_that_is_given() -> None:
     async with served(probe_application(lambda: True)) as port, ClientSession() as session:
         for _ in range(3):

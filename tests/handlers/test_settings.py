@@ -26,6 +26,7 @@ def test_every_setting_can_be_given_by_the_environment() -> None:
         "ESPALIER_PROGRESS_SECONDS": "6",
         "ESPALIER_RESYNC_SECONDS": "7",
         "ESPALIER_RESURVEY_SECONDS": "9",
+        "ESPALIER_SURVEY_PERCENT": "2.5",
         "ESPALIER_ARCHIVE_MAX_BYTES": "4096",
         "ESPALIER_WORKER_PROCESSES": "1",
         "ESPALIER_OBJECT_DEADLINE_SECONDS": "2.5",
@@ -35,6 +36,7 @@ def test_every_setting_can_be_given_by_the_environment() -> None:
         "ESPALIER_PAGE_WITHOUT_ACCESS_CONTROL": "yes",
         "ESPALIER_PAGE_MESSAGES": "yes",
         "ESPALIER_READ_ONLY": "true",
+        "ESPALIER_PAUSE": "true",
         "UNRELATED": "x",
     }
     assert {f"ESPALIER_{field.name.upper()}" for field in fields(Settings)} == set(environment) - {
@@ -56,6 +58,7 @@ def test_every_setting_can_be_given_by_the_environment() -> None:
         progress_seconds=6,
         resync_seconds=7,
         resurvey_seconds=9,
+        survey_percent=2.5,
         archive_max_bytes=4096,
         worker_processes=1,
         object_deadline_seconds=2.5,
@@ -65,6 +68,7 @@ def test_every_setting_can_be_given_by_the_environment() -> None:
         page_without_access_control=True,
         page_messages=True,
         read_only=True,
+        pause=True,
     )
 
 

@@ -29,6 +29,7 @@ from espalier.cluster.resources.foreign_leases import ForeignAwareLeases, Homes
 from espalier.cluster.resources.leases import HttpBucketLeases, HttpLeases
 from espalier.cluster.resources.named_leases import DURATION_SECONDS, own_identity
 from espalier.cluster.resources.objects import HttpObjects
+from espalier.cluster.resources.pause_switch import ConfigMapSwitch
 from espalier.cluster.resources.replicas import HttpReplicas
 from espalier.cluster.resources.storage_versions import is_caught_up
 from espalier.cluster.transport.client import Client
@@ -151,6 +152,12 @@ class Cluster:
         return HttpBucketLeases(
             self.leasing, namespace, identity, duration_seconds=duration_seconds
         )
+
+    def pause_switch(self, namespace: str) -> ConfigMapSwitch:
+        """
+        Return what pauses the operator in a namespace.
+        """
+        return ConfigMapSwitch(self.control, namespace)
 
     def replicas(
         self, namespace: str, identity: str, *, duration_seconds: int = DURATION_SECONDS

@@ -85,7 +85,10 @@ class RunSettings:
         bytes_per_second: The most bytes that are written to etcd, from sampled sizes, where the
             ports have no budget.
         writes_per_second: The most writes, likewise; None for no bound.
-        resurvey_seconds: Between two surveys of objects that nothing is known to have changed.
+        resurvey_seconds: The least time between two surveys of objects that nothing is known to
+            have changed.
+        reading_share: The most of the time that surveys of a definition read; what takes long to
+            read is read less often. Above 0, and at most 1.
         again: Rewrite and prove all objects once more, though that is done already.
         only_failed: Try the objects again that failed in the last pass, and no others; it proves
             nothing, and trims nothing.
@@ -103,11 +106,21 @@ class RunSettings:
     bytes_per_second: float = DEFAULT_BYTES_PER_SECOND
     writes_per_second: float | None = None
     resurvey_seconds: float = 3600.0
+    reading_share: float = 0.01
     again: bool = False
     only_failed: bool = False
     waits_for_lease: bool = False
     is_read_only: bool = False
     is_rehearsal: bool = False
+
+    def resurvey_after(self, reading_seconds: float) -> float:
+        """
+        Return how long to wait for the next survey.
+
+        Args:
+            reading_seconds: How long the last one took.
+        """
+        return max(self.resurvey_seconds, reading_seconds * (1 / self.reading_share - 1))
 
 
 def pacer_of(settings: RunSettings, ports: Ports) -> Pacer:

@@ -117,7 +117,8 @@ class Espalier:
             self._guard.start(self._resync(), name="resync"),
             *(self._guard.start(self._work(), name=f"worker {n}") for n in range(WORKERS)),
         ]
-        logger.info("Espalier works.", extra={"read_only": self._settings.read_only})
+        extra = {"read_only": self._settings.read_only, "pause": self._settings.pause}
+        logger.info("Espalier works.", extra=extra)
 
     async def stop(self) -> None:
         """

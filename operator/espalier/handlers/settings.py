@@ -29,6 +29,7 @@ _BOUNDS: Mapping[str, tuple[float, float]] = {
     "progress_seconds": (0, 3600),
     "resync_seconds": (1, 86_400),
     "resurvey_seconds": (1, 604_800),
+    "survey_percent": (0.01, 100),
     "archive_max_bytes": (1024, 1024**3),
     "worker_processes": (1, 64),
     "object_deadline_seconds": (0.1, 3600),
@@ -61,7 +62,9 @@ class Settings:
         structural_grace_seconds: How long the API server has to write ``NonStructuralSchema``.
         progress_seconds: The least time between two writes of mere progress.
         resync_seconds: The time between two readings of all definitions.
-        resurvey_seconds: The time between two surveys of objects.
+        resurvey_seconds: The least time between two surveys of objects.
+        survey_percent: The most of its time that the surveys of one definition read: the interval
+            grows with the objects.
         archive_max_bytes: The most bytes that the archives of removed data take together.
         worker_processes: The most processes that examine and compare objects for which the
             event loop has no time.
@@ -73,6 +76,7 @@ class Settings:
         page_without_access_control: Serve the page on all addresses, to anyone who can reach them.
         page_messages: Show the messages of conditions on the page, which name objects.
         read_only: Forbid every write on objects and on stored versions.
+        pause: Write nothing at all as long as the process runs.
     """
 
     namespace: str = OPERATOR_NAMESPACE
@@ -89,6 +93,7 @@ class Settings:
     progress_seconds: float = 10.0
     resync_seconds: float = 600.0
     resurvey_seconds: float = 3600.0
+    survey_percent: float = 1.0
     archive_max_bytes: int = 64 * 1024 * 1024
     worker_processes: int = 2
     object_deadline_seconds: float = 5.0
@@ -98,6 +103,7 @@ class Settings:
     page_without_access_control: bool = False
     page_messages: bool = False
     read_only: bool = False
+    pause: bool = False
 
     def __post_init__(self) -> None:
         if not self.namespace:

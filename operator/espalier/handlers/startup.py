@@ -13,6 +13,7 @@ from espalier.cluster import Cluster, own_identity
 from espalier.cluster.archives.secrets import SecretArchive
 from espalier.engine.coordination.buckets import Buckets
 from espalier.engine.coordination.fenced_ports import FencedCheckpoints, FencedDefinitions
+from espalier.engine.coordination.pause import Pause
 from espalier.engine.flowcontrol.budget import DEFAULT_TOTAL_IN_FLIGHT, Budget
 from espalier.engine.flowcontrol.sightings import Sightings
 from espalier.engine.ports.clock import Clock
@@ -158,7 +159,7 @@ def assemble(
         supervisor=supervisor,
         recorder=recorder,
         buckets=buckets,
-        serve=serving(settings, sources),
+        serve=serving(settings, sources, is_paused=lambda: buckets.is_paused),
     )
 
 
@@ -214,6 +215,7 @@ def _ports_of(
         cluster.replicas(namespace, identity, duration_seconds=seconds),
         cluster.clock,
         count=settings.buckets,
+        pause=Pause(cluster.pause_switch(namespace), cluster.clock, is_permanent=settings.pause),
         on_share=budget.reduce,
     )
     checkpoints = cluster.checkpoints(namespace, may_begin=buckets.may_begin)
@@ -241,5 +243,6 @@ def _run_settings_of(settings: Settings) -> RunSettings:
         page_size=settings.page_size,
         max_in_flight=settings.max_in_flight,
         resurvey_seconds=settings.resurvey_seconds,
+        reading_share=settings.survey_percent / 100,
         is_read_only=settings.read_only,
     )

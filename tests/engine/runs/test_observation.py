@@ -52,6 +52,25 @@ async def test_observing_reads_and_says_what_enforcing_would_do() -> None:
     assert {words[0].reason for words in cluster.reports} == {"Observed"}
 
 
+async def test_what_takes_long_to_read_is_read_less_often() -> None:
+    cluster = FakeCluster(widgets(labels=OBSERVE))
+    cluster.fill(7)
+    settings = RunSettings(page_size=3, resurvey_seconds=60)
+    refusals = iter([busy(retry_after_seconds=20)])
+
+    def refuse(call: str, _: str) -> None:
+        if call == "list_objects" and (error := next(refusals, None)):
+            raise error
+
+    cluster.hooks.append(refuse)
+    outcome = await run_on(cluster, settings)
+
+    # One percent of the time is read in.
+    assert outcome.again_seconds == pytest.approx(20 * 99, rel=0.05)
+    assert settings.resurvey_after(0.5) == 60
+    assert RunSettings(reading_share=1, resurvey_seconds=60).resurvey_after(1e6) == 60
+
+
 async def test_objects_that_violate_the_schema_are_counted_and_named_without_values() -> None:
     cluster = FakeCluster(legacy_widgets(labels=OBSERVE))
     cluster.put("good", {"spec": {"size": 1}}, version="v1")

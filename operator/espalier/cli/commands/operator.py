@@ -29,7 +29,8 @@ _HELP: Mapping[str, str] = MappingProxyType(
         "structural_grace_seconds": "How long to wait for the server to write NonStructuralSchema.",
         "progress_seconds": "The minimum time between two progress reports in a condition.",
         "resync_seconds": "The time between two full reads of all definitions.",
-        "resurvey_seconds": "The time between two surveys of a definition's objects.",
+        "resurvey_seconds": "The minimum time between two surveys of a definition's objects.",
+        "survey_percent": "The maximum share of the time that its surveys take; 100 sets no limit.",
         "archive_max_bytes": "The maximum size of all archives of pruned data together.",
         "worker_processes": "The maximum number of processes that examine large objects.",
         "object_deadline_seconds": "The CPU time that one object may take, or it is not judged.",
@@ -39,6 +40,7 @@ _HELP: Mapping[str, str] = MappingProxyType(
         "page_without_access_control": "Serve the page on all addresses, to anyone.",
         "page_messages": "Show messages of conditions on the page; they name objects.",
         "read_only": "Write no object and no stored version.",
+        "pause": "Write nothing at all, as while the ConfigMap espalier-pause exists.",
     }
 )
 

@@ -121,10 +121,13 @@ class _PruneLoop:
         """
         Validate all stored objects at regular intervals.
         """
+        reading_seconds = 0.0
         while True:
-            await self._clock.sleep(self._context.settings.resurvey_seconds)
+            await self._clock.sleep(self._context.settings.resurvey_after(reading_seconds))
+            begun_seconds = self._clock.monotonic_seconds()
             validating = validate_all(self._context, turns=self._turns)
             valid = await run_with_watchers(validating, self._guard.watch())
+            reading_seconds = self._clock.monotonic_seconds() - begun_seconds
             await self._reporter.report(self._definition, (*self._reported, valid))
 
     async def _prune_guarded(self) -> None:

@@ -6,7 +6,7 @@ replica tries for all buckets, and keeps at most its part: N divided by the numb
 are alive, rounded up. Only the holder of a bucket reads, reports and writes for its definitions.
 
 The holder stops to write when its lease is in doubt, before another replica may take it. A holder
-that leaves ends its work first, and then releases the lease.
+that leaves, or is paused, ends its work first, and then releases the lease.
 
 Source:
     client-go, ``tools/leaderelection``; knative.dev/pkg, ``leaderelection`` and ``reconciler``.
@@ -18,6 +18,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from espalier.engine.coordination.lease import LOOK_AGAIN_SECONDS, RENEWALS_PER_LEASE, LeaseHolder
+from espalier.engine.coordination.pause import Pause
 from espalier.engine.flowcontrol.calls import run_with_watchers, wait_for_any
 from espalier.engine.ports.clock import Clock
 from espalier.engine.ports.state import Bucket, BucketLeases, Replicas
@@ -73,6 +74,7 @@ class Buckets:
 
     Args:
         count: The number of buckets; with one, this is leader election.
+        pause: While it is on, no bucket is taken or kept.
         on_share: Called with the part of all buckets that is held, if any is.
     """
 
@@ -83,12 +85,14 @@ class Buckets:
         clock: Clock,
         *,
         count: int,
+        pause: Pause,
         on_share: Callable[[float], None],
     ) -> None:
         self._leases = _LeasesWherePossible(leases)
         self._replicas = replicas
         self._clock = clock
         self._count = count
+        self._pause = pause
         self._on_share = on_share
         self._alive = 1
         # In the order in which they were taken.
@@ -105,36 +109,49 @@ class Buckets:
         """
         return tuple(self._held)
 
+    @property
+    def is_paused(self) -> bool:
+        """
+        Whether a person has the operator write nothing.
+        """
+        return self._pause.is_on and self._pause.known.is_set()
+
     def owns(self, crd: str) -> bool:
         """
         Report whether work on a definition may begin here.
         """
         bucket = bucket_of(crd, self._count)
-        return bucket in self._held and bucket not in self._leaving and not self._closing.is_set()
+        return bucket in self._held and bucket not in self._leaving and not self._must_leave
 
     async def confirm(self, crd: str) -> None:
         """
         Wait until the lease of a definition's bucket is not in doubt.
 
         Raises:
-            LeaseLostError: It is not held, or not any more.
+            LeaseLostError: It is not held, or not any more, or the operator is paused.
+            ClusterError: Whether it is paused cannot be read.
         """
         bucket = bucket_of(crd, self._count)
         while True:
             holder = self._held.get(bucket)
+            if self._pause.is_on:
+                raise LeaseLostError(crd, "", detail="the operator is paused")
             if holder is None:
                 detail = "another replica of the operator is responsible for this CRD"
                 raise LeaseLostError(crd, "", detail=detail)
             if not holder.is_in_doubt:
-                return
+                if await self._pause.confirm():
+                    continue
+                if not holder.is_in_doubt:
+                    return
             await self._clock.sleep(LOOK_AGAIN_SECONDS)
 
     def may_begin(self, crd: str) -> bool:
         """
-        Report whether the lease of a definition's bucket is held, and not in doubt.
+        Report whether the lease of a definition's bucket is held, and neither in doubt nor paused.
         """
         holder = self._held.get(bucket_of(crd, self._count))
-        return holder is not None and not holder.is_in_doubt
+        return holder is not None and not holder.is_in_doubt and not self._pause.is_on
 
     async def contend(self, duties: Duties) -> None:
         """
@@ -143,14 +160,18 @@ class Buckets:
         self._closed.clear()
         try:
             async with asyncio.TaskGroup() as group:
-                counting = group.create_task(self._count_replicas())
+                companions = [
+                    group.create_task(self._count_replicas()),
+                    group.create_task(self._pause.follow()),
+                ]
                 await asyncio.wait(
                     [
                         group.create_task(self._contend_for(Bucket(n, self._count), duties))
                         for n in range(self._count)
                     ]
                 )
-                counting.cancel()
+                for companion in companions:
+                    companion.cancel()
             if self._count > 1:
                 await self._replicas.leave()
         finally:
@@ -167,7 +188,8 @@ class Buckets:
         # Of one bucket, the part is one, however many replicas there are.
         while self._count > 1:
             try:
-                self._alive = await self._replicas.beat()
+                if not self._pause.is_on:
+                    self._alive = await self._replicas.beat()
             except ClusterError as error:
                 logger.warning("Could not count the replicas.", extra={"error": str(error)})
             await self._clock.sleep(self._leases.duration_seconds / RENEWALS_PER_LEASE)
@@ -178,6 +200,8 @@ class Buckets:
 
     async def _contend_for(self, bucket: Bucket, duties: Duties) -> None:
         failures = 0
+        while not (self._pause.known.is_set() or self._closing.is_set()):
+            await wait_for_any(self._clock, RETRY_SECONDS, self._pause.known, self._closing)
         while not self._closing.is_set():
             holder = None
             try:
@@ -199,7 +223,7 @@ class Buckets:
     async def _take(self, bucket: Bucket) -> LeaseHolder[Bucket] | None:
         # One at a time, so that no more than the part is taken.
         async with self._taking:
-            if len(self._held) >= self._most or self._closing.is_set():
+            if len(self._held) >= self._most or self._must_leave:
                 return None
             holder = LeaseHolder(self._leases, self._clock, bucket, kind="bucket")
             await holder.take()
@@ -227,11 +251,15 @@ class Buckets:
             await self._leases.release(bucket)
 
     async def _until_left(self, bucket: Bucket, duties: Duties) -> None:
-        while not (self._closing.is_set() or self._is_surplus(bucket)):
+        while not (self._must_leave or self._is_surplus(bucket)):
             await wait_for_any(self._clock, LOOK_SECONDS, self._closing)
         self._leaving.add(bucket)
         await duties.put_down(bucket, may_report=True)
         logger.info("Left a bucket of definitions.", extra={"bucket": bucket.name})
+
+    @property
+    def _must_leave(self) -> bool:
+        return self._closing.is_set() or self._pause.is_on
 
     def _is_surplus(self, bucket: Bucket) -> bool:
         kept = [one for one in self._held if one not in self._leaving]

@@ -125,6 +125,20 @@ class Replicas(Protocol):
         """
 
 
+class PauseSwitch(Protocol):
+    """
+    What a person sets to have an operator write nothing.
+    """
+
+    async def is_set(self) -> bool:
+        """
+        Report whether it is set.
+
+        Raises:
+            ClusterError: It cannot be read.
+        """
+
+
 class WriteFence(Protocol):
     """
     Decides whether this process may write anything for a definition now.

@@ -120,12 +120,12 @@ async def _run_on(
         if looks_only or isinstance(planned, Stop):
             why = OBSERVING if policy.mode is Mode.OBSERVE else READ_ONLY
             hindrance = planned if isinstance(planned, Stop) else None
+            begun_seconds = ports.clock.monotonic_seconds()
             reported = await observe(
                 definition, policy, ports, settings, reporter, why=why, hindrance=hindrance
             )
-            return await end(
-                definition, reporter, reported, again_seconds=settings.resurvey_seconds
-            )
+            again_seconds = _resurvey_after(begun_seconds, ports, settings)
+            return await end(definition, reporter, reported, again_seconds=again_seconds)
         return await _run_in_window(context_of(planned, ports, settings, reporter))
     except DefinitionChangedError:
         raise
@@ -257,6 +257,7 @@ async def _run_alone(context: RunContext[Plan]) -> RunOutcome:
             totals=total(ledger.passes),
         )
     await reporter.report(definition, reported)
+    begun_seconds = context.ports.clock.monotonic_seconds()
     reported, is_whole = await _follow_up(context, reported, is_proved=is_proved)
     is_whole = is_whole and reported[0].reason != Reason.NOT_NORMAL
     return await end(
@@ -266,9 +267,13 @@ async def _run_alone(context: RunContext[Plan]) -> RunOutcome:
         is_proved=is_proved,
         watches_on=_is_watched_on(planned),
         retries=not is_whole,
-        again_seconds=settings.resurvey_seconds if is_whole else None,
+        again_seconds=_resurvey_after(begun_seconds, context.ports, settings) if is_whole else None,
         totals=total(ledger.passes),
     )
+
+
+def _resurvey_after(begun_seconds: float, ports: Ports, settings: RunSettings) -> float:
+    return settings.resurvey_after(ports.clock.monotonic_seconds() - begun_seconds)
 
 
 def _is_watched_on(planned: Plan) -> bool:

@@ -12,12 +12,15 @@ from aiohttp import web
 from espalier.handlers.serving.listener import bounded_application
 
 
-def probe_application(is_ready: Callable[[], bool]) -> web.Application:
+def probe_application(
+    is_ready: Callable[[], bool], is_paused: Callable[[], bool] = lambda: False
+) -> web.Application:
     """
     Make the web application of the probes.
 
     Args:
         is_ready: Whether all definitions have been listed once.
+        is_paused: Whether the operator writes nothing; it is ready for that.
     """
 
     async def healthz(_: web.Request) -> web.Response:
@@ -25,7 +28,7 @@ def probe_application(is_ready: Callable[[], bool]) -> web.Application:
 
     async def readyz(_: web.Request) -> web.Response:
         if is_ready():
-            return web.Response(text="ok\n")
+            return web.Response(text="ok, but paused\n" if is_paused() else "ok\n")
         return web.Response(status=503, text="the definitions have not been listed yet\n")
 
     app = bounded_application()
