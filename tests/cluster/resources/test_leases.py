@@ -6,7 +6,7 @@ import pytest
 from espalier.cluster.resources.leases import HttpLeases
 from espalier.cluster.resources.named_leases import own_identity
 from espalier.engine.ports.state import Bucket
-from espalier.errors import ClusterError, LeaseLostError
+from espalier.errors import ClusterError, LeaseLostError, TransientError
 from tests.cluster.scripted import ManualClock, Reply, Shelf, connected, definition, status_of
 
 
@@ -64,6 +64,22 @@ async def test_a_lease_of_a_replica_whose_bucket_ran_out_and_was_taken_over_is_f
         await buckets["one"].acquire(bucket)
         with pytest.raises(LeaseLostError):
             await leases["one"].acquire(definition())
+
+
+@pytest.mark.parametrize("method", ["POST", "PATCH"])
+async def test_a_lease_is_released_though_the_answer_to_its_last_call_was_lost(method: str) -> None:
+    shelf, clock = Shelf(), ManualClock()
+    async with two_holders(shelf, clock) as (one, two):
+        if method == "PATCH":
+            await one.acquire(definition())
+        shelf.lost_answers.add(method)
+        with pytest.raises(TransientError):
+            await one.acquire(definition())
+        await one.release(definition())
+        await two.acquire(definition())
+        # What is not held is not released.
+        await one.release(definition())
+        await two.acquire(definition())
 
 
 async def test_a_lease_runs_out_when_it_was_seen_unchanged_for_its_duration() -> None:

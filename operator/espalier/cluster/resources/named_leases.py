@@ -115,6 +115,7 @@ class NamedLeases:
         self._identity = identity
         self._duration_seconds = duration_seconds
         self._overtaken = overtaken
+        # The version that this process wrote last; empty if a call of its own has no answer yet.
         self._held: dict[str, str] = {}
         self._seen: dict[str, _SeenLease] = {}
 
@@ -143,12 +144,14 @@ class NamedLeases:
         holder = ""
         missing: NotFoundError | None = None
         for _ in range(_ATTEMPTS):
-            version = self._held.pop(lease.name, None)
+            version = self._held.get(lease.name)
             try:
-                if version is not None:
+                if version:
                     await self._renew(lease, version, transitions=None)
                     return ""
                 found = await self._found(lease)
+                # Even if this is cancelled, ``release`` gives back what may have been taken.
+                self._held[lease.name] = ""
                 if found is None:
                     await self._create(lease)
                     return ""
@@ -156,6 +159,7 @@ class NamedLeases:
                 holder = spec.holder_identity or ""
                 left_seconds = self._left_seconds(lease, found)
                 if left_seconds >= 0:
+                    del self._held[lease.name]
                     raise LeaseLostError(lease.subject, holder, left_seconds)
                 transitions = spec.lease_transitions or 0
                 if holder != self._identity:
@@ -163,6 +167,7 @@ class NamedLeases:
                 await self._renew(lease, found.metadata.resource_version, transitions=transitions)
             except (ConflictError, NotFoundError) as error:
                 # Another process has changed or deleted the lease: read it again.
+                self._held.pop(lease.name, None)
                 missing = error if isinstance(error, NotFoundError) else None
                 continue
             return holder if holder != self._identity else ""
@@ -177,17 +182,26 @@ class NamedLeases:
         version = self._held.pop(lease.name, None)
         if version is None:
             return
-        spec: dict[str, JSON] = {"holderIdentity": "", "leaseDurationSeconds": 1}
         try:
-            await self._patch(lease, version, spec)
-        except (NotFoundError, ConflictError):
-            # Another process holds it by now.
-            return
+            if not (version and await self._freed(lease, version)):
+                # The answer to the last renewal may have been lost.
+                found = await self._found(lease)
+                spec = found.spec if found is not None else None
+                if found is not None and spec and spec.holder_identity == self._identity:
+                    await self._freed(lease, found.metadata.resource_version)
         except ClusterError as error:
             logger.warning(
                 "A lease could not be released.",
                 extra={"lease": lease.name, "error": str(error)},
             )
+
+    async def _freed(self, lease: LeaseName, version: str) -> bool:
+        spec: dict[str, JSON] = {"holderIdentity": "", "leaseDurationSeconds": 1}
+        try:
+            await self._patch(lease, version, spec)
+        except (NotFoundError, ConflictError):
+            return False
+        return True
 
     def _left_seconds(self, lease: LeaseName, found: _Lease) -> float:
         """

@@ -175,10 +175,10 @@ async def _run_with_lease(context: RunContext[Plan]) -> RunOutcome:
         raise
     ports.meter.enter(definition.name, Phase.WAIT)
     holder = LeaseHolder(ports.leases, ports.clock, definition)
-    await retry_while_unavailable(lambda: _take(holder, context), ports.clock)
-    context.gate.under(holder)
-    ports.meter.hold_lease(definition.name, is_held=True)
     try:
+        await retry_while_unavailable(lambda: _take(holder, context), ports.clock)
+        context.gate.under(holder)
+        ports.meter.hold_lease(definition.name, is_held=True)
         return await run_with_watchers(
             _run_alone(context), holder.renew(), holder.expire(), context.guard.watch()
         )
