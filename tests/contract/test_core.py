@@ -131,6 +131,21 @@ async def test_a_review_of_rights(server: Server) -> None:
     assert review["spec"]["resourceAttributes"] == attributes
 
 
+async def test_a_review_of_the_rules_of_no_namespace(server: Server) -> None:
+    review = await server.post(
+        "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews",
+        {
+            "apiVersion": "authorization.k8s.io/v1",
+            "kind": "SelfSubjectRulesReview",
+            "spec": {"namespace": "-"},
+        },
+    )
+
+    assert review["status"]["incomplete"] is False
+    everything = [r for r in review["status"]["resourceRules"] if "*" in r["verbs"]]
+    assert everything
+
+
 async def test_an_event_is_found_by_what_it_is_about(server: Server, name: str) -> None:
     made = await server.post(
         "/api/v1/namespaces/default/events",

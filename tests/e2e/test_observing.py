@@ -31,7 +31,7 @@ def writes(plane: ControlPlane, mark: dict[Path, int]) -> set[tuple[str, str]]:
         if is_ours(request)
         and request.is_mutating
         and request.namespace != NAMESPACE
-        and request.resource != "selfsubjectaccessreviews"
+        and request.group != "authorization.k8s.io"
     }
 
 

@@ -10,6 +10,7 @@ CONDITIONS = ("apiextensions.k8s.io", "customresourcedefinitions/status", "")
 BEYOND_OBJECTS = {
     CONDITIONS,
     ("authorization.k8s.io", "selfsubjectaccessreviews", ""),
+    ("authorization.k8s.io", "selfsubjectrulesreviews", ""),
     ("coordination.k8s.io", "leases", NAMESPACE),
     ("", "configmaps", NAMESPACE),
     ("", "secrets", NAMESPACE),

@@ -109,6 +109,13 @@ class Faults:
         """
         self._denied.discard((verb, group, resource))
 
+    @property
+    def has_denials(self) -> bool:
+        """
+        Whether any permission is denied.
+        """
+        return bool(self._denied)
+
     def is_denied(self, verb: str, group: str, resource: str) -> bool:
         """
         Report whether a permission is denied.

@@ -120,6 +120,14 @@ REVIEWS = _builtin(
     namespaced=False,
     verbs=("create",),
 )
+RULES_REVIEWS = _builtin(
+    "authorization.k8s.io",
+    "v1",
+    "selfsubjectrulesreviews",
+    "SelfSubjectRulesReview",
+    namespaced=False,
+    verbs=("create",),
+)
 BUILTINS = (
     _builtin("", "v1", "configmaps", "ConfigMap", short_names=("cm",)),
     _builtin("", "v1", "events", "Event", short_names=("ev",), scaffold={"source": {}}),
@@ -128,5 +136,6 @@ BUILTINS = (
     _builtin("", "v1", "serviceaccounts", "ServiceAccount", short_names=("sa",)),
     CRDS,
     REVIEWS,
+    RULES_REVIEWS,
     _builtin("coordination.k8s.io", "v1", "leases", "Lease", scaffold={"spec": {}}),
 )

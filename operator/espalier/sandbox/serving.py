@@ -22,7 +22,7 @@ from espalier.sandbox.calls import (
 from espalier.sandbox.catalogue import CodecCatalogue
 from espalier.sandbox.codecs import Codec
 from espalier.sandbox.faults import Fault, Faults
-from espalier.sandbox.kinds import REVIEWS
+from espalier.sandbox.kinds import REVIEWS, RULES_REVIEWS
 from espalier.sandbox.listing import ListHandler, viewed
 from espalier.sandbox.store import Store
 from espalier.sandbox.watching import Watching
@@ -149,6 +149,8 @@ class Server:
             return await self._watch(request, codec, call)
         if kind is REVIEWS and verb == "create":
             return _json(self._review(call), status=_CREATED)
+        if kind is RULES_REVIEWS and verb == "create":
+            return _json(self._review_rules(call), status=_CREATED)
         if kind.namespaced and not target.namespace and verb == "create":
             return _unknown()
         return self._respond(codec, call)
@@ -214,6 +216,17 @@ class Server:
         )
         denied = self._faults.is_denied(asked.get("verb", ""), asked.get("group", ""), resource)
         status = {"allowed": False, "reason": "scripted"} if denied else {"allowed": True}
+        return {**review, "metadata": {}, "status": status}
+
+    def _review_rules(self, call: ObjectRequest) -> Object:
+        review = json_body(call.body, RULES_REVIEWS.kind)
+        # All but some is not a list of rules.
+        everything = {"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}
+        status = {
+            "resourceRules": [] if self._faults.has_denials else [everything],
+            "nonResourceRules": [],
+            "incomplete": self._faults.has_denials,
+        }
         return {**review, "metadata": {}, "status": status}
 
     async def _watch(
