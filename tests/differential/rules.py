@@ -13,6 +13,8 @@ from tests.differential.worsening import Node
 
 _DEEPEST = 3
 _NAMES = ("a", "b", "c", "d", "in", "x-y", "size")
+# The server tells the root's type from other fields by where they are.
+_OF_TYPES = ("", "kind", "apiVersion")
 _ESCAPED: Mapping[str, str] = MappingProxyType({"in": "__in__", "x-y": "x__dash__y"})
 _TIMES = ("2020-01-01T00:00:00Z", "2020-06-30T12:00:00+02:00")
 _REASONS = tuple(f"FieldValue{why}" for why in ("Invalid", "Forbidden", "Required", "Duplicate"))
@@ -102,7 +104,7 @@ class Ruled:
         self._inner: dict[str, Ruled] = {}
         properties: Node = {}
         for _ in range(1 + dice.count(4)):
-            name = dice.pick(_NAMES)
+            name = dice.pick(_OF_TYPES) if dice.seldom(12) else dice.pick(_NAMES)
             properties[name] = self._property(name, depth)
         self.schema: Node = {"type": "object", "properties": properties}
         self._required: list[JSON] = []
@@ -118,6 +120,9 @@ class Ruled:
         """
         found: dict[str, list[str]] = {cel.OBJECT: [base]}
         for name, kind in self._kinds.items():
+            if not name:
+                # Rules cannot name it.
+                continue
             step = f"{base}.{_ESCAPED.get(name, name)}"
             found.setdefault(kind, []).append(step)
             if kind == cel.INT:

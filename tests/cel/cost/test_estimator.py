@@ -22,7 +22,10 @@ _DATA: dict[str, Any] = json.loads(
 
 def _estimated(rules: list[str]) -> list[int]:
     validations = [{"rule": rule} for rule in rules]
-    written = {**_DATA["schema"], "x-kubernetes-validations": validations}
+    return _estimated_of({**_DATA["schema"], "x-kubernetes-validations": validations})
+
+
+def _estimated_of(written: dict[str, Any]) -> list[int]:
     structural = schema.parse(written, profile=Profile.APISERVER)
     assert structural is not None
     compiled = compile_rules(structural)
@@ -40,6 +43,48 @@ def _estimated(rules: list[str]) -> list[int]:
 @pytest.mark.parametrize("row", _DATA["rules"], ids=lambda row: row["rule"])
 def test_costs_are_the_servers(row: dict[str, Any]) -> None:
     assert _estimated([row["rule"]]) == [row["maxCost"]]
+
+
+NESTED: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "b": {
+            "type": "object",
+            "properties": {
+                "x": {"type": "object", "additionalProperties": {"type": "string"}},
+                "l": {
+                    "type": "array",
+                    "maxItems": 100_000,
+                    "items": {
+                        "type": "object",
+                        "properties": {
+                            "s": {"type": "string", "maxLength": 5},
+                            "t": {"type": "string"},
+                        },
+                    },
+                },
+            },
+        }
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("rule", "cost"),
+    [
+        # Behind a path of three steps the key and the value have one place in memory.
+        ("self.b.x.all(k, v, k != v)", 123_696_788_274),
+        ("self.b.x.all(k, v, k != 'h')", 1_966_079),
+        ("self.b.x.all(k, k != 'h')", 1_572_864),
+        ("self.b.l.all(x, x.s == x.t)", 900_004),
+        ("self.b.l.all(i, x, x.t + x.s == x.t)", 62_915_700_004),
+        ("self.b.l.all(x, self.b.l.all(y, x.s == y.t && x.t == y.s))", 150_000_700_004),
+    ],
+)
+def test_paths_share_their_memory_as_on_the_server(rule: str, cost: int) -> None:
+    written = {**NESTED, "x-kubernetes-validations": [{"rule": rule}]}
+
+    assert _estimated_of(written) == [cost]
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from espalier.cel.checker.check import Checked
 from espalier.cel.cost.calls import estimate_call
 from espalier.cel.cost.operands import Estimate, Operand
 from espalier.cel.cost.ranges import ANY, NONE_YET, Range, exactly
+from espalier.cel.cost.slices import NO_STEPS, StepSlice
 from espalier.cel.declared_type import Declaration
 from espalier.cel.expr import (
     Call,
@@ -35,8 +36,6 @@ _LIST_COST, _MAP_COST, _STRUCT_COST = exactly(10), exactly(30), exactly(40)
 _OPTIONAL_SELECT: Final = overload("select_optional_field", "(dyn, string) -> optional(dyn)")
 _SCALARS: Final = frozenset({"bool", "double", "duration", "int", "timestamp", "uint"})
 _EMPTY: Final = Range(0, 0)
-
-_Path = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +60,7 @@ class _Local:
     What is known of a variable of a macro.
     """
 
-    path: _Path
+    path: StepSlice
     size: Range | None
     entries: _Entries | None
 
@@ -88,7 +87,7 @@ class _Estimator:
 
     checked: Checked
     declared: Declaration
-    paths: dict[int, _Path] = field(default_factory=dict)
+    paths: dict[int, StepSlice] = field(default_factory=dict)
     sizes: dict[int, Range] = field(default_factory=dict)
     entries: dict[int, _Entries] = field(default_factory=dict)
     locals: dict[str, list[_Local]] = field(default_factory=dict)
@@ -103,14 +102,14 @@ class _Estimator:
 
     def ident(self, node: Ident) -> Range:
         local = self.local(node.name)
-        self.paths[node.id] = (node.name,) if local is None else local.path
+        self.paths[node.id] = NO_STEPS.appended(node.name) if local is None else local.path
         return _ONE
 
     def select(self, node: Select) -> Range:
         cost = self.cost(node.operand)
         if node.is_test:
             return cost
-        self.paths[node.id] = (*self.path(node.operand), node.field)
+        self.paths[node.id] = self.path(node.operand).appended(node.field)
         if self.type_of(node.operand).kind in ("map", "struct"):
             return cost.plus(_ONE)
         return cost
@@ -150,7 +149,7 @@ class _Estimator:
         if part is None or not node.args:
             return size
         entries = self.entries_of(node.args[0])
-        self.paths[node.id] = (*self.path(node.args[0]), part)
+        self.paths[node.id] = self.path(node.args[0]).appended(part)
         return None if entries is None else entries.value
 
     def list(self, node: ListLiteral) -> Range:
@@ -212,7 +211,7 @@ class _Estimator:
 
     # Variables of macros.
 
-    def push(self, name: str, path: _Path, node: Node) -> None:
+    def push(self, name: str, path: StepSlice, node: Node) -> None:
         local = _Local(path, self.size(node), self.entries_of(node))
         self.locals.setdefault(name, []).append(local)
 
@@ -224,14 +223,16 @@ class _Estimator:
         key = None if entries is None else entries.key
         value = None if entries is None else entries.value
         if node.variable2:
-            self._push_part(node.variable, (*path, "@indices" if is_list else "@keys"), key)
-            self._push_part(node.variable2, (*path, "@items" if is_list else "@values"), value)
+            self._push_part(node.variable, path.appended("@indices" if is_list else "@keys"), key)
+            self._push_part(
+                node.variable2, path.appended("@items" if is_list else "@values"), value
+            )
         elif is_list:
-            self._push_part(node.variable, (*path, "@items"), value)
+            self._push_part(node.variable, path.appended("@items"), value)
         else:
-            self._push_part(node.variable, (*path, "@keys"), key)
+            self._push_part(node.variable, path.appended("@keys"), key)
 
-    def _push_part(self, name: str, path: _Path, size: Range | None) -> None:
+    def _push_part(self, name: str, path: StepSlice, size: Range | None) -> None:
         self.locals.setdefault(name, []).append(_Local(path, size, None))
 
     def local(self, name: str) -> _Local | None:
@@ -243,17 +244,17 @@ class _Estimator:
     def type_of(self, node: Node) -> CelType:
         return self.checked.types[node.id]
 
-    def path(self, node: Node) -> _Path:
+    def path(self, node: Node) -> StepSlice:
         if isinstance(node, Ident):
             local = self.local(node.name)
             if local is not None:
                 return local.path
-        return self.paths.get(node.id, ())
+        return self.paths.get(node.id, NO_STEPS)
 
     def operand(self, node: Node) -> Operand:
         path = self.path(node)
-        if path[:1] == (ACCUMULATOR,):
-            path = ()
+        if path.steps[:1] == (ACCUMULATOR,):
+            path = NO_STEPS
         size = self.size(node)
         return Operand(path, self.type_of(node), node, size, self.declared)
 
@@ -261,7 +262,7 @@ class _Estimator:
         found = self.sizes.get(node.id) or _literal_size(node)
         if found is not None:
             return found
-        found = bounded_size(self.declared, self.path(node))
+        found = bounded_size(self.declared, self.path(node).steps)
         if found is not None:
             self.sizes[node.id] = found
             return found
@@ -341,7 +342,7 @@ _COSTS: Final[Mapping[type[Node], Callable[[_Estimator, Any], Range]]] = {
 _PARTS_BY_INDEX: Final = {"index_list": "@items", "index_map": "@values"}
 
 
-def bounded_size(declared: Declaration, path: _Path) -> Range | None:
+def bounded_size(declared: Declaration, path: tuple[str, ...]) -> Range | None:
     """
     Look the size of what lies at a path up; the first of it names a variable.
     """

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from espalier.cel.cost.ranges import ANY, Range, exactly
+from espalier.cel.cost.slices import NO_STEPS, StepSlice
 from espalier.cel.declared_type import Declaration
 from espalier.cel.expr import Literal, Node
 from espalier.cel.types import CelType
@@ -41,7 +42,7 @@ class Operand:
         declared: Of what variables are.
     """
 
-    path: tuple[str, ...]
+    path: StepSlice
     type: CelType
     node: Node | None
     size: Range | None
@@ -61,7 +62,8 @@ class Operand:
         """
         if self.size is not None:
             return self.size
-        found = self.declared.at(self.path[1:]) if self.path else None
+        steps = self.path.steps
+        found = self.declared.at(steps[1:]) if steps else None
         return ANY if found is None else Range(0, found.max_elements)
 
     def element(self) -> "Operand | None":
@@ -70,7 +72,9 @@ class Operand:
         """
         if not self.type.params:
             return None
-        path = (*self.path, "@items") if self.path else ()
+        steps = self.path.steps
+        # The server copies the path here.
+        path = StepSlice([*steps, "@items"], len(steps) + 1) if steps else NO_STEPS
         return Operand(path, self.type.params[0], None, None, self.declared)
 
     def integer(self, otherwise: int) -> int:
