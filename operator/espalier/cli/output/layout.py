@@ -2,8 +2,8 @@
 Lay out tables: nothing is cut, and no column is left out.
 
 A table that does not fit the terminal wraps its cells between words. If a column cannot be made
-narrow enough without breaking a word, each row is folded: its first cells stay on a line, and each
-other cell gets a line of its own with the title of its column.
+narrow enough without breaking a word, each row is folded: its first cells stay on a line, and the
+others follow on further lines, each after the title of its column.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -175,15 +175,36 @@ def _folded_row(
 ) -> Iterator[Line]:
     cells = [(cell, _style_of(cell)) for cell in row[:leading]]
     yield _joined(cells, natural[:leading])
+    room = width - _FOLDED_INDENT
+    line: list[Part] = []
+    used = 0
     for title, cell in zip(titles[leading:], row[leading:], strict=True):
         if not cell:
             continue
-        room = width - _FOLDED_INDENT - cells_of(title) - _GAP
-        indent = " " * (_FOLDED_INDENT + cells_of(title) + _GAP)
-        first, *rest = _wrapped(cell, max(room, _LEAST_TEXT))
-        style = _style_of(cell)
-        yield (" " * _FOLDED_INDENT, ""), (title, "bold"), (" " * _GAP, ""), (first, style)
-        yield from (((indent, ""), (line, style)) for line in rest)
+        size = cells_of(title) + 1 + cells_of(cell)
+        if line and used + _GAP + size > room:
+            yield _indented(line)
+            line, used = [], 0
+        if size > room:
+            yield from _wrapped_cell(title, cell, room)
+            continue
+        gap = [(" " * _GAP, "")] if line else []
+        line += [*gap, (title, "bold"), (" ", ""), (cell, _style_of(cell))]
+        used += size + (_GAP if gap else 0)
+    if line:
+        yield _indented(line)
+
+
+def _wrapped_cell(title: str, cell: str, room: int) -> Iterator[Line]:
+    indent = cells_of(title) + 1
+    first, *rest = _wrapped(cell, max(room - indent, _LEAST_TEXT))
+    style = _style_of(cell)
+    yield _indented([(title, "bold"), (" ", ""), (first, style)])
+    yield from (_indented([(" " * indent, ""), (line, style)]) for line in rest)
+
+
+def _indented(parts: Sequence[Part]) -> Line:
+    return ((" " * _FOLDED_INDENT, ""), *parts)
 
 
 def _leading(natural: Sequence[int], width: int) -> int:
