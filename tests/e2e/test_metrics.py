@@ -2,6 +2,7 @@
 What Prometheus reads at the end of a run is what happened.
 """
 
+import json
 import socket
 import urllib.request
 
@@ -10,6 +11,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from tests.e2e.conftest import MakeCrd, StartOperator
 from tests.e2e.crds import schema, version
+from tests.e2e.operating import espalier
 from tests.e2e.waiting import eventually
 
 pytestmark = pytest.mark.e2e
@@ -64,6 +66,12 @@ def test_at_the_end_of_a_run_the_metrics_show_what_was_done(
     assert found["espalier_run_objects", "verify"] == 0
     assert found["espalier_definition_stored_versions", ""] == 1
     assert found["espalier_stored_objects", ""] == OBJECTS
+    (reported,) = [
+        one
+        for one in json.loads(espalier(gauges.plane, "report", "-o", "json"))["definitions"]
+        if one["name"] == gauges.name
+    ]
+    assert (reported["stage"], reported["storedVersions"]) == ("T4", ["v1"])
     gauges.remove()
 
     def forgotten() -> None:

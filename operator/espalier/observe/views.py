@@ -279,11 +279,16 @@ def _archive_view(snapshot: Snapshot) -> ProgressView | None:
     return ProgressView(
         title="archive of removed data",
         share=_percent(fill.held_bytes, fill.max_bytes),
-        count=f"{fill.held_bytes / 2**20:.1f} of {fill.max_bytes / 2**20:.0f} MiB",
+        count=f"{_size_text(fill.held_bytes)} of {_size_text(fill.max_bytes)}",
         rate="",
         left="",
         spark="",
     )
+
+
+def _size_text(size_bytes: int) -> str:
+    unit, size = ("MiB", 2**20) if size_bytes >= 2**20 else ("KiB", 2**10)
+    return f"{size_bytes / size:.1f}".removesuffix(".0") + f" {unit}"
 
 
 def _run_view(run: RunState) -> RunView:

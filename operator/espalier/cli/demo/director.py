@@ -3,10 +3,11 @@ Run the demo: start the API server and the operator, then play the chapters one 
 """
 
 import asyncio
+import socket
 import tempfile
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from espalier import cluster
@@ -89,7 +90,11 @@ async def direct(screen: Screen, *, real: RealCluster | None, keep: bool) -> Non
             " instead of 30 s, to keep the demo short."
         )
         await _prepare(stage)
-        operator = await stack.enter_async_context(operator_running(place.kubeconfig, _SETTINGS))
+        settings = _SETTINGS
+        if keep:
+            settings = replace(_SETTINGS, page_port=_free_port())
+            screen.say(f"Its page is at http://127.0.0.1:{settings.page_port}/")
+        operator = await stack.enter_async_context(operator_running(place.kubeconfig, settings))
         story = asyncio.create_task(_play(stage, screen, place.patience_seconds))
         await _finish_first(story, operator)
         screen.summary(story.result())
@@ -97,6 +102,13 @@ async def direct(screen: Screen, *, real: RealCluster | None, keep: bool) -> Non
             _invite(screen, place.kubeconfig)
             await operator
             raise IncompleteError("the operator stopped unexpectedly")
+
+
+def _free_port() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        port: int = found.getsockname()[1]
+        return port
 
 
 async def _finish_first(
