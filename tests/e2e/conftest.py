@@ -19,6 +19,7 @@ ROLES = "/apis/rbac.authorization.k8s.io/v1/clusterroles"
 
 # Each is run by one worker: a long one that began last would be waited for by all the others.
 LONGEST_FIRST = (
+    "test_replicas.py",
     "test_pausing.py",
     "test_commands.py",
     "test_interruptions.py",

@@ -127,3 +127,38 @@ async def test_what_is_reported_without_the_bucket_is_neither_written_nor_posted
     with pytest.raises(LeaseLostError):
         await reporter.withdraw(WIDGETS)
     assert (world.definitions.applied, events.posted) == ([], [])
+
+
+async def test_a_server_that_does_not_answer_holds_nobody_up_that_leaves(
+    world: TwoReplicas,
+) -> None:
+    first = await world.start(FakeWork())
+    reporter = StatusReporter(
+        world.definitions, FakeEvents(), first.clock, first.guard, progress_seconds=0
+    )
+    world.definitions.gate.clear()
+    await reporter.report(WIDGETS, not_current(Reason.PENDING, "x"))
+    await settled()
+    begun = first.clock.monotonic_seconds()
+
+    await reporter.leave(WIDGETS.uid, may_write=True, patience_seconds=5)
+
+    assert first.clock.monotonic_seconds() - begun <= 10
+    world.definitions.gate.set()
+    await first.clock.advance(100)
+    assert world.definitions.applied == []
+
+
+async def test_what_is_unwritten_is_written_by_one_that_leaves(world: TwoReplicas) -> None:
+    first = await world.start(FakeWork())
+    reporter = StatusReporter(
+        world.definitions, FakeEvents(), first.clock, first.guard, progress_seconds=1000
+    )
+    for objects in (1, 2, 3):
+        await reporter.report(WIDGETS, not_current(Reason.REWRITING, f"{objects} objects"))
+        await settled()
+
+    await reporter.leave(WIDGETS.uid, may_write=True, patience_seconds=5)
+
+    written = [conditions[0].message for _, conditions in world.definitions.applied]
+    assert written == ["1 objects", "3 objects"]

@@ -154,7 +154,8 @@ class Espalier:
         """
         await self._supervisor.put_down(
             lambda name: bucket_of(name, bucket.count) == bucket,
-            patience_seconds=LAST_WRITE_SECONDS if may_report else None,
+            may_write=may_report,
+            patience_seconds=LAST_WRITE_SECONDS,
         )
         # What is known of all the others is forgotten.
         self._resync_wanted.set()

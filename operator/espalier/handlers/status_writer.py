@@ -29,7 +29,7 @@ from espalier.errors import (
     RejectedError,
     TransientError,
 )
-from espalier.handlers.tasks import Guard
+from espalier.handlers.tasks import Guard, stop
 from espalier.names import FIELD_MANAGER, STORED_OBJECTS_CURRENT, STORED_OBJECTS_VALID
 
 logger = logging.getLogger(__name__)
@@ -181,20 +181,32 @@ class StatusReporter:
         await self.forget(definition.uid)
         await self._definitions.apply_conditions(definition, (), field_manager=FIELD_MANAGER)
 
-    async def forget(self, uid: str, *, patience_seconds: float | None = None) -> None:
+    async def leave(self, uid: str, *, may_write: bool, patience_seconds: float) -> None:
         """
-        Stop writing for a definition, once the request that is under way has ended.
+        Stop writing for a definition, and leave its conditions as they are.
 
         Args:
-            patience_seconds: How long to wait until what is unwritten is written; None for not.
+            may_write: Whether to write what is unwritten first.
+            patience_seconds: How long to wait for that, and then for the request under way.
+        """
+        slot = self._slots.pop(uid, None)
+        if slot is None or slot.task is None:
+            return
+        if may_write:
+            slot.is_last = True
+            slot.news.set()
+            await asyncio.wait({slot.task}, timeout=patience_seconds)
+        slot.withdrawn.set()
+        await asyncio.wait({slot.task}, timeout=patience_seconds)
+        await stop(slot.task)
+
+    async def forget(self, uid: str) -> None:
+        """
+        Stop writing for a definition, once the request that is under way has ended.
         """
         slot = self._slots.get(uid)
         if slot is None:
             return
-        if patience_seconds is not None and slot.task is not None:
-            slot.is_last = True
-            slot.news.set()
-            await asyncio.wait({slot.task}, timeout=patience_seconds)
         slot.withdrawn.set()
         # Not cancelled: a request that was sent may still be carried out after a later one.
         if slot.task is not None:

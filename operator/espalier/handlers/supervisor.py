@@ -189,15 +189,15 @@ class Supervisor:
         return tuple(self._charges)
 
     async def put_down(
-        self, belongs: Callable[[str], bool], *, patience_seconds: float | None
+        self, belongs: Callable[[str], bool], *, may_write: bool, patience_seconds: float
     ) -> None:
         """
         End the work on some of the definitions, and leave their conditions as they are.
 
         Args:
             belongs: Reports by its name whether a definition is one of them.
-            patience_seconds: How long to wait until their last conditions are written; None to
-                write no more.
+            may_write: Whether to write their last conditions.
+            patience_seconds: How long to wait for that.
         """
         charges = [self._charges.pop(name) for name in self.names if belongs(name)]
         tasks = [charge.task for charge in charges if charge.task is not None]
@@ -205,8 +205,14 @@ class Supervisor:
             cancel(task)
         if tasks:
             await asyncio.wait(tasks)
-        for charge in charges:
-            await self._reporter.forget(charge.uid, patience_seconds=patience_seconds)
+        await asyncio.gather(
+            *(
+                self._reporter.leave(
+                    charge.uid, may_write=may_write, patience_seconds=patience_seconds
+                )
+                for charge in charges
+            )
+        )
 
     async def close(self) -> None:
         """
