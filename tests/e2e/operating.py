@@ -68,28 +68,33 @@ class Operator:
         )
 
 
-def espalier(plane: ControlPlane, *arguments: str, code: int = 0) -> str:
+def espalier(
+    plane: ControlPlane, *arguments: str, code: int = 0, kubeconfig: Path | None = None
+) -> str:
     """
-    Run a command as an administrator.
+    Run a command.
 
     Args:
         code: The expected exit code.
+        kubeconfig: Of an account; None for an administrator.
 
     Returns:
         The output of the command.
     """
-    result = run_command(plane, *arguments)
+    result = run_command(plane, *arguments, kubeconfig=kubeconfig)
     assert result.returncode == code, result.stdout + result.stderr
     return result.stdout
 
 
-def run_command(plane: ControlPlane, *arguments: str) -> subprocess.CompletedProcess[str]:
+def run_command(
+    plane: ControlPlane, *arguments: str, kubeconfig: Path | None = None
+) -> subprocess.CompletedProcess[str]:
     """
-    Run a command as an administrator, whatever its exit code.
+    Run a command, as an administrator if there is no kubeconfig, whatever its exit code.
     """
     return subprocess.run(
         [sys.executable, "-m", "espalier", *arguments],
-        env=os.environ | {"KUBECONFIG": str(plane.kubeconfig)},
+        env=os.environ | {"KUBECONFIG": str(kubeconfig or plane.kubeconfig)},
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,

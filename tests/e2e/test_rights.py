@@ -215,7 +215,12 @@ def test_each_documented_right_is_used(plane: ControlPlane, kubeconfig: Path) ->
     # Its condition is of an older server, so that the operator repairs it.
     relics.drop_condition("NonStructuralSchema")
     grant(plane, relics)
+    # What the rules do not show is asked for right by right.
+    strange = Crd(plane, "strange", "rights.example.com")
+    strange.create(VERSIONS, storage="v1")
     operator = Operator(plane, kubeconfig, structural_grace_seconds=1)
+    strange.label(mode="enforce")
+    strange.wait_for(CURRENT, "False", "Forbidden", within_seconds=60)
     relics.label(mode="enforce")
     relics.wait_until_current(within_seconds=60)
     relics.add("v1", relics.object("v1", "later", spec={"size": 2, "junk": "late"}))

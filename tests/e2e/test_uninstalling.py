@@ -10,7 +10,7 @@ import pytest
 from tests.e2e.controlplane.assets import find_assets
 from tests.e2e.controlplane.running import ControlPlane, ControlPlaneError
 from tests.e2e.crds import Crd, Document, schema, version
-from tests.e2e.installing import MANIFESTS, apply
+from tests.e2e.installing import MANIFESTS, Kustomization, apply
 from tests.e2e.operating import Operator, espalier
 from tests.e2e.waiting import eventually
 from tests.e2e.writes import ACCOUNT, NAMESPACE
@@ -43,6 +43,17 @@ def plane() -> Iterator[ControlPlane]:
     made.stop()
 
 
+def refusal_of_deletion(plane: ControlPlane) -> str:
+    """
+    Return why the namespace may not be deleted; empty if it may.
+    """
+    try:
+        plane.kubectl("delete", "namespace", NAMESPACE, "--dry-run=server")
+    except ControlPlaneError as error:
+        return str(error)
+    return ""
+
+
 def install(plane: ControlPlane, *components: str) -> None:
     """
     Install, and wait until the namespace is guarded and the aggregated role has its rules.
@@ -51,8 +62,7 @@ def install(plane: ControlPlane, *components: str) -> None:
     plane.kubectl("apply", "-f", str(MANIFESTS / "examples" / "clusterrole.yaml"))
 
     def guarded() -> None:
-        with pytest.raises(ControlPlaneError, match="espalier-keep-archives"):
-            plane.kubectl("delete", "namespace", NAMESPACE, "--dry-run=server")
+        assert "espalier-keep-archives" in refusal_of_deletion(plane)
 
     def aggregated() -> None:
         roles = "/apis/rbac.authorization.k8s.io/v1/clusterroles/espalier-objects"
@@ -71,8 +81,8 @@ def pruned_relics(plane: ControlPlane) -> Crd:
     relics.add("v1", relics.object("v1", "dirty", spec={"size": 2, "junk": {"old": "treasure"}}))
     operator = Operator(plane, plane.service_account_kubeconfig(NAMESPACE, ACCOUNT))
     relics.label(mode="enforce")
-    relics.wait_until_current()
-    operator.stop()
+    relics.wait_until_current(within_seconds=90)
+    assert operator.stop() == 0
     assert relics.stored()["dirty"]["spec"] == {"size": 2}
     return relics
 
@@ -131,6 +141,62 @@ def test_all_but_what_is_kept_is_deleted_without_an_error(plane: ControlPlane) -
     assert plane.api.find(f"{SPACE}/serviceaccounts/{ACCOUNT}") is None
     # The guard stays with what it guards.
     assert plane.api.find(GUARD) is not None
+
+
+def run_cleanup(plane: ControlPlane) -> None:
+    """
+    Run the command of the Job as its ServiceAccount, since no kubelet does.
+    """
+    job = plane.api.get(f"/apis/batch/v1/namespaces/{NAMESPACE}/jobs/espalier-cleanup")
+    pod = job["spec"]["template"]["spec"]
+    account = plane.service_account_kubeconfig(NAMESPACE, pod["serviceAccountName"])
+    (container,) = pod["containers"]
+    espalier(plane, *container["args"], kubeconfig=account)
+
+
+def traces_in(plane: ControlPlane) -> set[str]:
+    """
+    The keys in etcd of whatever has one of our keys in it; Events expire by themselves.
+    """
+    return {
+        key
+        for key, value in plane.etcd.values("/registry/")
+        if b"espalier.dev/" in value and not key.startswith("/registry/events/")
+    }
+
+
+def test_after_the_component_cleanup_nothing_of_ours_is_left(plane: ControlPlane) -> None:
+    install(plane)
+    gears = Crd(plane, "gears", "example.com")
+    gears.create([version("v1", schema(SIZE))], storage="v1")
+    gears.add("v1", gears.object("v1", "wrong", spec={"size": 1}))
+    gears.set_versions([version("v1", schema({"size": {"type": "string"}}))], storage="v1")
+    plane.kubectl("apply", "-f", "-", stdin=espalier(plane, "rbac", gears.name))
+    operator = Operator(plane, plane.service_account_kubeconfig(NAMESPACE, ACCOUNT))
+    gears.label(mode="enforce")
+
+    def annotated() -> None:
+        assert b"espalier.dev/schema-violations" in gears.raw()["wrong"]
+
+    eventually(annotated, within_seconds=60)
+    assert operator.stop() == 0
+    assert archives(plane)
+
+    with Kustomization("cleanup") as overlay:
+        plane.kubectl("apply", "-k", overlay.path)
+        deployment = plane.api.get(f"/apis/apps/v1/namespaces/{NAMESPACE}/deployments/espalier")
+        assert deployment["spec"]["replicas"] == 0
+        run_cleanup(plane)
+        kept = "--selector=app.kubernetes.io/managed-by=espalier"
+        everywhere = ("--all-namespaces", "--output=name", kept)
+        assert plane.kubectl("get", "secrets,configmaps,leases", *everywhere) == ""
+        plane.kubectl("delete", "-k", overlay.path)
+
+    # What the person who grants rights has created.
+    plane.kubectl("delete", "-f", str(MANIFESTS / "examples" / "clusterrole.yaml"))
+    plane.kubectl("delete", "clusterrole", f"espalier-{gears.name}")
+    assert namespace_of(plane) is None
+    assert traces_in(plane) == set()
 
 
 def test_without_the_label_everything_is_deleted(plane: ControlPlane) -> None:

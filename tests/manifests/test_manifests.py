@@ -152,6 +152,7 @@ def test_in_the_whole_cluster_nothing_is_written() -> None:
         "customresourcedefinitions.apiextensions.k8s.io": {"get", "list", "watch"},
         "namespaces": {"list"},
         "selfsubjectaccessreviews.authorization.k8s.io": {"create"},
+        "selfsubjectrulesreviews.authorization.k8s.io": {"create"},
         "storageversionmigrations.storagemigration.k8s.io": {"list"},
     }
 

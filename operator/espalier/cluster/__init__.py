@@ -16,6 +16,7 @@ from ssl import SSLContext
 import aiohttp
 
 from espalier.cluster.archives.folders import FolderArchive
+from espalier.cluster.archives.kept_objects import KeptObject, KeptObjects
 from espalier.cluster.archives.secrets import MAX_TOTAL_BYTES, SecretArchive
 from espalier.cluster.auth.connection import Connection, is_in_cluster, read_service_account
 from espalier.cluster.auth.impersonation import ONESELF, Impersonation
@@ -42,6 +43,7 @@ __all__ = [
     "Connection",
     "FolderArchive",
     "Impersonation",
+    "KeptObject",
     "MalformedDefinition",
     "SystemClock",
     "connect",
@@ -107,6 +109,12 @@ class Cluster:
             may_begin: As for ``definitions_while``.
         """
         return ConfigMapCheckpoints(self.control, namespace, may_begin=may_begin)
+
+    def kept_objects(self, namespace: str) -> KeptObjects:
+        """
+        Return what Espalier keeps in a namespace, to be deleted on purpose.
+        """
+        return KeptObjects(self.control, namespace)
 
     def archive(self, namespace: str, *, max_total_bytes: int = MAX_TOTAL_BYTES) -> SecretArchive:
         """

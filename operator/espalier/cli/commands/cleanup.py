@@ -19,6 +19,12 @@ from espalier.cli.output.terminal import Terminal
     is_flag=True,
     help="Only give up the record of the named definitions; see below.",
 )
+@click.option(
+    "--data",
+    "is_data",
+    is_flag=True,
+    help="Also delete archives, checkpoints and leases: all data of all definitions.",
+)
 @selecting
 @targeting()
 @reporting(formats=TABULAR, fails=False)
@@ -31,6 +37,7 @@ def cleanup(  # noqa: PLR0913 - one argument an option
     dry_run: bool,
     is_confirmed: bool,
     is_record: bool,
+    is_data: bool,
 ) -> None:
     """
     Remove Espalier's labels, annotations and conditions.
@@ -38,7 +45,7 @@ def cleanup(  # noqa: PLR0913 - one argument an option
     Use this to uninstall Espalier. It reads the named definitions, or all of them, and all of their
     objects, lists what it has found, and asks for confirmation. Stop the operator first; otherwise
     it writes its conditions again. Data in the operator's namespace is kept: export the archive,
-    then delete the namespace.
+    then delete it with --data, which does so only after all the rest was removed.
 
     The condition espalier.dev/Record stays while objects would lose data. --record gives the record
     up, and nothing else: if it is gone, damaged, or another operator's. The next run then leaves
@@ -50,6 +57,7 @@ def cleanup(  # noqa: PLR0913 - one argument an option
       espalier archive export ./archive && espalier cleanup --yes
       espalier cleanup widgets.example.com
       espalier cleanup --record widgets.example.com
+      espalier cleanup --data --yes
 
     \b
     Exit codes:
@@ -60,14 +68,12 @@ def cleanup(  # noqa: PLR0913 - one argument an option
     """
     from espalier.cli.operations.cleanup import clean
 
-    choice = chosen(names, selector)
-    if is_record and not choice.names:
-        raise click.UsageError("--record needs the names of definitions.")
     result = clean(
         terminal,
         target,
-        choice,
+        chosen(names, selector),
         is_record=is_record,
+        is_data=is_data,
         dry_run=dry_run,
         is_confirmed=is_confirmed,
     )

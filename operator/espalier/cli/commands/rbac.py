@@ -2,24 +2,11 @@
 ``espalier rbac``: print the roles that let the operator work on definitions.
 """
 
-import asyncio
-from collections.abc import Sequence
-
 import click
 
-from espalier import crd
-from espalier.cli.checks.definition_names import full_name
-from espalier.cli.checks.documents import is_definition
-from espalier.cli.checks.from_cluster import manifests_of
-from espalier.cli.input.files import expand, read_documents
-from espalier.cli.options import Target, reporting, targeting
+from espalier.cli.options import Target, chosen, reporting, targeting
 from espalier.cli.options.namespaces import namespace_names
-from espalier.cli.output.json_writer import write_json
 from espalier.cli.output.terminal import Terminal
-from espalier.cli.output.yaml_writer import write_yaml
-from espalier.engine import roles_of
-from espalier.errors import SourceError
-from espalier.paths import JSON
 
 
 @click.command()
@@ -70,33 +57,9 @@ def rbac(
       2  the command line or the kubeconfig is not valid
       3  the cluster or a file could not be read, or there is no such definition
     """
+    from espalier.cli.operations.rbac import write_roles
+
     if bool(names) == bool(files):
         raise click.UsageError("Name definitions of the cluster, or files with -f: one of both.")
-    manifests = _read(files) if files else asyncio.run(_fetch(target, names))
-    roles: list[JSON] = []
-    for manifest in manifests:
-        definition = crd.read_definition(manifest)
-        if namespaces and not definition.namespaced:
-            raise click.UsageError(f"{definition.name} is cluster-scoped: leave -n out.")
-        roles += roles_of(
-            definition, namespaces=namespaces, operator_namespace=target.operator_namespace
-        )
-    write = write_json if terminal.output == "json" else write_yaml
-    click.echo(write(roles), nl=False)
-
-
-def _read(files: Sequence[str]) -> list[JSON]:
-    found: list[JSON] = []
-    for file in files:
-        documents = [one for source in expand([file]) for one in read_documents(source)]
-        manifests = [one.value for one in documents if is_definition(one)]
-        if not manifests:
-            raise SourceError(file, "no CustomResourceDefinition in it")
-        found += manifests
-    return found
-
-
-async def _fetch(target: Target, names: Sequence[str]) -> list[JSON]:
-    async with target.connect() as connected:
-        full_names = [await full_name(connected, name) for name in names]
-        return [manifest async for manifest in manifests_of(connected, full_names)]
+    text = write_roles(target, chosen(names), files, namespaces=namespaces, output=terminal.output)
+    click.echo(text, nl=False)

@@ -84,10 +84,18 @@ Trace = DefinitionTrace | ObjectTrace
 
 
 async def find_traces(
-    name: str, definitions: MarkedDefinitions, objects: Objects, clock: Clock
+    name: str,
+    definitions: MarkedDefinitions,
+    objects: Objects,
+    clock: Clock,
+    *,
+    gives_up_record: bool = False,
 ) -> AsyncIterator[Trace]:
     """
     Look at a definition and at all of its objects; nothing is written.
+
+    Args:
+        gives_up_record: Find the pointer to the record, too, while objects would lose data.
 
     Yields:
         What is on the definition, then what is on its objects once all were looked at.
@@ -102,7 +110,7 @@ async def find_traces(
     for on_object in [trace async for trace in _on_objects(definition, objects, clock)]:
         yield on_object
     # Last: what is written to objects is judged by it.
-    if not _would_lose(definition):
+    if gives_up_record or not _would_lose(definition):
         for record in _record_of(definition):
             yield record
 
