@@ -14,8 +14,11 @@ from espalier.engine import (
     enumerated,
     is_unprovable,
 )
+from espalier.engine.surveys.size import MAX_REQUEST_BYTES, NEAR, OVER
 from espalier.paths import JSON
 from espalier.plurals import counted
+
+_BANDS: Mapping[str, str] = {OVER: "larger than", NEAR: "near to"}
 
 
 class Aspect(NamedTuple):
@@ -47,6 +50,7 @@ ASPECTS = (
     Aspect("unchecked", Level.NOTE, "rules not checked", "rules not checked"),
 )
 _OTHERS = ("violations", "unwritable", "unchecked")
+LARGE = "large"
 
 
 def counts_of(found: Survey) -> Mapping[str, Counts]:
@@ -57,6 +61,7 @@ def counts_of(found: Survey) -> Mapping[str, Counts]:
         aspect.name: getattr(found if aspect.name in _OTHERS else found.normalising, aspect.name)
         for aspect in ASPECTS
     }
+    counts[LARGE] = found.large
     # In a legacy definition Espalier prunes, which is counted as ``pruned``, and not the server.
     if found.is_legacy:
         counts["removed"] = Counts()
@@ -93,10 +98,27 @@ def findings_of(found: Survey, counts: Mapping[str, Counts], *, is_plan: bool) -
                 path=one.path.partition(": ")[0],
                 version=found.candidate_version,
             )
+    yield from _large(found, counts[LARGE], subject, kind)
     for one in found.not_judged.paths:
         text = f"not judged, since {one.path}{_examples(one)}"
         rule = f"{kind}/overdue"
         yield Finding(level=Level.WARNING, rule=rule, subject=subject, message=text)
+
+
+def _large(found: Survey, large: Counts, subject: Subject, kind: str) -> Iterator[Finding]:
+    most = f"{MAX_REQUEST_BYTES:,} bytes that etcd takes in one request by default"
+    made = "with the new defaults it is" if kind == "plan" else "it is"
+    for one in large.paths:
+        text = f"{made} {_BANDS[one.path]} the {most}{_examples(one)}"
+        if found.largest is not None:
+            text = f"{text}; the largest is {found.largest} with {found.largest_bytes:,} bytes"
+        yield Finding(
+            level=Level.ERROR if one.path == OVER else Level.WARNING,
+            rule=f"{kind}/large",
+            subject=subject,
+            message=text,
+            version=found.candidate_version,
+        )
 
 
 def _losses(found: Survey, subject: Subject) -> Iterator[Finding]:
@@ -169,6 +191,8 @@ def survey_item(found: Survey, counts: Mapping[str, Counts]) -> dict[str, JSON]:
         "objects": found.objects,
         **{aspect.name: _counts(counts[aspect.name]) for aspect in ASPECTS},
         "overdue": _counts(found.not_judged),
+        "large": _counts(counts[LARGE]),
+        "largestBytes": found.largest_bytes,
         "conversions": [
             {
                 "version": loss.version,

@@ -19,6 +19,7 @@ from espalier.engine.legacy.pruner import Pruner
 from espalier.engine.status.path_counts import MAX_PATHS, general
 from espalier.engine.surveys.annotation_text import render_violations
 from espalier.engine.surveys.object_verdict import StoredObjectJudge, without_values
+from espalier.engine.surveys.size import stored_bytes
 from espalier.errors import MalformedValueError
 from espalier.paths import JSON
 from espalier.schema import Profile
@@ -35,11 +36,13 @@ class Examined(NamedTuple):
         paths: By the kind of finding, at most one more than a ``Counter`` keeps.
         annotation: The text that describes its violations; None if there are none.
         is_complete: Nothing was left unchecked, so that no violations are none.
+        size_bytes: In its normal form, as the server writes it to etcd; 0 if that is not known.
     """
 
     paths: dict[str, frozenset[str]]
     annotation: str | None = None
     is_complete: bool = True
+    size_bytes: int = 0
 
 
 class ObjectExaminer:
@@ -103,7 +106,8 @@ class ObjectExaminer:
         found["violations"] = _bounded(without_values(verdict.errors))
         found["unwritable"] = _bounded(without_values(blocking))
         found["unchecked"] = _bounded(without_values(verdict.unchecked))
-        return Examined(found, render_violations(verdict.errors), not verdict.unchecked)
+        annotation = render_violations(verdict.errors)
+        return Examined(found, annotation, not verdict.unchecked, stored_bytes(value))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

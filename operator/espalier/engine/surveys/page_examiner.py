@@ -12,6 +12,7 @@ from espalier.engine.ports.clock import Clock
 from espalier.engine.ports.records import state_of
 from espalier.engine.ports.workers import Workers, WorkItem
 from espalier.engine.surveys.report import Looked, Survey
+from espalier.engine.surveys.size import owned_bytes
 from espalier.engine.surveys.surveyor import RULES_SECONDS, Surveyor
 from espalier.paths import JSON
 
@@ -139,6 +140,13 @@ class PageExaminer:
             self._surveyor.examination, [one.item for one in waiting]
         )
         return [
-            (one.metadata, self._surveyor.add(key_of(one.metadata), result))
+            (
+                one.metadata,
+                self._surveyor.add(
+                    key_of(one.metadata),
+                    result,
+                    more_bytes=owned_bytes(one.metadata.get("metadata")),
+                ),
+            )
             for one, result in zip(waiting, found, strict=True)
         ]

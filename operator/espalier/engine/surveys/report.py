@@ -56,6 +56,10 @@ class Survey:
         unchecked: Objects with rules of which it is not known whether they hold.
         not_judged: Objects of which nothing of this is known, since it takes too long, by the
             reason.
+        large: Objects that, in their normal form, are near what etcd takes in one request, or over
+            it: the paths are ``near`` and ``over``.
+        largest_bytes: The size of the largest of these; 0 if there is none.
+        largest: The largest of these.
         conversions: What each further stored version shows and the storage version does not.
         unread_versions: Stored versions that are not served, so that no client can read them.
         undecodable: Objects that the server itself cannot read; the others were surveyed.
@@ -74,6 +78,9 @@ class Survey:
     unwritable: Counts
     unchecked: Counts
     not_judged: Counts = field(default_factory=Counts)
+    large: Counts = field(default_factory=Counts)
+    largest_bytes: int = 0
+    largest: ObjectKey | None = None
     conversions: tuple[ConversionLoss, ...] = ()
     unread_versions: tuple[str, ...] = ()
     undecodable: tuple[str, ...] = ()

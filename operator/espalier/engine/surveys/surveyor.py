@@ -19,6 +19,7 @@ from espalier.engine.surveys.examination import (
     examination_of,
 )
 from espalier.engine.surveys.report import Looked, Normalising, Survey
+from espalier.engine.surveys.size import band_of
 from espalier.paths import JSON
 
 RULES_SECONDS = 2.0
@@ -54,6 +55,8 @@ class Surveyor:
         self._definition = replace(self._effective, stored_versions=definition.stored_versions)
         self._counters = {name: Counter() for name in _KINDS}
         self._not_judged = Counter()
+        self._large = Counter()
+        self._largest: tuple[int, ObjectKey | None] = (0, None)
         self._examiner = ObjectExaminer(
             self._effective,
             monotonic_seconds=clock.monotonic_seconds if clock else None,
@@ -87,9 +90,12 @@ class Surveyor:
         """
         return self.add(key_of(obj), self.examine(obj))
 
-    def add(self, key: ObjectKey, found: Examined | NotComputed) -> Looked:
+    def add(self, key: ObjectKey, found: Examined | NotComputed, *, more_bytes: int = 0) -> Looked:
         """
         Take into account what was found of an object.
+
+        Args:
+            more_bytes: The size of what was left out when it was examined.
         """
         self.objects += 1
         if isinstance(found, NotComputed):
@@ -97,7 +103,14 @@ class Surveyor:
             return Looked(key, is_complete=False)
         for kind, paths in found.paths.items():
             self._counters[kind].add(key, paths)
+        self._measure(key, found.size_bytes and found.size_bytes + more_bytes)
         return Looked(key, found.annotation, is_complete=found.is_complete)
+
+    def _measure(self, key: ObjectKey, size_bytes: int) -> None:
+        band = band_of(size_bytes)
+        if band:
+            self._large.add(key, [band])
+            self._largest = max(self._largest, (size_bytes, key), key=lambda one: one[0])
 
     def survey(self) -> Survey:
         """
@@ -118,4 +131,7 @@ class Surveyor:
             unwritable=counts["unwritable"],
             unchecked=counts["unchecked"],
             not_judged=self._not_judged.counts(),
+            large=self._large.counts(),
+            largest_bytes=self._largest[0],
+            largest=self._largest[1],
         )
