@@ -64,12 +64,7 @@ def texts(module: Path) -> Iterator[str]:
     Yield the texts in a module that a user may see: all but its docstrings, pieces joined.
     """
     tree = ast.parse(module.read_text(encoding="utf-8"))
-    documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
-    docstrings = {
-        id(node.body[0].value)
-        for node in ast.walk(tree)
-        if isinstance(node, documented) and node.body and isinstance(node.body[0], ast.Expr)
-    }
+    docstrings = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     within = {
         id(piece)
         for node in ast.walk(tree)
@@ -107,9 +102,12 @@ def printers_of(module: str, text: str) -> list[str]:
         return named
     if module in PRINTED_BY:
         return PRINTED_BY[module]
-    stem = Path(module).stem.replace("_", "-")
-    is_own = module.startswith(("cli/commands/", "cli/operations/")) and stem in OPTIONS
-    return [stem] if is_own else list(OPTIONS)
+    stem = Path(module).stem
+    if not module.startswith(("cli/commands/", "cli/operations/")):
+        return list(OPTIONS)
+    # A module of commands may have several.
+    defined = [name for name, (path, _) in _COMMANDS.items() if path.rpartition(".")[2] == stem]
+    return defined or list(OPTIONS)
 
 
 @pytest.mark.parametrize(
