@@ -11,11 +11,12 @@ import pytest
 from aiohttp import ClientSession, web
 from aiohttp.test_utils import TestServer, unused_port
 
-from espalier.handlers.serving import listener
+from espalier.handlers.serving import freshness, listener
 from espalier.handlers.serving.listener import bounded_application, listening
 from espalier.handlers.serving.page import page_application
 from espalier.handlers.serving.probes import probe_application
 from espalier.observe.recorder import Recorder
+from espalier.observe.state import Snapshot
 from tests.observe.states import StillClock
 from tests.patience import PACE
 
@@ -181,6 +182,32 @@ async def test_every_answer_of_the_page_has_the_headers_that_guard_it(
     assert headers["Referrer-Policy"] == "no-referrer"
     assert headers["Cache-Control"] == "no-store"
     assert "Set-Cookie" not in headers
+
+
+async def test_a_flood_of_requests_makes_one_page_a_second(monkeypatch: pytest.MonkeyPatch) -> None:
+    # No second may pass in the test, however slow the machine is.
+    monkeypatch.setattr(freshness, "FRESH_SECONDS", 1e6)
+    recorder, made = Recorder(StillClock()), []
+
+    def snapshot() -> Snapshot:
+        made.append(1)
+        return recorder.snapshot()
+
+    app = page_application(snapshot, is_local=True, with_messages=False)
+    async with served(app) as port, ClientSession() as session:
+        for path in ("/", "/", "/definitions/x", "/"):
+            async with session.get(f"http://127.0.0.1:{port}{path}") as answer:
+                await answer.read()
+
+    assert made == [1]
+
+
+async def test_what_was_made_a_second_ago_is_made_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(freshness, "FRESH_SECONDS", 0.0)
+    numbers = iter(range(3))
+    fresh = freshness.Fresh(lambda: next(numbers))
+
+    assert [fresh(), fresh(), fresh()] == [0, 1, 2]
 
 
 async def test_what_is_slow_to_answer_does_not_outlive_the_server() -> None:

@@ -5,6 +5,7 @@ Serves ``/metrics`` to Prometheus.
 from aiohttp import web
 from prometheus_client.registry import CollectorRegistry
 
+from espalier.handlers.serving.freshness import Fresh
 from espalier.handlers.serving.listener import bounded_application
 from espalier.observe.metrics import CONTENT_TYPE, exposition
 
@@ -13,9 +14,10 @@ def metrics_application(registry: CollectorRegistry) -> web.Application:
     """
     Make the web application of the metrics.
     """
+    current = Fresh(lambda: exposition(registry))
 
     async def metrics(_: web.Request) -> web.Response:
-        response = web.Response(body=exposition(registry), headers={"Content-Type": CONTENT_TYPE})
+        response = web.Response(body=current(), headers={"Content-Type": CONTENT_TYPE})
         # Names of definitions stand in many lines each.
         response.enable_compression()
         return response

@@ -12,6 +12,7 @@ from types import MappingProxyType
 from aiohttp import web
 from yarl import URL
 
+from espalier.handlers.serving.freshness import Fresh
 from espalier.handlers.serving.listener import Handler, bounded_application
 from espalier.observe import page
 from espalier.observe.state import Snapshot
@@ -44,13 +45,15 @@ def page_application(
         is_local: Whether it is served on loopback only, so that Host must name loopback.
         with_messages: Whether the messages of conditions are shown, which name objects.
     """
+    current = Fresh(snapshot)
+    whole = Fresh(lambda: page.render_page(current(), with_messages=with_messages))
 
     async def overview(_: web.Request) -> web.Response:
-        return _html(page.render_page(snapshot(), with_messages=with_messages))
+        return _html(whole())
 
     async def definition(request: web.Request) -> web.Response:
         name = request.match_info["name"]
-        text = page.render_definition(snapshot(), name, with_messages=with_messages)
+        text = page.render_definition(current(), name, with_messages=with_messages)
         if text is None:
             return web.Response(status=404, text="there is no such definition\n")
         return _html(text)
