@@ -86,3 +86,28 @@ async def test_kubectl_shows_labels_and_waits_for_definitions(kubectl: Kubectl) 
     labels = await kubectl("get", "crd", name, "-o", "jsonpath={.metadata.labels}")
     assert json.loads(labels) == {"espalier.dev/mode": "enforce"}
     assert "Stored Versions:" in await kubectl("describe", "crd", name)
+
+
+async def test_kubectl_creates_namespaces_and_leaves_validation_to_the_server(
+    kubectl: Kubectl,
+) -> None:
+    assert await kubectl("create", "namespace", "team-a") == "namespace/team-a created\n"
+    widget = {
+        "apiVersion": f"{GROUP}/v1",
+        "kind": "Widget",
+        "metadata": {"name": "a", "namespace": "team-a"},
+        "spec": {"size": 4},
+    }
+    apply = ("apply", "-f", "-")
+
+    assert await kubectl(*apply, stdin=json.dumps(widget)) == "widget.example.com/a created\n"
+    widget["spec"] = {"size": 5}
+    assert await kubectl(*apply, stdin=json.dumps(widget)) == "widget.example.com/a configured\n"
+    widget["spec"] = {"size": 5, "unknown": 1}
+    with pytest.raises(
+        AssertionError, match=r'strict decoding error: unknown field "spec.unknown"'
+    ):
+        await kubectl(*apply, stdin=json.dumps(widget))
+    await kubectl(
+        "create", "-f", "-", stdin=json.dumps(definition("x.org", version("v1", NEW, storage=True)))
+    )

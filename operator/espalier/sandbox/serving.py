@@ -3,7 +3,7 @@ The HTTP application: routes, responses, faults, and the log of requests.
 """
 
 import asyncio
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import orjson
 from aiohttp import web
@@ -22,8 +22,10 @@ from espalier.sandbox.calls import (
 from espalier.sandbox.catalogue import CodecCatalogue
 from espalier.sandbox.codecs import Codec
 from espalier.sandbox.faults import Fault, Faults
-from espalier.sandbox.kinds import REVIEWS, RULES_REVIEWS
+from espalier.sandbox.kinds import NAMESPACES, REVIEWS, RULES_REVIEWS
 from espalier.sandbox.listing import ListHandler, viewed
+from espalier.sandbox.openapi import PREFIX, openapi_document
+from espalier.sandbox.protobuf import PROTOBUF, namespace_of
 from espalier.sandbox.store import Store
 from espalier.sandbox.watching import Watching
 from espalier.sandbox.wire import Object, RequestRefusal, bad_request, not_found
@@ -142,6 +144,9 @@ class Server:
         kind = codec.kind
         if target.subresource and not (target.subresource == "status" and kind.has_status):
             raise not_found(kind.group, kind.plural, target.name)
+        if kind is NAMESPACES and call.content_type == PROTOBUF:
+            sent = orjson.dumps(namespace_of(body))
+            call = replace(call, body=sent, content_type="application/json")
         resource = "/".join(part for part in (kind.plural, target.subresource) if part)
         self._faults.check(verb, kind.group, resource, target.namespace)
         check_media_type(call)
@@ -159,7 +164,9 @@ class Server:
         path = request.path
         if path in ("/healthz", "/livez", "/readyz"):
             return web.Response(text="ok")
-        found = discovery.document(path, self._catalogue.codecs())
+        is_openapi = path.startswith(PREFIX)
+        document = openapi_document if is_openapi else discovery.document
+        found = document(path, self._catalogue.codecs())
         if found is None or request.method != "GET":
             return _unknown()
         return _json(found)

@@ -30,6 +30,7 @@ from espalier.sandbox.checking import (
     check_update,
 )
 from espalier.sandbox.codecs import Codec
+from espalier.sandbox.field_validation import check_fields, check_patched_fields
 from espalier.sandbox.kinds import CRDS, NAMESPACES
 from espalier.sandbox.ownership import Writer
 from espalier.sandbox.preparing import prepare_new, prepare_update, scaffold_of
@@ -73,6 +74,7 @@ class Writing:
         """
         body = json_body(call.body, codec.kind.kind)
         check_body(codec.kind, call, body)
+        check_fields(codec, call, body)
         return self._create(codec, call, codec.accept(body))
 
     def update(self, codec: Codec, call: ObjectRequest) -> Object:
@@ -84,6 +86,7 @@ class Writing:
         """
         body = json_body(call.body, codec.kind.kind)
         check_body(codec.kind, call, body)
+        check_fields(codec, call, body)
         new = codec.accept(body)
         stored = self._get(codec, call)
         return self._update(codec, call, stored, lambda _: new)
@@ -193,6 +196,7 @@ class Writing:
             new = change(live, patch)
             metadata = new.get("metadata")
             check_name(call, metadata if isinstance(metadata, dict) else {})
+            check_patched_fields(codec, call, new)
             return codec.accept(new)
 
         return self._update(codec, call, stored, patched)
