@@ -18,6 +18,8 @@ pytestmark = pytest.mark.e2e
 # Of the kustomization itself.
 DEFAULT = {"structural"}
 COMPONENTS = sorted({path.name for path in (MANIFESTS / "components").iterdir()} - DEFAULT)
+# Of the Prometheus operator, which is not installed here.
+FOREIGN_GROUP = "monitoring.coreos.com/"
 
 
 @pytest.fixture(scope="module")
@@ -49,13 +51,14 @@ def pods(rendered: list[dict[str, Any]]) -> list[dict[str, Any]]:
 def test_every_field_is_known_to_the_server(
     installed: ControlPlane, rendered: list[dict[str, Any]]
 ) -> None:
-    text = yaml.safe_dump_all(rendered)
+    served = [doc for doc in rendered if not doc["apiVersion"].startswith(FOREIGN_GROUP)]
+    text = yaml.safe_dump_all(served)
 
     output = installed.kubectl(
         "apply", "--dry-run=server", "--validate=strict", "-f", "-", stdin=text
     )
 
-    assert len(output.splitlines()) == len(rendered)
+    assert len(output.splitlines()) == len(served)
     assert "Warning" not in output
 
 
