@@ -123,9 +123,10 @@ e2e: control-plane ## Tests against real kube-apiservers and etcds, three at a t
 page: $(PICTURES) ## Take pictures of the operator's page in Chromium, and check it with axe: DIR=build/page
 	@$(BIN)/python -m tests.screens $(if $(DIR),"$(DIR)",build/page)
 
-monitoring: $(TOOLS) ## Check metrics, alerts and the dashboard with promtool (fetched as a Debian package)
+monitoring: $(TOOLS) ## Check metrics, alerts and the dashboard with a real Prometheus (fetched as a Debian package)
 	@$(BIN)/python -m tests.debian prometheus
 	@$(BIN)/pytest -q tests/observe
+	@$(BIN)/python -m tests.panels
 
 demo: $(RUNTIME) ## See Espalier work, without a cluster: FLAGS=--keep stays up
 	@$(BIN)/espalier demo $(FLAGS)

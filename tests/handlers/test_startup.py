@@ -7,7 +7,6 @@ The sandbox lives in a thread: Kopf waits for all tasks of its loop, those of a 
 import asyncio
 import json
 import shlex
-import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -29,13 +28,12 @@ from espalier.handlers.settings import Settings
 from espalier.handlers.startup import run_operator
 from espalier.sandbox import Request, Sandbox
 from tests.docs.reading import ROOT, blocks
+from tests.handlers.sandboxed import NAMESPACE, PATIENCE_SECONDS, sandbox_running
 from tests.manifests.test_manifests import FOLDER, added, documents, find, granted
 from tests.patience import PACE
 
 pytestmark = pytest.mark.real_time
 
-PATIENCE_SECONDS = 20
-NAMESPACE = "espalier-system"
 SETTINGS = Settings(
     namespace=NAMESPACE, settle_seconds=0, structural_grace_seconds=0.2, progress_seconds=0
 )
@@ -50,24 +48,8 @@ FOREIGN_FINALIZER = "kopf.zalando.org/KopfFinalizerMarker"
 
 @pytest.fixture
 def sandbox() -> Iterator[Sandbox]:
-    made: list[tuple[Sandbox, asyncio.AbstractEventLoop, asyncio.Event]] = []
-    ready = threading.Event()
-
-    async def serve() -> None:
-        # Bookmarks come often, since a watch is logged when it fails to send one.
-        async with Sandbox(bookmark_seconds=0.1, namespaces=("default", NAMESPACE)) as server:
-            stop = asyncio.Event()
-            made.append((server, asyncio.get_running_loop(), stop))
-            ready.set()
-            await stop.wait()
-
-    thread = threading.Thread(target=asyncio.run, args=(serve(),))
-    thread.start()
-    assert ready.wait(PACE.scaled(PATIENCE_SECONDS))
-    server, loop, stop = made[0]
-    yield server
-    loop.call_soon_threadsafe(stop.set)
-    thread.join(PACE.scaled(PATIENCE_SECONDS))
+    with sandbox_running() as server:
+        yield server
 
 
 @asynccontextmanager
