@@ -69,7 +69,7 @@ def modules_of(folder: Path, *arguments: str, **environment: str) -> set[str]:
         (["check", "crd.yaml"], ALL - FILES - {"msgspec"}, 300),
         (["check", "-o", "json", "crd.yaml"], ALL - FILES - {"msgspec"}, 300),
         (["check", "-o", "sarif", "crd.yaml"], ALL - FILES - {"msgspec"}, 310),
-        (["check", "ruled.yaml"], ALL - FILES - RULES - VALUES, 360),
+        (["check", "ruled.yaml"], ALL - FILES - RULES - VALUES, 365),
         (["validate", "--crd", "crd.yaml", "good.yaml"], ALL - FILES - VALUES, 300),
         (["validate", "--crd", "ruled.yaml", "good.yaml"], ALL - FILES - VALUES - RULES, 360),
         (["prune", "--crd", "crd.yaml", "good.yaml"], ALL - FILES - VALUES, 300),

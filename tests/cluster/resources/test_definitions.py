@@ -175,7 +175,8 @@ async def test_conditions_are_applied_to_this_very_definition(
 
 async def test_missing_rights_are_named() -> None:
     granted, refused = Reply(201, {"status": {"allowed": True}}), Reply(201, {"status": {}})
-    script = Script(granted, Reply(503, ""), refused, granted, granted)
+    unlisted = Reply(201, {"status": {"incomplete": True}})
+    script = Script(unlisted, granted, Reply(503, ""), refused, granted, unlisted, granted)
 
     async with connected(script) as cluster:
         missing = await cluster.rights.missing_verbs(WIDGETS, ["list", "patch", "update/status"])
@@ -183,20 +184,20 @@ async def test_missing_rights_are_named() -> None:
         await cluster.rights.missing_verbs(WIDGETS, ["get"], namespace="a", name="one")
 
     assert missing == ("patch",)
-    assert script.seen[0].body["spec"]["resourceAttributes"] == {
+    assert script.seen[1].body["spec"]["resourceAttributes"] == {
         "group": "example.com",
         "version": "v1",
         "resource": "widgets",
         "verb": "list",
     }
-    assert script.seen[3].body["spec"]["resourceAttributes"] == {
+    assert script.seen[4].body["spec"]["resourceAttributes"] == {
         "group": "example.com",
         "version": "v1",
         "resource": "widgets",
         "verb": "update",
         "subresource": "status",
     }
-    assert script.seen[4].body["spec"]["resourceAttributes"] == {
+    assert script.seen[6].body["spec"]["resourceAttributes"] == {
         "group": "example.com",
         "version": "v1",
         "resource": "widgets",
@@ -208,7 +209,8 @@ async def test_missing_rights_are_named() -> None:
 
 async def test_a_review_without_an_answer_grants_nothing() -> None:
     odd = Endpoint(group="g", version="v1", plural="p", kind="K", namespaced=False)
-    script = Script(Reply(201, {"status": None}))
+    unlisted = Reply(201, {"status": {"incomplete": True}})
+    script = Script(unlisted, Reply(201, {"status": None}))
 
     async with connected(script) as cluster:
         with pytest.raises(ClusterError, match="MalformedAnswer"):
