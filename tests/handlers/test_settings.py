@@ -88,6 +88,7 @@ def test_flags_win_over_the_environment_and_absent_flags_do_not() -> None:
         ("PAGE_SIZE", "1.5", "ESPALIER_PAGE_SIZE: '1.5' is no whole number"),
         ("PAGE_SIZE", "0", "page_size: 0 is not between 1 and 10000"),
         ("SETTLE_SECONDS", "soon", "ESPALIER_SETTLE_SECONDS: 'soon' is no number of seconds"),
+        ("SURVEY_PERCENT", "most", "ESPALIER_SURVEY_PERCENT: 'most' is no number"),
         ("SETTLE_SECONDS", "nan", "ESPALIER_SETTLE_SECONDS: 'nan' is no number of seconds"),
         ("SETTLE_SECONDS", "inf", "ESPALIER_SETTLE_SECONDS: 'inf' is no number of seconds"),
         ("SETTLE_SECONDS", "-1", "settle_seconds: -1.0 is not between 0 and 3600"),

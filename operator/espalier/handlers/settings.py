@@ -160,5 +160,6 @@ def _seconds(variable: str, text: str) -> float:
     except ValueError:
         value = math.nan
     if not math.isfinite(value):
-        raise ConfigurationError(f"{variable}: {text!r} is no number of seconds")
+        unit = " of seconds" if variable.endswith("_SECONDS") else ""
+        raise ConfigurationError(f"{variable}: {text!r} is no number{unit}")
     return value
