@@ -3,6 +3,7 @@ The ports of the operator: what they answer, and what they refuse.
 """
 
 import asyncio
+import socket
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -11,10 +12,13 @@ import pytest
 from aiohttp import ClientSession, web
 from aiohttp.test_utils import TestServer, unused_port
 
+from espalier.errors import ConfigurationError
 from espalier.handlers.serving import freshness, listener
 from espalier.handlers.serving.listener import bounded_application, listening
 from espalier.handlers.serving.page import page_application
 from espalier.handlers.serving.probes import probe_application
+from espalier.handlers.serving.servers import check_ports
+from espalier.handlers.settings import Settings
 from espalier.observe.recorder import Recorder
 from espalier.observe.state import Snapshot
 from tests.observe.states import StillClock
@@ -208,6 +212,23 @@ async def test_what_was_made_a_second_ago_is_made_anew(monkeypatch: pytest.Monke
     fresh = freshness.Fresh(lambda: next(numbers))
 
     assert [fresh(), fresh(), fresh()] == [0, 1, 2]
+
+
+def test_a_port_that_is_in_use_is_reported_in_one_line() -> None:
+    with socket.create_server(("", 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(ConfigurationError) as refused:
+            check_ports(Settings(metrics_port=port))
+
+    assert str(refused.value) == f"metrics_port: cannot open {port}: Address already in use"
+
+
+def test_two_ports_cannot_be_the_same() -> None:
+    port = unused_port()
+    with pytest.raises(ConfigurationError) as refused:
+        check_ports(Settings(probe_port=port, page_port=port))
+
+    assert str(refused.value) == f"probe_port and page_port are both {port}"
 
 
 async def test_what_is_slow_to_answer_does_not_outlive_the_server() -> None:

@@ -18,6 +18,7 @@ from espalier.cluster import Cluster, connect
 from espalier.errors import EspalierError
 from espalier.handlers.application import Espalier
 from espalier.handlers.registry import register
+from espalier.handlers.serving.servers import check_ports
 from espalier.handlers.settings import Settings, read_settings
 from espalier.handlers.startup import assemble, preflight, session_of, workers_of
 from espalier.handlers.tasks import Guard
@@ -74,6 +75,7 @@ class KopfOperator:
     async def _connect(self, settings: Settings) -> None:
         async with AsyncExitStack() as opened:
             self._cluster = await opened.enter_async_context(connect())
+            check_ports(settings)
             await preflight(self._cluster)
             self._guard = Guard(_stop_kopf)
             workers = await opened.enter_async_context(workers_of(settings))

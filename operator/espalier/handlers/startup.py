@@ -23,7 +23,7 @@ from espalier.engine.settings import Ports, RunSettings
 from espalier.handlers.application import Espalier
 from espalier.handlers.engine_work import EngineWork
 from espalier.handlers.registry import register
-from espalier.handlers.serving.servers import serving
+from espalier.handlers.serving.servers import check_ports, serving
 from espalier.handlers.settings import Settings
 from espalier.handlers.status_writer import FencedEvents, StatusReporter
 from espalier.handlers.structural_condition import StructuralKeeper
@@ -57,10 +57,12 @@ async def run_operator(
         ready_flag: Set when Kopf's handlers are ready.
 
     Raises:
+        ConfigurationError: A port cannot be opened.
         ClusterError: The API server cannot be reached at the start, or forbids the list of
             definitions.
         Exception: A bug ended a task; the operator does not go on without it.
     """
+    check_ports(settings)
     await preflight(cluster)
     guard = Guard(stop_flag.set)
     registry = kopf.OperatorRegistry()

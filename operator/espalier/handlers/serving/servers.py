@@ -2,14 +2,39 @@
 Opens the ports: probes for the kubelet, metrics for Prometheus, the page for people.
 """
 
+import os
+import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 
+from espalier.errors import ConfigurationError
 from espalier.handlers.serving.listener import listening
 from espalier.handlers.serving.metrics import metrics_application
 from espalier.handlers.serving.probes import probe_application
 from espalier.handlers.settings import Settings
 from espalier.observe.metrics import Sources, registry_of
+
+
+def check_ports(settings: Settings) -> None:
+    """
+    Check that the ports can be opened, before anything else starts.
+
+    Raises:
+        ConfigurationError: One is in use, or may not be opened, or two are the same.
+    """
+    seen: dict[int, str] = {}
+    for name in ("probe_port", "metrics_port", "page_port"):
+        port: int = getattr(settings, name)
+        if not port:
+            continue
+        if port in seen:
+            raise ConfigurationError(f"{seen[port]} and {name} are both {port}")
+        seen[port] = name
+        try:
+            socket.create_server(("", port)).close()
+        except OSError as error:
+            why = os.strerror(error.errno or 0)
+            raise ConfigurationError(f"{name}: cannot open {port}: {why}") from error
 
 
 def serving(
