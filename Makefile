@@ -26,7 +26,7 @@ PLANES ?= 3
 E2E := tests/cluster tests/contract tests/e2e tests/sandbox
 
 .DEFAULT_GOAL := help
-.PHONY: help venv docs krew lint format typing imports unit test vectors cases crds differential control-plane e2e mutation bench-schema bench-start bench-validate bench-migrate e2e-chaos page monitoring demo demo-real image clean
+.PHONY: help venv docs krew lint format typing imports unit test vectors cases crds differential differential-older control-plane e2e mutation bench-schema bench-start bench-validate bench-migrate e2e-chaos page monitoring demo demo-real image clean
 
 help: ## Show the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' Makefile
@@ -93,6 +93,9 @@ crds: $(TOOLS) ## Judge a folder of definitions with .oracle.json beside them: D
 
 differential: $(TOOLS) ## Compare with the API server's packages (needs Go): N=20000 SEED=1 OPS=prune
 	@$(BIN)/python -m tests.differential --examples $(N) $(if $(SEED),--seed $(SEED)) $(if $(OPS),--ops "$(OPS)")
+
+differential-older: $(TOOLS) ## Compare with the packages of older API servers (needs Go; the first build takes long): N=2000
+	@$(BIN)/python -m tests.differential.older_servers $(if $(filter command line,$(origin N)),--examples $(N))
 
 mutation: $(TOOLS) ## Mutate the schema core in a copy and name the mutants that tests miss (15 minutes)
 	@rm -rf $(MUTATION) && mkdir -p $(MUTATION)

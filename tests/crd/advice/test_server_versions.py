@@ -88,14 +88,17 @@ def test_every_function_in_the_table_is_known() -> None:
     ],
 )
 def test_older_versions_ignore_a_keyword(keyword: str, value: object, since: int) -> None:
-    rule = (
-        {"rule": "self.a != ''", keyword: value}
-        if keyword != "optionalOldSelf"
-        else {"rule": "self != oldSelf.orValue(self)", keyword: value}
-    )
+    rule = {"rule": "self.a != ''", keyword: value}
 
     assert f"1.{since} {keyword}" in needed(since - 1, rule)
     assert f"1.{since} {keyword}" not in needed(since, rule)
+
+
+def test_a_rule_with_an_optional_old_value_is_refused_without_the_keyword() -> None:
+    rule = {"rule": "self != oldSelf.orValue(self)", "optionalOldSelf": True}
+
+    assert needed(29, rule) == ["1.30 optionalOldSelf refused"]
+    assert needed(30, rule) == []
 
 
 def test_formats_and_selectable_fields_are_newer() -> None:

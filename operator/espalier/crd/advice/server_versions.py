@@ -30,8 +30,13 @@ from espalier.crd.structural import structural_of
 from espalier.errors import SchemaParseError
 from espalier.paths import JSON, Key, Path
 from espalier.schema import Structural
-from espalier.schema.rules.compilation import Expression, RuleNode, compile_rules
-from espalier.schema.rules.types import NestingError
+from espalier.schema.rules.compilation import (
+    Expression,
+    RuleNode,
+    compile_rules,
+    compile_validations,
+)
+from espalier.schema.rules.types import NestingError, declare
 
 _KUBERNETES_LISTS, _SETS = LISTS[1], LISTS[2]
 _FUNCTIONS: Final[Mapping[str, int]] = MappingProxyType(
@@ -60,8 +65,9 @@ _NUMBERS: Final = "int64|uint64|double"
 _ACROSS: Final = re.compile(rf"(?:less|greater)(?:_equals)?_({_NUMBERS})_({_NUMBERS})")
 _ACROSS_SINCE, _OPTIONALS_SINCE, _TWO_VARIABLES_SINCE = 29, 29, 33
 _OPTIONAL_ACCESS: Final = ("_?._", "_[?_]")
+_OPTIONAL_OLD_SELF: Final = "optionalOldSelf"
 _KEYWORDS: Final[Mapping[str, int]] = MappingProxyType(
-    {"messageExpression": 27, "reason": 28, "fieldPath": 28, "optionalOldSelf": 30}
+    {"messageExpression": 27, "reason": 28, "fieldPath": 28, _OPTIONAL_OLD_SELF: 30}
 )
 FORMATS_SINCE: Final[Mapping[str, int]] = MappingProxyType(
     {"k8s-short-name": 35, "k8s-long-name": 35}
@@ -169,7 +175,8 @@ def _rules(node: RuleNode, path: Path, minor: int) -> Iterator[VersionNeed]:
         below = (*path, "x-kubernetes-validations", index)
         for keyword, since in _KEYWORDS.items():
             if minor < since and keyword in keywords:
-                yield VersionNeed((*below, keyword), keyword, since, is_refused=False)
+                is_refused = keyword == _OPTIONAL_OLD_SELF and not _compiles_without(index, node)
+                yield VersionNeed((*below, keyword), keyword, since, is_refused)
         yield from _functions(rule.rule, (*below, "rule"), minor)
         yield from _functions(rule.message_expression, (*below, "messageExpression"), minor)
     for name, child in node.properties.items():
@@ -178,6 +185,18 @@ def _rules(node: RuleNode, path: Path, minor: int) -> Iterator[VersionNeed]:
         yield from _rules(node.items, (*path, "items"), minor)
     if node.additional is not None:
         yield from _rules(node.additional, (*path, "additionalProperties"), minor)
+
+
+def _compiles_without(index: int, node: RuleNode) -> bool:
+    # The server removes the keyword, and compiles the rule with an old value that is no optional.
+    rule = node.node.validations[index]
+    declared = declare(node.node, is_resource=node.is_resource)
+    if not isinstance(rule, dict) or declared is None:
+        return True
+    left: JSON = {name: value for name, value in rule.items() if name != _OPTIONAL_OLD_SELF}
+    (compiled,) = compile_validations((left,), node.node, declared)
+    parts = (compiled.rule, compiled.message_expression)
+    return not any(part is not None and part.error for part in parts)
 
 
 def _functions(expression: Expression | None, path: Path, minor: int) -> Iterator[VersionNeed]:
