@@ -1,5 +1,5 @@
 """
-The event loop of the commands that write many objects: uvloop, or asyncio's own on Windows.
+The event loop of ``migrate``: uvloop, or asyncio's own on Windows.
 """
 
 import asyncio

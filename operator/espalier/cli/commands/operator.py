@@ -80,11 +80,12 @@ def operator(*, target: Target, log_format: str, verbose: bool, **given: object)
       2  a setting or the kubeconfig is not valid
       3  the API server could not be reached at the start
     """
-    from espalier.cli.event_loop import run
+    import asyncio
 
     settings = read_settings(os.environ, given)
     configure_logging(sys.stderr, log_format=log_format, verbose=verbose)
-    run(_operate(settings, target))
+    # Not uvloop: after a connect that was cut short it may refuse a descriptor for ever.
+    asyncio.run(_operate(settings, target))
 
 
 async def _operate(settings: Settings, target: Target) -> None:

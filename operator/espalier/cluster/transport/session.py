@@ -144,8 +144,13 @@ class CheckedConnector(aiohttp.TCPConnector):
 
         Raises:
             NotBegunError: The check does not hold.
+            aiohttp.ClientConnectionError: The event loop takes the descriptor of the new socket
+                for that of an old one: https://github.com/MagicStack/uvloop/issues/653.
         """
-        connection = await super().connect(req, traces, timeout)
+        try:
+            connection = await super().connect(req, traces, timeout)
+        except RuntimeError as error:
+            raise aiohttp.ClientConnectionError(f"not connected: {error}") from error
         if not _may_begin.get()():
             connection.release()
             raise NotBegunError("not sent: whether this process may write is in doubt")
