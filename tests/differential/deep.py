@@ -58,6 +58,9 @@ _FORMS: Mapping[str, tuple[tuple[str, Callable[[str, int], str]], ...]] = Mappin
         ),
     }
 )
+# The server needs seconds for types that nest deep.
+_TYPES_NEST = ("[]", "{}", "map")
+_MOST_NESTED_TYPES = 60
 _COUNTS = (33, 60, 83, 84, 123, 124, 125, 126, 200, 248, 249, 250, 251, 252, 300)
 
 
@@ -68,7 +71,10 @@ def expression(dice: Dice) -> str:
     of = dice.pick([*_FORMS])
     leaf = dice.pick(_ODD) if dice.seldom(25) else dice.pick(_LEAVES[of])
     count = dice.pick(_COUNTS) if dice.seldom(2) else 20 + dice.count(240)
-    whole = dice.pick(_FORMS[of])[1](leaf, count)
+    name, form = dice.pick(_FORMS[of])
+    if name in _TYPES_NEST and not dice.seldom(50):
+        count = min(count, _MOST_NESTED_TYPES)
+    whole = form(leaf, count)
     if not dice.seldom(3):
         return whole
     return dice.pick(_FORMS[BOOL])[1](f"({whole})", 1 + dice.count(30 if len(whole) < 999 else 2))
