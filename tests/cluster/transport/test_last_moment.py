@@ -26,9 +26,11 @@ def permit_while(*answers: bool) -> WritePermit:
 async def test_an_object_is_not_written_when_its_permit_does_not_hold_any_more() -> None:
     script = Script(WRITTEN)
     async with connected(script) as cluster:
-        await cluster.objects.rewrite(WIDGETS, permit_while(True))
-        with pytest.raises(TransientError, match="in doubt"):
-            await cluster.objects.rewrite(WIDGETS, permit_while())
+        # Asked when there is a connection, and once more when the request is sent.
+        await cluster.objects.rewrite(WIDGETS, permit_while(True, True))
+        for permit in (permit_while(), permit_while(True)):
+            with pytest.raises(TransientError, match="in doubt"):
+                await cluster.objects.rewrite(WIDGETS, permit)
     assert [seen.method for seen in script.seen] == ["PATCH"]
 
 
@@ -36,9 +38,10 @@ async def test_what_is_not_sent_holds_no_connection() -> None:
     script = Script(WRITTEN, WRITTEN)
     async with connected(script) as cluster:
         for _ in range(200):
-            with pytest.raises(TransientError):
-                await cluster.objects.rewrite(WIDGETS, permit_while())
-        await asyncio.wait_for(cluster.objects.rewrite(WIDGETS, permit_while(True)), 20)
+            for permit in (permit_while(), permit_while(True)):
+                with pytest.raises(TransientError):
+                    await cluster.objects.rewrite(WIDGETS, permit)
+        await asyncio.wait_for(cluster.objects.rewrite(WIDGETS, permit_while(True, True)), 20)
     assert len(script.seen) == 1
 
 

@@ -26,7 +26,7 @@ from espalier.cluster.auth.credentials import read_time
 from espalier.cluster.transport import responses as answers
 from espalier.cluster.transport.deep_nesting import with_large_stack_if_needed
 from espalier.cluster.transport.json_codec import encode_json
-from espalier.cluster.transport.session import TOTAL_SECONDS, sending_while
+from espalier.cluster.transport.session import TOTAL_SECONDS, CheckedBody, sending_while
 from espalier.engine.ports.clock import Clock
 from espalier.engine.ports.records import always
 from espalier.errors import RejectedError, TransientError
@@ -240,7 +240,7 @@ class Client:
                 self._session.request(
                     call.method,
                     url,
-                    data=body,
+                    data=_checked(body, call.may_begin),
                     headers=headers,
                     timeout=limits,
                     # The API never redirects our calls, and a write must not go to another server.
@@ -318,6 +318,10 @@ def decode(call: ApiRequest, body: bytes, decoder: "msgspec.json.Decoder[_Result
         raise answers.malformed(call.attempt, f"unexpected JSON: {error}") from error
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise answers.malformed(call.attempt, "not JSON, or nested too deeply") from error
+
+
+def _checked(body: bytes | None, may_begin: Callable[[], bool]) -> bytes | CheckedBody | None:
+    return body if body is None or may_begin is always else CheckedBody(body, may_begin)
 
 
 def _encoded(call: ApiRequest, body: Mapping[str, JSON] | Sequence[JSON]) -> bytes:

@@ -101,6 +101,9 @@ async def _signed(
     return await handler(request)
 
 
+NOT_SENT = "not sent: whether this process may write is in doubt"
+
+
 class NotBegunError(aiohttp.ClientError):
     """
     A request must not be sent any more; it was not.
@@ -128,9 +131,34 @@ async def sending_while(may_begin: Callable[[], bool]) -> AsyncIterator[None]:
         _may_begin.reset(token)
 
 
+class CheckedBody(aiohttp.BytesPayload):
+    """
+    Bytes that are sent only if a check holds in the moment of sending; headers wait for them.
+
+    The event loop, or the whole process, may have been paused since there was a connection.
+    """
+
+    def __init__(self, content: bytes, may_begin: Callable[[], bool]) -> None:
+        super().__init__(content)
+        self._may_begin = may_begin
+
+    async def write_with_length(
+        self, writer: aiohttp.abc.AbstractStreamWriter, content_length: int | None
+    ) -> None:
+        """
+        Write the bytes.
+
+        Raises:
+            NotBegunError: The check does not hold. Nothing of the request was sent.
+        """
+        if not self._may_begin():
+            raise NotBegunError(NOT_SENT)
+        await super().write_with_length(writer, content_length)
+
+
 class CheckedConnector(aiohttp.TCPConnector):
     """
-    Ask the check of ``sending_while`` last, when nothing is left to wait for.
+    Ask the check of ``sending_while`` when there is a connection.
     """
 
     async def connect(
@@ -153,7 +181,7 @@ class CheckedConnector(aiohttp.TCPConnector):
             raise aiohttp.ClientConnectionError(f"not connected: {error}") from error
         if not _may_begin.get()():
             connection.release()
-            raise NotBegunError("not sent: whether this process may write is in doubt")
+            raise NotBegunError(NOT_SENT)
         return connection
 
 
