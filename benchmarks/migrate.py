@@ -1,9 +1,11 @@
 """
 Compare a migration with a loop that only sends the same patches: ``make bench-migrate``.
 
-It runs on a real control plane, on the same cores as the servers. Each round changes the storage
-version twice: once for the bare loop, a small Go program, and once for Espalier's engine, which
-also proves, verifies and trims. Figures are medians over the rounds. The last line is one JSON
+It runs on a real control plane, on the same cores as the servers. The bare loop, a small Go
+program, and Espalier's engine, which also proves, verifies and trims, have a definition each. In
+each round the storage version of each definition is changed, and what migrates it runs. The engine
+has proved its definition before the first round, so its record is complete: nothing can be lost,
+and no object needs to be judged. Figures are medians over the rounds. The last line is one JSON
 object.
 """
 
@@ -15,7 +17,7 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -87,32 +89,42 @@ def _arguments() -> argparse.Namespace:
     )
     parser.add_argument(
         "--before",
-        type=Path,
+        type=_checkout,
         help="a checkout with a .venv whose engine runs too, on a definition of its own",
     )
     parser.add_argument("--no-traffic", action="store_true", help="skip the run that counts bytes")
     return parser.parse_args()
 
 
+def _checkout(text: str) -> Path:
+    # Its engine runs in that folder, where a relative path would lead elsewhere.
+    return Path(text).resolve()
+
+
 def _measure(
     plane: ControlPlane, loop: Path, given: argparse.Namespace, size_bytes: int
 ) -> Figures:
-    crd = Crd(plane, f"loads{size_bytes}", GROUP)
-    fill(crd, given.objects, size_bytes)
-    bench = Bench(plane=plane, crd=crd, loop=loop, objects=given.objects)
+    def bench_of(name: str, checkout: Path | None = None) -> Bench:
+        crd = Crd(plane, f"{name}{size_bytes}", GROUP)
+        fill(crd, given.objects, size_bytes)
+        return Bench(plane=plane, crd=crd, loop=loop, objects=given.objects, checkout=checkout)
+
+    bare, engine = bench_of("loads"), bench_of("runs")
     if given.workers:
-        bench.workers = given.workers
+        bare.workers = given.workers
     else:
-        bench.find_best()
-    before = _before(plane, loop, given, size_bytes) if given.before else None
-    rounds = list(_rounds(bench, before, given.rounds, size_bytes))
+        bare.find_best()
+    before = bench_of("befores", given.before) if given.before else None
+    for one in filter(None, (engine, before)):
+        one.prove_first()
+    rounds = list(_rounds(bare, engine, before, given.rounds, size_bytes))
     figures = figures_of(given.objects, rounds)
     print_row("median", figures)
     if before is not None:
         figures |= over_before([(one.engine, one.before) for one in rounds if one.before])
         before.crd.remove()
     if not given.no_traffic:
-        figures |= bench.traffic()
+        figures |= engine.traffic()
         print(
             f"bytes an object: sent {figures['sent_bytes_per_object']:.0f},"
             f" received {figures['received_bytes_per_object']:.0f}; bare"
@@ -120,40 +132,41 @@ def _measure(
             f" {figures['bare_received_bytes_per_object']:.0f}"
         )
     if given.in_tree:
-        seconds = bench.in_tree_seconds()
+        seconds = bare.in_tree_seconds()
         figures["in_tree_seconds"] = seconds
         figures["whole_over_in_tree"] = figures["whole_seconds"] / seconds
         print(
             f"in-tree: {seconds:.1f} s, of which the engine's whole run takes"
             f" {figures['whole_over_in_tree']:.2f}"
         )
-    crd.remove()
+    bare.crd.remove()
+    engine.crd.remove()
     return figures
 
 
-def _before(plane: ControlPlane, loop: Path, given: argparse.Namespace, size_bytes: int) -> "Bench":
-    crd = Crd(plane, f"befores{size_bytes}", GROUP)
-    fill(crd, given.objects, size_bytes)
-    return Bench(plane=plane, crd=crd, loop=loop, objects=given.objects, checkout=given.before)
-
-
 def _rounds(
-    bench: "Bench", before: "Bench | None", rounds: int, size_bytes: int
+    bare: "Bench", engine: "Bench", before: "Bench | None", rounds: int, size_bytes: int
 ) -> Iterator[Round]:
+    """
+    Run all of them in turn; the order alternates, since the machine may become slower or faster.
+    """
     print(
-        f"\n{bench.objects} objects of {size_bytes} bytes; the bare loop sends"
-        f" {bench.workers} patches at a time over {'one connection' if bench.http2 else 'as many'}"
+        f"\n{bare.objects} objects of {size_bytes} bytes; the bare loop sends"
+        f" {bare.workers} patches at a time over {'one connection' if bare.http2 else 'as many'}"
     )
     print(
         f"{'round':>7} {'bare':>7} {'rewrite':>8} {'ratio':>6} {'verify':>7} {'whole':>8}"
         f" {'bare CPU':>9} {'CPU':>8} {'peak RSS':>9} {'flat':>5}"
     )
     for number in range(1, rounds + 1):
-        other = before.engine() if before and number % 2 == 0 else None
-        found = bench.round(engine_first=number % 2 == 0)
-        if before:
-            found = replace(found, before=other or before.engine())
-        print_row(f"{number}", figures_of(bench.objects, [found]))
+        if number % 2:
+            loop, run = bare.bare(), engine.engine()
+            other = before.engine() if before else None
+        else:
+            other = before.engine() if before else None
+            run, loop = engine.engine(), bare.bare()
+        found = Round(loop, run, other)
+        print_row(f"{number}", figures_of(bare.objects, [found]))
         yield found
 
 
@@ -193,15 +206,12 @@ class Bench:
         self.workers, self.http2 = min(seconds, key=lambda way: seconds[way])
         self._patch(self.workers, http2=self.http2)
 
-    def round(self, *, engine_first: bool) -> Round:
+    def prove_first(self) -> None:
         """
-        Run both; the order alternates, since the machine may become slower or faster.
+        Run the engine once, unmeasured, so that its record is complete from then on.
         """
-        if engine_first:
-            engine = self.engine()
-            return Round(self._bare(), engine)
-        bare = self._bare()
-        return Round(bare, self.engine())
+        self._run_engine()
+        self._check("the engine")
 
     def traffic(self) -> Figures:
         """
@@ -233,7 +243,10 @@ class Bench:
         self._check("the StorageVersionMigration")
         return seconds
 
-    def _bare(self) -> LoopRun:
+    def bare(self) -> LoopRun:
+        """
+        Run the bare loop.
+        """
         self._flip()
         found = self._patch(self.workers, http2=self.http2)
         if found.objects != self.objects:
@@ -245,12 +258,17 @@ class Bench:
         Run the engine of this or of the other checkout.
         """
         self.begin()
+        found = self._run_engine()
+        self._check("the engine")
+        if found.judged:
+            raise SystemExit(f"{found.judged} objects were judged, though nothing can be lost")
+        return found
+
+    def _run_engine(self) -> EngineRun:
         python = self.checkout / ".venv/bin/python" if self.checkout else sys.executable
         module = "benchmarks.migrate_engine"
         command = [str(python), "-m", module, str(self.plane.kubeconfig), self.crd.name]
-        found = EngineRun(**_json_of(command, folder=self.checkout))
-        self._check("the engine")
-        return found
+        return EngineRun(**_json_of(command, folder=self.checkout))
 
     def begin(self) -> None:
         """

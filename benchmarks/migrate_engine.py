@@ -7,6 +7,7 @@ operator does not import. It prints one JSON object.
 
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import NamedTuple
@@ -18,6 +19,8 @@ from espalier import cluster, engine
 from espalier.cli.event_loop import run
 from espalier.crd import Condition, Definition
 from espalier.engine import Ports, RunSettings
+from espalier.engine.policy.evidence import Evidence, Verdict
+from espalier.engine.ports import StoredMetadata
 from espalier.engine.ports.progress import PassProgress
 
 CHECKPOINTS = "bench"
@@ -46,6 +49,8 @@ class EngineRun:
         peak_rss_mib: The peak memory of the process since its start.
         second_half_over_first: The rate of the second half of the rewriting pass divided by that
             of the first; 1.0 if there are too few pages.
+        judged: How many objects were looked at, since they might have lost something.
+        patches: All PATCH requests of the run, dry runs and renewals of the lease among them.
     """
 
     rewrite_seconds: float
@@ -57,6 +62,8 @@ class EngineRun:
     received_bytes: int
     peak_rss_mib: float
     second_half_over_first: float
+    judged: int = 0
+    patches: int = 0
 
 
 class _Moment(NamedTuple):
@@ -116,7 +123,7 @@ async def run_engine(
     Raises:
         SystemExit: The run did not prove that all objects are current.
     """
-    watch = _Stopwatch(count)
+    watch, judged = _Stopwatch(count), _count_judged()
     async with cluster.connect(kubeconfig) as connected:
         ports = Ports(
             objects=connected.objects,
@@ -131,6 +138,7 @@ async def run_engine(
         watch.note("start")
         found = await connected.definitions.get_definition(name)
         outcome = await engine.run(found, ports, SETTINGS, watch)
+        requests = connected.connection.figures.counts
     if not outcome.is_proved:
         raise SystemExit(f"not proved: {outcome.conditions}")
     start, rewriting, verifying, done = (
@@ -146,7 +154,24 @@ async def run_engine(
         received_bytes=verifying.traffic[1] - rewriting.traffic[1],
         peak_rss_mib=peak_mib(),
         second_half_over_first=watch.halves(),
+        judged=judged.total(),
+        patches=sum(times for (method, _), times in requests.items() if method == "PATCH"),
     )
+
+
+def _count_judged() -> Counter[str]:
+    """
+    Count from now on the objects that are judged by evidence that does not clear all of them.
+    """
+    judged: Counter[str] = Counter()
+    judge = Evidence.judge
+
+    def counted(evidence: Evidence, metadata: StoredMetadata) -> Verdict:
+        judged["objects"] += not evidence.is_harmless
+        return judge(evidence, metadata)
+
+    Evidence.judge = counted  # type: ignore[assignment,method-assign]
+    return judged
 
 
 def main() -> None:

@@ -82,6 +82,8 @@ def figures_of(objects: int, rounds: Sequence[Round]) -> Figures:
         "whole_cpu_us_per_object": median(lambda one: one.engine.total_cpu_seconds / objects * 1e6),
         "peak_rss_mib": max(one.engine.peak_rss_mib for one in rounds),
         "second_half_over_first": median(lambda one: one.engine.second_half_over_first),
+        "judged": max(one.engine.judged for one in rounds),
+        "patches_per_object": median(lambda one: one.engine.patches / objects),
         "bare_objects_per_second": median(lambda one: objects / one.bare.seconds),
         "bare_cpu_us_per_object": median(lambda one: one.bare.cpu_seconds / objects * 1e6),
         "bare_sent_bytes_per_object": median(lambda one: one.bare.sent_bytes / objects),

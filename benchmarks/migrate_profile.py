@@ -57,7 +57,9 @@ def main() -> None:
 def _profiled(plane: ControlPlane, objects: int) -> tuple[cProfile.Profile, float]:
     crd = Crd(plane, "profiles", GROUP)
     fill(crd, objects, SIZE_BYTES)
-    Bench(plane=plane, crd=crd, objects=objects).begin()
+    bench = Bench(plane=plane, crd=crd, objects=objects)
+    bench.prove_first()
+    bench.begin()
     profile = cProfile.Profile()
     begun = time.process_time()
     profile.enable()
