@@ -66,3 +66,14 @@ def test_an_expression_that_is_too_long_is_refused_as_a_whole() -> None:
 
     detail = "expression code point size exceeds limit: size: 100001, limit 100000"
     assert source.display(caught.value.issues) == f"ERROR: <input>:-1:0: {detail}"
+
+
+@pytest.mark.parametrize("count", [99, 100, 101, 120])
+def test_of_many_errors_the_number_is_right(count: int) -> None:
+    source = Source(" || ".join(["[1].all(1, true)"] * count))
+    with pytest.raises(ParseError) as caught:
+        parse(source)
+
+    assert len(caught.value.issues) == count
+    last = source.display(caught.value.issues).rpartition("\n")[2]
+    assert (last == f"{count - 100} more errors were truncated") == (count > 100)

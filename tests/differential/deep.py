@@ -19,6 +19,7 @@ _LEAVES: Mapping[str, tuple[str, ...]] = MappingProxyType(
         STRING: ("'x'", "self.s", "self.m.a", "string(self.n)", "self.l.map(x, string(x))[0]"),
     }
 )
+_ODD = ("for", "1e400", "self.nothing", "'\\ud800'", "[1].all(1, true)", "odd(1)", "null", "{}")
 
 # A form repeats itself around a leaf; its whole is a boolean again.
 _FORMS: Mapping[str, tuple[tuple[str, Callable[[str, int], str]], ...]] = MappingProxyType(
@@ -68,8 +69,7 @@ def expression(dice: Dice) -> str:
     Return a boolean expression that nests deep, or two of them in each other.
     """
     of = dice.pick([*_FORMS])
-    # The texts of syntax errors in deep rules are known to differ: docs/explanation/parity.md.
-    leaf = dice.pick(_LEAVES[of])
+    leaf = dice.pick(_ODD) if dice.seldom(25) else dice.pick(_LEAVES[of])
     count = dice.pick(_COUNTS) if dice.seldom(2) else 20 + dice.count(240)
     name, form = dice.pick(_FORMS[of])
     if name in _TYPES_NEST and not dice.seldom(50):

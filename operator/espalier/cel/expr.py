@@ -159,9 +159,9 @@ class Source:
         Write errors with the lines that they point into.
         """
         ordered = sorted(errors, key=lambda issue: self.position(issue.at))
-        shown = [self._display(issue) for issue in ordered[:_MAX_ERRORS]]
-        if len(errors) > _MAX_ERRORS:
-            shown.append(f"{len(errors) - _MAX_ERRORS} more errors were truncated")
+        shown = [self._display(issue) for issue in ordered[:MAX_ERRORS]]
+        if len(errors) > MAX_ERRORS:
+            shown.append(f"{len(errors) - MAX_ERRORS} more errors were truncated")
         return "\n".join(shown)
 
     def _display(self, issue: "Issue") -> str:
@@ -181,7 +181,7 @@ class Source:
 NOWHERE: Final = -1
 """The offset of errors that concern the whole expression."""
 
-_MAX_ERRORS = 100
+MAX_ERRORS = 100
 _MAX_SNIPPET = 16_384
 _ASCII = 128
 

@@ -13,7 +13,7 @@ from typing import Final
 from cel_expr_python import cel
 from cel_expr_python.ext import ext_optional
 
-from espalier.cel.expr import NOWHERE, Issue, Literal, Node, Source, walk
+from espalier.cel.expr import MAX_ERRORS, NOWHERE, Issue, Literal, Node, Source, walk
 from espalier.cel.parser.building import build
 from espalier.cel.parser.grammar import DepthError, ExpressionSyntaxError, read
 from espalier.cel.parser.macros import MacroError, expand
@@ -56,6 +56,7 @@ _TOO_DEEP: Final = "recursion"
 _AFTER_A_DOT: Final = re.compile(
     r"^(Syntax error: )no viable alternative at input '\.(?: |\\[tnrf])*(true|false|null)'$"
 )
+_TRUNCATED: Final = re.compile(r"^([0-9]+) more errors were truncated\.$")
 _NO_FIELD: Final = "expecting {IDENTIFIER, ESC_IDENTIFIER}"
 
 
@@ -149,6 +150,10 @@ def _translated(message: str, source: Source) -> Exception:
         if match:
             at = _offset(source, int(match.group(1)), int(match.group(2)) - 1)
             text = match.group(3).replace(_ESCAPED_MARK, "'?'")
+            if more := _TRUNCATED.match(text):
+                # Only their number counts: of so many the server lists no more either.
+                total = MAX_ERRORS + int(more.group(1))
+                return ParseError([*issues, *issues[-1:] * total][:total])
             if text == _NO_TREE and issues:
                 # The server stays silent where something else was wrong before.
                 continue
