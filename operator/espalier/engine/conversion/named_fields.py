@@ -8,6 +8,7 @@ by. What was set at a version and is not shown at it may be hidden by that schem
 """
 
 from collections.abc import Sequence
+from functools import cache, partial
 
 from espalier.crd import Definition
 from espalier.crd.shown_fields import unshown_paths
@@ -16,11 +17,11 @@ from espalier.engine.conversion.exact import check_unchanged
 from espalier.engine.conversion.webhook import read_shown
 from espalier.engine.listing.conversions import ConversionProbe
 from espalier.engine.policy.evidence import NOT_SHOWN, UNREADABLE_SCHEMA, bounded
+from espalier.engine.policy.field_managers import entries_at
 from espalier.engine.ports import StoredMetadata
 from espalier.engine.ports.objects import Objects
 from espalier.engine.ports.records import resource_of
 from espalier.errors import SchemaParseError
-from espalier.paths import JSON
 from espalier.schema import Structural
 
 
@@ -33,7 +34,9 @@ class NamedFieldsComparison:
         self._definition = definition
         self._objects = objects
         self._probe = probe
-        self._schemas: dict[str, Structural | None] = {}
+        self._schema = cache(partial(_schema_of, definition))
+        # Those by which the bytes may be stored.
+        self._stored = dict.fromkeys((*definition.stored_versions, definition.storage.name))
 
     async def items(self, metadata: StoredMetadata, versions: Sequence[str]) -> frozenset[str]:
         """
@@ -45,15 +48,14 @@ class NamedFieldsComparison:
             ClusterError: It cannot be read at a version.
         """
         items: set[str] = set()
-        names = dict.fromkeys((*self._definition.stored_versions, self._definition.storage.name))
         for name in versions:
             resource = resource_of(self._definition, self._definition.version(name))
             shown = await read_shown(self._probe, self._objects, resource, metadata.key)
             check_unchanged(shown, metadata, resource)
-            entries = _entries_at(metadata, resource.api_version)
+            entries = entries_at(metadata.managed_fields, resource.api_version)
             try:
                 schema = self._schema(name)
-                stored_by = [self._schema(each) for each in names]
+                stored_by = [self._schema(each) for each in self._stored]
             except SchemaParseError:
                 items.add(f"{UNREADABLE_SCHEMA} {name}")
                 continue
@@ -61,16 +63,7 @@ class NamedFieldsComparison:
             items.update(f"{NOT_SHOWN} {name}{path}" for path in paths)
         return bounded(items)
 
-    def _schema(self, name: str) -> Structural | None:
-        if name not in self._schemas:
-            known = {version.name: version for version in self._definition.versions}
-            self._schemas[name] = structural_of(known[name]) if name in known else None
-        return self._schemas[name]
 
-
-def _entries_at(metadata: StoredMetadata, api_version: str) -> tuple[JSON, ...]:
-    return tuple(
-        entry
-        for entry in metadata.managed_fields
-        if isinstance(entry, dict) and entry.get("apiVersion") == api_version
-    )
+def _schema_of(definition: Definition, name: str) -> Structural | None:
+    known = {version.name: version for version in definition.versions}
+    return structural_of(known[name]) if name in known else None

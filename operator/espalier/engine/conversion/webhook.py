@@ -14,6 +14,7 @@ from espalier.engine.conversion.versions import VersionsReader
 from espalier.engine.listing.conversions import NOT_SHOWN, ConversionProbe, as_unavailable
 from espalier.engine.listing.pages import pages
 from espalier.engine.listing.undecodable import UndecodableSkipper
+from espalier.engine.policy.field_managers import entries_at
 from espalier.engine.policy.plan import Plan
 from espalier.engine.ports import Endpoint, ObjectKey, StoredMetadata
 from espalier.engine.ports.objects import Objects
@@ -78,7 +79,9 @@ async def check_shown(probe: ConversionProbe, objects: Objects, seen: StoredMeta
         ConversionError: The webhook converts nothing.
     """
     for resource in probe.resources:
-        if resource.version not in probe.refused_at or not _names(seen, resource.api_version):
+        if resource.version not in probe.refused_at or not entries_at(
+            seen.managed_fields, resource.api_version
+        ):
             continue
         await read_shown(probe, objects, resource, seen.key)
 
@@ -108,13 +111,6 @@ async def read_shown(
             detail=f"its managedFields name version {resource.version}, to which the conversion"
             " webhook does not convert it: a write would remove all of them",
         ) from error
-
-
-def _names(seen: StoredMetadata, api_version: str) -> bool:
-    return any(
-        isinstance(entry, dict) and entry.get("apiVersion") == api_version
-        for entry in seen.managed_fields
-    )
 
 
 async def compare_versions(

@@ -27,6 +27,7 @@ from espalier.crd.field_sets import (
     unspecified,
 )
 from espalier.crd.structural import structural_of
+from espalier.engine.policy.field_managers import entries_at
 from espalier.engine.policy.record import ANYTHING, SchemaRecord, first_record
 from espalier.engine.policy.timestamps import seconds_of
 from espalier.engine.ports import StoredMetadata
@@ -236,12 +237,7 @@ class Evidence:
         # A webhook may rename what the entries of other versions name.
         if not self._by_webhook:
             return entries
-        api_version = f"{self._definition.group}/{version.name}"
-        return tuple(
-            entry
-            for entry in entries
-            if isinstance(entry, dict) and entry.get("apiVersion") == api_version
-        )
+        return entries_at(entries, f"{self._definition.group}/{version.name}")
 
 
 def bounded(items: Collection[str]) -> frozenset[str]:

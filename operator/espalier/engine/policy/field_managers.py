@@ -48,6 +48,20 @@ def names_owner(managed_fields: Iterable[JSON]) -> bool:
     )
 
 
+def entries_at(managed_fields: Iterable[JSON], api_version: str) -> tuple[dict[str, JSON], ...]:
+    """
+    Return the entries of ``managedFields`` that one version has written.
+
+    Args:
+        api_version: The group and the version.
+    """
+    return tuple(
+        entry
+        for entry in managed_fields
+        if isinstance(entry, dict) and entry.get("apiVersion") == api_version
+    )
+
+
 def managers_of(obj: dict[str, JSON], paths: Iterable[Path]) -> tuple[str, ...]:
     """
     Name the managers that have written any of these fields, by ``metadata.managedFields``.

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from espalier.crd import Definition, Version
 from espalier.engine.listing.pages import Listing, pages
 from espalier.engine.listing.undecodable import UndecodableSkipper
+from espalier.engine.policy.field_managers import entries_at
 from espalier.engine.ports.clock import Clock
 from espalier.engine.ports.objects import Objects
 from espalier.engine.ports.records import resource_of
@@ -87,6 +88,5 @@ def _readable(definition: Definition) -> Version:
 def _managers_at(api_version: str, managed_fields: Iterable[JSON]) -> list[str]:
     return [
         printable(str(entry.get("manager") or "unnamed"), max_characters=MAX_MANAGER_CHARACTERS)
-        for entry in managed_fields
-        if isinstance(entry, dict) and entry.get("apiVersion") == api_version
+        for entry in entries_at(managed_fields, api_version)
     ]
