@@ -105,6 +105,26 @@ class Maker:
             result=self.ident(),
         )
 
+    def bind(self, name: str, value: Node, reference: Node, result: Node) -> Comprehension:
+        """
+        Bind a name to a value in an expression: a fold over nothing.
+
+        Args:
+            reference: The name as an expression.
+        """
+        return Comprehension(
+            self.new_id(),
+            self.at,
+            variable=UNUSED,
+            variable2="",
+            iter_range=self.list(),
+            accumulator=name,
+            init=value,
+            condition=self.literal(value=False),
+            step=reference,
+            result=result,
+        )
+
 
 def expand(root: Node) -> Node:
     """
@@ -242,18 +262,7 @@ def _sort_by(make: Maker, target: Node, args: tuple[Node, ...]) -> Node:
         make.ident(_SORT_INPUT), (name, ""), make.list(), make.literal(value=True), step
     )
     ordered = make.call("@sortByAssociatedKeys", keys, target=make.ident(_SORT_INPUT))
-    return Comprehension(
-        make.new_id(),
-        make.at,
-        variable=UNUSED,
-        variable2="",
-        iter_range=make.list(),
-        accumulator=_SORT_INPUT,
-        init=target,
-        condition=make.literal(value=False),
-        step=make.ident(_SORT_INPUT),
-        result=ordered,
-    )
+    return make.bind(_SORT_INPUT, target, make.ident(_SORT_INPUT), ordered)
 
 
 _MACROS: Final[Mapping[tuple[str, int], Callable[[Maker, Node, tuple[Node, ...]], Node]]] = {

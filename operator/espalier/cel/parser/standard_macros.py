@@ -21,7 +21,7 @@ from espalier.cel.expr import (
     Select,
     StructLiteral,
 )
-from espalier.cel.parser.macros import UNUSED, MacroError, Maker, refuse_accumulator
+from espalier.cel.parser.macros import MacroError, Maker, refuse_accumulator
 
 _Macro: TypeAlias = Callable[[Maker, Node, tuple[Node, ...]], Node]
 
@@ -93,19 +93,8 @@ def _opened(make: Maker, target: Node, args: tuple[Node, ...], macro: str) -> No
     # The transformation with the value of the optional, which is bound to a name by a fold.
     if not isinstance(args[0], Ident):
         raise MacroError(args[0].at, f"{macro}() variable name must be a simple identifier")
-    name = args[0].name
-    return Comprehension(
-        make.new_id(),
-        make.at,
-        variable=UNUSED,
-        variable2="",
-        iter_range=make.list(),
-        accumulator=name,
-        init=make.call("value", target=_copied(make, target)),
-        condition=make.literal(value=False),
-        step=args[0],
-        result=args[1],
-    )
+    value = make.call("value", target=_copied(make, target))
+    return make.bind(args[0].name, value, args[0], args[1])
 
 
 def _copied(make: Maker, node: Node) -> Node:

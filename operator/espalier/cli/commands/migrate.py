@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from espalier.cli.options import Target, chosen, namespace_names, reporting, selecting, targeting
+from espalier.cli.options import Target, chosen, namespaced, reporting, selecting, targeting
 from espalier.cli.output.terminal import Terminal
 from espalier.handlers.settings import Settings
 
@@ -47,15 +47,7 @@ def _check_digest(_: click.Context, __: click.Parameter, value: str | None) -> s
     callback=_check_digest,
     help="Consent to the loss that was shown under this digest.",
 )
-@click.option(
-    "-n",
-    "--namespace",
-    "namespaces",
-    multiple=True,
-    metavar="NAME",
-    callback=namespace_names,
-    help="Rewrite only objects in this namespace; storedVersions stays.",
-)
+@namespaced("Rewrite only objects in this namespace; storedVersions stays.")
 @click.option(
     "--settle-seconds",
     type=click.FloatRange(0, 3600),

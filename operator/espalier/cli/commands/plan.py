@@ -33,7 +33,7 @@ from espalier.cli.output.terminal import Terminal
     show_default=True,
     help="A definition that the cluster lacks: fail, or check it as a new one.",
 )
-@namespaced
+@namespaced()
 @everywhere
 @allow_missing
 @targeting(examines=True)

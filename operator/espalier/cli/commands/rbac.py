@@ -5,7 +5,7 @@
 import click
 
 from espalier.cli.options import Target, chosen, reporting, targeting
-from espalier.cli.options.namespaces import namespace_names
+from espalier.cli.options.namespaces import namespaced
 from espalier.cli.output.terminal import Terminal
 
 
@@ -19,15 +19,7 @@ from espalier.cli.output.terminal import Terminal
     metavar="FILE",
     help="Read definitions from a file, a folder or - instead of the cluster.",
 )
-@click.option(
-    "-n",
-    "--namespace",
-    "namespaces",
-    multiple=True,
-    metavar="NAME",
-    callback=namespace_names,
-    help="Only in this namespace; may be given more than once.",
-)
+@namespaced("Only in this namespace; may be given more than once.")
 @targeting()
 @reporting(formats=("yaml", "json"), fails=False)
 def rbac(

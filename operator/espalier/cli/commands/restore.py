@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from espalier.cli.options import Target, namespace_names, reporting, targeting
+from espalier.cli.options import Target, namespaced, reporting, targeting
 from espalier.cli.output.formats import TABULAR
 from espalier.cli.output.terminal import Terminal
 
@@ -28,15 +28,7 @@ from espalier.cli.output.terminal import Terminal
 @click.option(
     "--list", "only_list", is_flag=True, help="List the fields in the archive; write nothing."
 )
-@click.option(
-    "-n",
-    "--namespace",
-    "namespaces",
-    multiple=True,
-    metavar="NAME",
-    callback=namespace_names,
-    help="Restore only objects in this namespace; may be given more than once.",
-)
+@namespaced("Restore only objects in this namespace; may be given more than once.")
 @targeting()
 @reporting(formats=TABULAR, fails=False)
 def restore(  # noqa: PLR0913 - one argument an option

@@ -21,7 +21,7 @@ from espalier.cli.output.terminal import Terminal
 @click.command()
 @click.argument("names", nargs=-1, metavar="[CRD...]")
 @selecting
-@namespaced
+@namespaced()
 @everywhere
 @allow_missing
 @targeting(examines=True)

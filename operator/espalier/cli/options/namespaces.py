@@ -7,6 +7,8 @@ from collections.abc import Sequence
 
 import click
 
+from espalier.cli.options.decoration import Decorator
+
 _NAMESPACE = re.compile(r"[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?", re.ASCII)
 
 
@@ -31,15 +33,26 @@ def _namespace_name(text: str) -> str:
     return name
 
 
-namespaced = click.option(
-    "-n",
-    "--namespace",
-    "namespaces",
-    multiple=True,
-    metavar="NAME",
-    callback=namespace_names,
-    help="Only objects in this namespace; may be given more than once.",
-)
+def namespaced(
+    what: str = "Only objects in this namespace; may be given more than once.",
+) -> Decorator:
+    """
+    Add the option for the names of namespaces.
+
+    Args:
+        what: Its help.
+    """
+    return click.option(
+        "-n",
+        "--namespace",
+        "namespaces",
+        multiple=True,
+        metavar="NAME",
+        callback=namespace_names,
+        help=what,
+    )
+
+
 allow_missing = click.option(
     "--allow-missing", is_flag=True, help="Take a namespace that does not exist for an empty one."
 )

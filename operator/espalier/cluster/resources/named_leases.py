@@ -272,12 +272,22 @@ class NamedLeases:
         return self._client.clock.utc_timestamp().removesuffix("Z") + ".000000Z"
 
     def _call(self, lease: LeaseName, verb: str, method: str) -> ApiRequest:
-        name = lease.name
-        path = f"/apis/coordination.k8s.io/v1/namespaces/{segment(self._namespace)}/leases"
-        return ApiRequest(
-            verb=verb,
-            resource=f"leases.coordination.k8s.io {self._namespace}/{name}",
-            method=method,
-            path=path if method == "POST" else f"{path}/{name}",
-            total_seconds=min(_MAX_CALL_SECONDS, self._duration_seconds / _CALLS_PER_LEASE),
+        return lease_call(
+            self._namespace, lease.name, verb, method, duration_seconds=self._duration_seconds
         )
+
+
+def lease_call(
+    namespace: str, name: str, verb: str, method: str, *, duration_seconds: float
+) -> ApiRequest:
+    """
+    Make a call about one Lease; it is cut short early enough for another one.
+    """
+    path = f"/apis/coordination.k8s.io/v1/namespaces/{segment(namespace)}/leases"
+    return ApiRequest(
+        verb=verb,
+        resource=f"leases.coordination.k8s.io {namespace}/{name}",
+        method=method,
+        path=path if method == "POST" else f"{path}/{name}",
+        total_seconds=min(_MAX_CALL_SECONDS, duration_seconds / _CALLS_PER_LEASE),
+    )

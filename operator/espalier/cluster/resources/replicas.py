@@ -13,9 +13,8 @@ from dataclasses import dataclass, replace
 import msgspec
 
 from espalier import names
-from espalier.cluster.resources.named_leases import DURATION_SECONDS
+from espalier.cluster.resources.named_leases import DURATION_SECONDS, lease_call
 from espalier.cluster.transport.client import MERGE_PATCH_TYPE, ApiRequest, Client
-from espalier.cluster.transport.paths import segment
 from espalier.errors import ClusterError, NotFoundError
 from espalier.paths import JSON
 
@@ -26,8 +25,6 @@ NAME = "espalier-replicas"
 
 _KEY = f"{names.PREFIX}replica-"
 _KEY_CHARACTERS = 16
-_MAX_CALL_SECONDS = 4.0
-_CALLS_PER_LEASE = 4
 
 
 class _ReplicasMetadata(msgspec.Struct):
@@ -142,12 +139,7 @@ class HttpReplicas:
         return await self._client.fetch(replace(self._call("create", "POST"), body=body), _lease)
 
     def _call(self, verb: str, method: str) -> ApiRequest:
-        path = f"/apis/coordination.k8s.io/v1/namespaces/{segment(self._namespace)}/leases"
-        return ApiRequest(
-            verb=verb,
-            resource=f"leases.coordination.k8s.io {self._namespace}/{NAME}",
-            method=method,
-            path=path if method == "POST" else f"{path}/{NAME}",
-            query={"fieldManager": names.FIELD_MANAGER},
-            total_seconds=min(_MAX_CALL_SECONDS, self._duration_seconds / _CALLS_PER_LEASE),
+        call = lease_call(
+            self._namespace, NAME, verb, method, duration_seconds=self._duration_seconds
         )
+        return replace(call, query={"fieldManager": names.FIELD_MANAGER})
