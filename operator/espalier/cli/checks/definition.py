@@ -85,9 +85,8 @@ def judge(
     try:
         definition = crd.read_definition(document.value)
         judged = _DefinitionJudge(document, definition, old)
-        structural = {
-            known: tuple(reported_once(tuple(judged.structural(known)))) for known in Profile
-        }
+        found = {known: tuple(judged.structural(known)) for known in Profile}
+        structural = {known: tuple(reported_once(each)) for known, each in found.items()}
         refusals = tuple(judged.refusals())
         others = [*judged.warnings(), *judged.lints(), *judged.notes(profile, structural)]
         if policy is not None:
@@ -96,11 +95,11 @@ def judge(
             others += judged.needs(minor)
     except MalformedDefinitionError as error:
         raise _malformed(document, error) from error
-    reported = {(finding.path, finding.rule.partition("/")[2]) for finding in structural[profile]}
-    fresh = [one for one in refusals if (one.path, one.rule.partition("/")[2]) not in reported]
+    reported = set(map(_fault_of, found[profile]))
+    fresh = [one for one in refusals if _fault_of(one) not in reported]
     return DefinitionVerdict(
         subject=judged.subject,
-        structural={known: len(found) for known, found in structural.items()},
+        structural={known: len(each) for known, each in structural.items()},
         refusals=len(refusals),
         is_update=old is not None,
         findings=_in_order((*structural[profile], *fresh, *reported_once(others))),
@@ -127,6 +126,13 @@ def findings_as_update(document: Document, old: JSON) -> tuple[list[Finding], li
     """
     judged = _DefinitionJudge(document, crd.read_definition(document.value), old)
     return list(judged.refusals()), [*judged.warnings(), *judged.lints()]
+
+
+def _fault_of(finding: Finding) -> tuple[object, ...]:
+    # By the text that has it: the paths of v1beta1, and of an alias, may be others.
+    subject = finding.subject
+    place = finding.path if subject.line is None else (subject.line, subject.column)
+    return place, finding.rule.partition("/")[2]
 
 
 def _malformed(document: Document, error: MalformedDefinitionError) -> SourceError:
