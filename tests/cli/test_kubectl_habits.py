@@ -9,6 +9,7 @@ import pytest
 import yaml
 from click.testing import Result
 
+from espalier.cli.options.durations import Seconds
 from espalier.cli.output.exit_codes import Exit
 from tests.cli.clusters import NAME, Site, site, widget
 from tests.cli.manifests import WIDGETS, items_in
@@ -150,12 +151,9 @@ async def test_requests_act_as_the_user_that_is_given(command: str) -> None:
     assert alone.exit_code == Exit.USAGE
 
 
-@pytest.mark.parametrize(("text", "is_read"), [("30", True), ("1m30s", True), ("0", True)])
-async def test_a_time_limit_is_read_as_kubectl_reads_it(text: str, *, is_read: bool) -> None:
-    async with site(WIDGETS) as cluster:
-        result = await cluster.run("status", f"--request-timeout={text}")
-
-    assert (result.exit_code == Exit.CLEAN) is is_read
+@pytest.mark.parametrize(("text", "seconds"), [("30", 30.0), ("1m30s", 90.0), ("0", 0.0)])
+def test_a_time_limit_is_read_as_kubectl_reads_it(text: str, seconds: float) -> None:
+    assert Seconds().convert(text, None, None) == seconds
 
 
 @pytest.mark.parametrize("text", ["soon", "-3s", "5 s", ""])
@@ -200,6 +198,32 @@ async def test_a_watch_prints_each_definition_that_changes(name: str) -> None:
         assert first.split()[:3] == [NAME, "yes", "-"]
         assert result.stdout.splitlines()[2].split()[:3] == [NAME, "yes", "observe"]
         assert [NAME, "-", "(deleted)"] in [line.split()[:3] for line in result.stdout.splitlines()]
+
+
+async def test_what_leaves_the_list_of_a_watch_is_shown_as_deleted() -> None:
+    def gone(result: Result) -> list[str]:
+        return [line.split()[0] for line in result.stdout.splitlines() if "(deleted)" in line]
+
+    async with site(WIDGETS) as cluster:
+        faults = cluster.sandbox.faults
+        other = await with_gadgets(cluster)
+        await cluster.change({"metadata": {"labels": {"espalier.dev/mode": "observe"}}})
+        watching = asyncio.create_task(cluster.run("status", "--watch", "--labelled"))
+        while not faults.open_watches:
+            await cluster.stage.definition(NAME)
+        await cluster.change({"metadata": {"labels": {"espalier.dev/mode": None}}})
+        await cluster.change({"metadata": {"labels": {"espalier.dev/mode": "observe"}}})
+        # No event comes of what happens between two watches.
+        faults.close_watches()
+        while faults.open_watches:
+            await cluster.stage.definition(NAME)
+        await cluster.delete()
+        while not faults.open_watches:
+            await cluster.stage.definition(other)
+        faults.deny("watch", "apiextensions.k8s.io", "customresourcedefinitions")
+        faults.close_watches()
+
+        assert gone(await watching) == [NAME, NAME]
 
 
 async def test_a_watch_ends_with_its_time_limit() -> None:

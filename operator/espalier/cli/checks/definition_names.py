@@ -22,7 +22,10 @@ async def full_names(connected: Cluster, choice: Chosen) -> tuple[str, ...]:
     """
     if not choice.names:
         return await connected.definitions.definition_names(label_selector=choice.selector)
-    return tuple([await full_name(connected, name) for name in choice.names])
+    found = {name: await _is_full(connected, name) for name in choice.names}
+    known = () if all(found.values()) else await _all_definitions(connected)
+    names = (name if found[name] else _the_only(name, known) for name in choice.names)
+    return tuple(dict.fromkeys(names))
 
 
 async def full_name(connected: Cluster, given: str) -> str:
@@ -37,18 +40,27 @@ async def full_name(connected: Cluster, given: str) -> str:
         ClusterError: The definitions could not be listed.
     """
     name = without_kind(given)
-    if "." in name:
-        # A full name, as a rule: then nothing else has to be read.
-        try:
-            await connected.definitions.get_resource_version(name)
-        except NotFoundError:
-            pass
-        except ForbiddenError:
-            return name
-        else:
-            return name
+    if await _is_full(connected, name):
+        return name
+    return _the_only(name, await _all_definitions(connected))
+
+
+async def _is_full(connected: Cluster, name: str) -> bool:
+    # With a dot it is a full name, as a rule: then nothing else has to be read.
+    if "." not in name:
+        return False
+    try:
+        await connected.definitions.get_resource_version(name)
+    except NotFoundError:
+        return False
+    except ForbiddenError:
+        pass
+    return True
+
+
+async def _all_definitions(connected: Cluster) -> Sequence[Definition]:
     found = [one async for one in connected.definitions.list_definitions()]
-    return _the_only(name, [one for one in found if isinstance(one, Definition)])
+    return [one for one in found if isinstance(one, Definition)]
 
 
 def full_names_among(given: Iterable[str], definitions: Sequence[Definition]) -> tuple[str, ...]:

@@ -88,10 +88,10 @@ def report(*, target: Target, output: str, messages: bool) -> None:
     """
     Write a report about all definitions, to hand on.
 
-    The report is one file that needs nothing else: the same picture as the operator's page as HTML,
-    or the same content as Markdown or JSON. It has names of definitions, counts and reasons, no
-    values, and no names of objects unless --messages is given. It is read from the cluster, and
-    nothing is written.
+    The report is one file that needs nothing else: the picture of the operator's page as HTML, or
+    its content as Markdown or JSON; without runs, rates and surveys, which only the operator's
+    memory has. It has names of definitions, counts and reasons, no values, and no names of objects
+    unless --messages is given. It is read from the cluster, and nothing is written.
 
     \b
     Examples:
@@ -103,8 +103,14 @@ def report(*, target: Target, output: str, messages: bool) -> None:
     Exit codes:
       0  the report is written
       2  the command line or the kubeconfig is not valid
-      3  the cluster could not be read
+      3  the cluster or one of its definitions could not be read
     """
     from espalier.cli.operations.report import written
+    from espalier.cli.output.exit_codes import Exit
 
-    click.echo(written(target, output, with_messages=messages), nl=False)
+    text, unread = written(target, output, with_messages=messages)
+    click.echo(text, nl=False)
+    for one in unread:
+        click.echo(f"espalier: {printable(f'{one.name}: {one.error}')}", err=True)
+    if unread:
+        click.get_current_context().exit(Exit.UNREADABLE)

@@ -12,7 +12,7 @@ import click
 
 from espalier import cluster
 from espalier.cli.checks.definition_names import full_name
-from espalier.cli.options import Target
+from espalier.cli.options import Target, without_kind
 from espalier.cli.output.exit_codes import Exit
 from espalier.cli.output.terminal import Terminal
 from espalier.cli.result import Column, Finding, Level, Result, Subject, Table
@@ -52,7 +52,7 @@ def listed(target: Target, crd: str | None, folder: Path | None) -> Result:
     Raises:
         EspalierError: The cluster or the archive could not be read.
     """
-    pages = asyncio.run(_pages(target, crd, folder))
+    pages = asyncio.run(_pages(target, _named(crd), folder))
     broken = [page for page in pages if not page.is_whole]
     summary = f"{counted(len(pages), 'page')}, {total_bytes(pages):,} bytes"
     cut = f"; not whole: {', '.join(page.name for page in broken)}" if broken else ""
@@ -66,7 +66,7 @@ def shown(target: Target, crd: str, folder: Path | None, *, with_values: bool) -
     Raises:
         EspalierError: The cluster or the archive could not be read.
     """
-    found = asyncio.run(_entries(target, crd, folder, with_values=with_values))
+    found = asyncio.run(_entries(target, without_kind(crd), folder, with_values=with_values))
     items = found.fields
     titles = ["OBJECT", "PATH", *(["VALUE"] if with_values else []), "PAGE"]
     keys = ["object", "path", *(["value"] if with_values else []), "page"]
@@ -123,7 +123,7 @@ def expired(  # noqa: PLR0913 - one argument an option
     Raises:
         EspalierError: The cluster or the archive could not be read.
     """
-    old = asyncio.run(_old_pages(target, folder, older_than, crd))
+    old = asyncio.run(_old_pages(target, folder, older_than, _named(crd)))
     summary = f"{counted(len(old), 'page')}, {total_bytes(old):,} bytes"
     if dry_run or not old:
         return _result_of("ExpireResult", f"{summary}, to be removed", old)
@@ -155,6 +155,11 @@ def unreadable_finding(page: UnreadablePage) -> Finding:
 
 def _secrets(connected: Cluster, target: Target) -> ArchivePages:
     return connected.archive(target.operator_namespace)
+
+
+def _named(crd: str | None) -> str | None:
+    # A folder has full names only; in a cluster other names are looked up.
+    return None if crd is None else without_kind(crd)
 
 
 async def _full_name(connected: Cluster, crd: str | None) -> str | None:

@@ -3,12 +3,13 @@ Write the state of all definitions as one document.
 """
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
 import orjson
 
 from espalier.cli.options import Target
+from espalier.cluster import MalformedDefinition
 from espalier.crd import Definition
 from espalier.observe.page import render_file
 from espalier.observe.report import report_document, report_markdown
@@ -27,7 +28,9 @@ _FORMATS: Mapping[str, Render] = MappingProxyType(
 )
 
 
-def written(target: Target, output: str, *, with_messages: bool) -> str:
+def written(
+    target: Target, output: str, *, with_messages: bool
+) -> tuple[str, Sequence[MalformedDefinition]]:
     """
     Read all definitions, and write the document.
 
@@ -35,17 +38,19 @@ def written(target: Target, output: str, *, with_messages: bool) -> str:
         output: ``html``, ``markdown`` or ``json``.
         with_messages: Whether it holds the messages of conditions, which name objects.
 
+    Returns:
+        The document, and the definitions that are not in it, since they could not be read.
+
     Raises:
         EspalierError: The cluster could not be read.
     """
-    return _FORMATS[output](asyncio.run(_read(target)), with_messages=with_messages)
+    snapshot, unread = asyncio.run(_read(target))
+    return _FORMATS[output](snapshot, with_messages=with_messages), unread
 
 
-async def _read(target: Target) -> Snapshot:
+async def _read(target: Target) -> tuple[Snapshot, Sequence[MalformedDefinition]]:
     async with target.connect() as connected:
-        definitions = [
-            one
-            async for one in connected.definitions.list_definitions()
-            if isinstance(one, Definition)
-        ]
-        return snapshot_of(definitions, taken_at=connected.clock.utc_timestamp())
+        found = [one async for one in connected.definitions.list_definitions()]
+        definitions = [one for one in found if isinstance(one, Definition)]
+        unread = [one for one in found if isinstance(one, MalformedDefinition)]
+        return snapshot_of(definitions, taken_at=connected.clock.utc_timestamp()), unread

@@ -96,19 +96,19 @@ def restore(
         UsageError: The name stands for several definitions.
         EspalierError: The cluster or the archive could not be read.
     """
-    outcome = asyncio.run(_restore(terminal, target, request, only_list=only_list))
-    return _result_of(request, outcome)
+    return _result_of(*asyncio.run(_restore(terminal, target, request, only_list=only_list)))
 
 
 async def _restore(
     terminal: Terminal, target: Target, request: RestoreRequest, *, only_list: bool
-) -> _RestoreOutcome:
+) -> tuple[RestoreRequest, _RestoreOutcome]:
     async with target.connect() as connected:
-        name = await full_name(connected, request.name)
-        definition = await connected.definitions.get_definition(name)
+        request = replace(request, name=await full_name(connected, request.name))
+        definition = await connected.definitions.get_definition(request.name)
         if only_list:
-            return await _listed(request, request.archive_of(connected), definition)
-        return await _restored(terminal, connected, request, definition)
+            archive = request.archive_of(connected)
+            return request, await _listed(request, archive, definition)
+        return request, await _restored(terminal, connected, request, definition)
 
 
 async def _listed(

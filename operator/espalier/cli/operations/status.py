@@ -3,7 +3,7 @@ List definitions with the state of their objects, once or as they change.
 """
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from espalier import crd
 from espalier.cli.checks.definition_names import full_names_among
@@ -24,6 +24,9 @@ from espalier.paths import JSON
 from espalier.plurals import counted
 
 _MODE_COLUMN = 2
+_PAUSE_SECONDS = 1.0
+"""Before a watch that has ended begins anew."""
+
 _SHOWN_CONDITIONS = (
     NAMES_ACCEPTED,
     NON_STRUCTURAL_SCHEMA,
@@ -101,25 +104,36 @@ class _Watching:
 
     def __init__(self, terminal: Terminal, first: Result) -> None:
         (table,) = first.tables
-        self._rows = {row[0]: list(row) for row in table.rows}
+        self._definitions = {
+            row[0]: item for row, item in zip(table.rows, first.items, strict=True)
+        }
+        self._columns = len(table.columns)
         self._printer = terminal.row_printer(table)
-        self._items = first.items
 
     def begin(self) -> None:
-        self._printer.begin(self._items)
+        self._printer.begin([_kept(item) for item in self._definitions.values()])
 
-    def show(self, definition: Definition, *, is_gone: bool) -> None:
-        row = _row(definition)
-        if is_gone:
-            row = [definition.name, *["-"] * (len(row) - 2), _DELETED]
+    def show(self, definition: Definition) -> None:
+        self._definitions[definition.name] = _item(definition)
+        self._printer.add(_row(definition), _kept(_item(definition)))
+
+    def forget(self, name: str) -> None:
+        """
+        Print that a definition is not in the list any more, if it was.
+        """
+        item = self._definitions.pop(name, None)
+        if isinstance(item, dict):
+            row = [name, *["-"] * (self._columns - 2), _DELETED]
             row[_MODE_COLUMN] = _DELETED
-        if row != self._rows.get(definition.name) and (
-            not is_gone or definition.name in self._rows
-        ):
-            self._rows[definition.name] = row
-            self._printer.add(row, _item(definition) | {"deleted": is_gone})
-        if is_gone:
-            self._rows.pop(definition.name, None)
+            self._printer.add(row, item | {"deleted": True})
+
+    def forget_all_but(self, names: Iterable[str]) -> None:
+        for name in self._definitions.keys() - set(names):
+            self.forget(name)
+
+
+def _kept(item: JSON) -> JSON:
+    return item | {"deleted": False} if isinstance(item, dict) else item
 
 
 async def _watch(
@@ -138,13 +152,22 @@ async def _watch(
                 events = connected.definitions.watch_definitions(label_selector=selector)
                 async for type_, one in events:
                     is_fresh = True
-                    if isinstance(one, Definition) and _is_shown(one, names, labelled=labelled):
-                        watching.show(one, is_gone=type_ == "DELETED")
+                    if not isinstance(one, Definition) or (names and one.name not in names):
+                        continue
+                    if type_ != "DELETED" and _is_shown(one, names, labelled=labelled):
+                        watching.show(one)
+                    else:
+                        watching.forget(one.name)
             except TransientError:
                 # A watch that has begun may break at any time; one that never begins, does not.
                 if not is_fresh:
                     raise
                 is_fresh = False
+            await asyncio.sleep(_PAUSE_SECONDS)
+            # A watch begins with all that there is, and does not show what was deleted before.
+            watching.forget_all_but(
+                await connected.definitions.definition_names(label_selector=selector)
+            )
 
 
 def _is_shown(definition: Definition, names: Sequence[str], *, labelled: bool) -> bool:

@@ -23,6 +23,8 @@ class RowPrinter:
     """
     Print rows at once, in columns that are as wide as the first rows need; or JSON, one a line.
 
+    A row is known by its first cell, and printed if that changes what was printed of it last.
+
     Args:
         table: The first rows.
     """
@@ -32,6 +34,7 @@ class RowPrinter:
         self._table = table
         self._is_json = is_json
         self._layout = TableLayout.of(table, is_wide=is_wide, width=console.width)
+        self._printed: dict[str, object] = {}
 
     def begin(self, items: Collection[JSON]) -> None:
         """
@@ -54,10 +57,13 @@ class RowPrinter:
         self._console.stream.flush()
 
     def _print(self, row: Sequence[str], item: JSON) -> None:
-        if self._is_json:
-            self._console.stream.write(f"{json.dumps(item)}\n")
+        lines = [] if self._is_json else [*self._layout.row_lines(row)]
+        text = f"{json.dumps(item)}\n" if self._is_json else ""
+        if self._printed.get(row[0]) == (lines, text):
             return
-        for line in self._layout.row_lines(row):
+        self._printed[row[0]] = lines, text
+        self._console.stream.write(text)
+        for line in lines:
             self._console.print(*line)
 
 
