@@ -200,6 +200,11 @@ async def test_a_watch_prints_each_definition_that_changes(name: str) -> None:
         assert [NAME, "-", "(deleted)"] in [line.split()[:3] for line in result.stdout.splitlines()]
 
 
+async def until_watched(cluster: Site, other: str, *, is_open: bool) -> None:
+    while bool(cluster.sandbox.faults.open_watches) is not is_open:
+        await cluster.stage.definition(other)
+
+
 async def test_what_leaves_the_list_of_a_watch_is_shown_as_deleted() -> None:
     def gone(result: Result) -> list[str]:
         return [line.split()[0] for line in result.stdout.splitlines() if "(deleted)" in line]
@@ -209,17 +214,14 @@ async def test_what_leaves_the_list_of_a_watch_is_shown_as_deleted() -> None:
         other = await with_gadgets(cluster)
         await cluster.change({"metadata": {"labels": {"espalier.dev/mode": "observe"}}})
         watching = asyncio.create_task(cluster.run("status", "--watch", "--labelled"))
-        while not faults.open_watches:
-            await cluster.stage.definition(NAME)
+        await until_watched(cluster, other, is_open=True)
         await cluster.change({"metadata": {"labels": {"espalier.dev/mode": None}}})
         await cluster.change({"metadata": {"labels": {"espalier.dev/mode": "observe"}}})
         # No event comes of what happens between two watches.
         faults.close_watches()
-        while faults.open_watches:
-            await cluster.stage.definition(NAME)
+        await until_watched(cluster, other, is_open=False)
         await cluster.delete()
-        while not faults.open_watches:
-            await cluster.stage.definition(other)
+        await until_watched(cluster, other, is_open=True)
         faults.deny("watch", "apiextensions.k8s.io", "customresourcedefinitions")
         faults.close_watches()
 

@@ -88,6 +88,8 @@ _COMMAND = re.compile(
     r"kubectl label crd [\w.-]+ espalier\.dev/loss=[0-9a-f]+ --overwrite"
     r"|kubectl create clusterrole [\w.-]+ --verb=[\w,]+ --resource=[\w.,/-]+"
     r" && kubectl label clusterrole [\w.-]+ [\w./-]+=true"
+    r"|espalier rbac [\w.-]+ \| kubectl apply -f -"
+    r"|kubectl apply -k manifests"
 )
 
 

@@ -105,7 +105,7 @@ class DefinitionLedger:
         self.progress: PassProgress | None = None
         self.writes, self.annotations = LiveCounts(), LiveCounts()
         self.outcomes: Counter[str] = Counter()
-        self.trims = self.pruned_fields = 0
+        self.trims = 0
         self.run: RunRecord | None = None
         self.runs: deque[RunState] = deque(maxlen=MAX_RUNS)
         self.survey: ObjectCounts | None = None
@@ -165,7 +165,6 @@ class DefinitionLedger:
                 runs=dict(self.outcomes),
                 annotations=self.annotations.total.rewritten,
                 trims=self.trims,
-                pruned_fields=self.pruned_fields,
             ),
         )
 

@@ -1,12 +1,14 @@
 """
 Where a definition stands on its way from one version to the next: T1 to T4.
 
-T1: it has one version. T2: it stores a newer one and still serves the older. T3: it serves the
-older one no more, but objects may be stored at it. T4: no object is, so that it may be dropped.
+T1: it has one version, or no newer one that it stores yet. T2: it stores a newer one and still
+serves the older. T3: it serves the older one no more, but objects may be stored at it. T4: none is,
+so that it may be dropped.
 """
 
 from typing import NamedTuple
 
+from espalier.crd.version_names import version_priority
 from espalier.observe.state import DefinitionState, VersionState
 
 
@@ -31,7 +33,7 @@ def stop_of(definition: DefinitionState) -> int:
     """
     Return the index of the station in ``STOPS``.
     """
-    older = [one for one in definition.versions if not one.is_storage]
+    older = _older(definition)
     stored = [one for one in older if one.is_stored]
     if not older:
         return 0
@@ -42,8 +44,13 @@ def stop_of(definition: DefinitionState) -> int:
 
 def droppable(definition: DefinitionState) -> tuple[VersionState, ...]:
     """
-    Return the versions at which nothing is stored, and that are not served: they may be dropped.
+    Return the older versions that may be dropped: they are not served, and nothing is stored.
     """
-    return tuple(
-        one for one in definition.versions if not (one.is_storage or one.is_stored or one.is_served)
-    )
+    return tuple(one for one in _older(definition) if not (one.is_stored or one.is_served))
+
+
+def _older(definition: DefinitionState) -> list[VersionState]:
+    # A version that was only just added is not an old one, unless something was stored at it.
+    others = (one for one in definition.versions if not one.is_storage)
+    storage = version_priority(definition.storage)
+    return [one for one in others if one.is_stored or version_priority(one.name) < storage]

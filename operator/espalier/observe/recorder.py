@@ -7,8 +7,8 @@ is asked for.
 
 import dataclasses
 from collections.abc import Callable, Sequence
-from importlib.metadata import version
 
+from espalier import __version__
 from espalier.cluster.figures import Durations
 from espalier.crd import Condition, Definition
 from espalier.engine.ports.clock import Clock
@@ -60,13 +60,12 @@ class Recorder:
         now_seconds = self._clock.monotonic_seconds()
         return Snapshot(
             taken_at=self._clock.utc_timestamp(),
-            version=version("espalier"),
+            version=__version__,
             definitions=tuple(
                 ledger.state(now_seconds) for _, ledger in sorted(self._ledgers.items())
             ),
             archive=self._archive_fill(),
             is_read_only=self._is_read_only,
-            is_live=True,
         )
 
     def see(self, definition: Definition) -> None:
@@ -132,7 +131,7 @@ class Recorder:
         Record that the run has ended; None if the definition went meanwhile.
 
         Args:
-            outcome: One of ``espalier.observe.state.OUTCOMES``, or ``OBSERVED``.
+            outcome: See ``espalier.observe.outcomes``.
         """
         ledger = self._ledgers.get(name)
         if ledger is None or ledger.run is None:
@@ -185,13 +184,11 @@ class Recorder:
             self._ledgers[crd].survey = found
             self._ledgers[crd].surveyed_at = self._clock.utc_timestamp()
 
-    def prune(self, crd: str, fields: int) -> None:
+    def prune(self, fields: int) -> None:
         """
         Record how many fields Espalier itself has removed from an object.
         """
         self.pruned_fields += fields
-        if crd in self._ledgers:
-            self._ledgers[crd].pruned_fields += fields
 
     def trim(self, crd: str) -> None:
         """

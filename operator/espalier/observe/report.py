@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from espalier.names import PREFIX
 from espalier.observe.lifelines import STOPS, stop_of
-from espalier.observe.state import DefinitionState, RunState, Snapshot
+from espalier.observe.state import DefinitionState, Snapshot
 from espalier.observe.views import DefinitionView, page_view
 from espalier.paths import JSON
 
@@ -23,7 +23,6 @@ def report_document(snapshot: Snapshot, *, with_messages: bool) -> dict[str, JSO
     Args:
         with_messages: Whether it holds the messages of conditions, which name objects.
     """
-    archive = snapshot.archive
     return {
         "apiVersion": API_VERSION,
         "kind": "Report",
@@ -32,9 +31,6 @@ def report_document(snapshot: Snapshot, *, with_messages: bool) -> dict[str, JSO
         "definitions": [
             _definition(one, with_messages=with_messages) for one in snapshot.definitions
         ],
-        "archive": None
-        if archive is None
-        else {"heldBytes": archive.held_bytes, "maxBytes": archive.max_bytes},
     }
 
 
@@ -49,7 +45,7 @@ def report_markdown(snapshot: Snapshot, *, with_messages: bool) -> str:
 
 
 def _definition(one: DefinitionState, *, with_messages: bool) -> JSON:
-    progress, survey = one.progress, one.survey
+    progress = one.progress
     return {
         "name": one.name,
         "mode": one.mode,
@@ -71,20 +67,6 @@ def _definition(one: DefinitionState, *, with_messages: bool) -> JSON:
         "progress": None
         if progress is None
         else {"pass": str(progress), "done": progress.done, "total": progress.total},
-        "survey": None if survey is None else dict(survey._asdict()),
-        "runs": [_run(run) for run in one.runs],
-    }
-
-
-def _run(run: RunState) -> JSON:
-    return {
-        "id": run.id,
-        "begunAt": run.begun_at,
-        "seconds": round(run.seconds, 1),
-        "outcome": run.outcome,
-        "reason": run.reason,
-        "phases": [{"phase": one.phase, "seconds": round(one.seconds, 1)} for one in run.phases],
-        "writes": dict(run.writes._asdict()),
     }
 
 
@@ -118,8 +100,8 @@ def _lines(snapshot: Snapshot, *, with_messages: bool) -> Iterator[str]:
         yield ""
         yield "## Several stored versions, and no label"
         yield ""
-        for card in page.rows:
-            yield f"- {_plain(card.name)}: {_plain(card.stored)}"
+        for row in page.rows:
+            yield f"- {_plain(row.name)}: {_plain(row.stored)}"
 
 
 def _row(card: DefinitionView) -> str:

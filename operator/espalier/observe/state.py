@@ -6,22 +6,20 @@ of a stored object beyond what a condition's message shows.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from importlib.metadata import version
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
+from espalier import __version__, crd
 from espalier.crd import Condition, Definition
 from espalier.engine import Mode, read_policy
 from espalier.engine.ports.meter import NO_WRITES, ObjectCounts, WriteCounts
 from espalier.engine.ports.progress import PassProgress
 from espalier.engine.status.conditions import read_progress
-from espalier.errors import NoStorageVersionError
+from espalier.errors import NoStorageVersionError, SchemaParseError
 from espalier.names import NON_STRUCTURAL_SCHEMA, STORED_OBJECTS_CURRENT, STORED_OBJECTS_VALID
 
-OUTCOMES = ("verified", "partial", "stopped", "failed", "lease_lost")
-"""How a run that may write can end; a survey in mode ``observe`` is no such run."""
-
 OBSERVED = "observed"
+"""The outcome of a survey, which is no run that may write."""
 
 _UNREADABLE = "StructuralError"
 _NO_COUNTS: Mapping[str, int] = MappingProxyType({})
@@ -61,7 +59,7 @@ class RunState:
         id: Stands in the log lines of the run.
         begun_at: RFC 3339.
         seconds: How long it took until now, or until its end.
-        outcome: One of ``OUTCOMES``, or ``OBSERVED``; empty while it is under way.
+        outcome: See ``espalier.observe.outcomes``; empty while it is under way.
         reason: Of the condition at its end.
         phases: In order; a phase that came twice is there twice.
         writes: What became of the objects in all its passes.
@@ -89,7 +87,6 @@ class Counters:
     runs: Mapping[str, int] = field(default_factory=lambda: _NO_COUNTS, hash=False)
     annotations: int = 0
     trims: int = 0
-    pruned_fields: int = 0
 
 
 NOTHING_COUNTED = Counters()
@@ -102,7 +99,7 @@ class DefinitionState:
 
     Attributes:
         mode: ``observe`` or ``enforce``; empty without the label.
-        is_structural: None where a schema cannot be parsed.
+        is_structural: None where that is not known, or a schema cannot be parsed.
         storage: The storage version; empty where there is not exactly one.
         versions: In the order of the definition, then those that are only stored.
         conditions: Espalier's two and ``NonStructuralSchema``, as last reported.
@@ -181,7 +178,6 @@ class Snapshot:
         definitions: All of them, by name.
         archive: None where it was not counted.
         is_read_only: Whether the operator may write no objects.
-        is_live: Whether it comes from the operator's memory, not from the cluster alone.
     """
 
     taken_at: str
@@ -189,7 +185,6 @@ class Snapshot:
     definitions: tuple[DefinitionState, ...]
     archive: ArchiveFill | None = None
     is_read_only: bool = False
-    is_live: bool = False
 
     @property
     def labelled(self) -> tuple[DefinitionState, ...]:
@@ -201,20 +196,31 @@ class Snapshot:
 
 def snapshot_of(definitions: Iterable[Definition], *, taken_at: str) -> Snapshot:
     """
-    Make the record from what the cluster shows.
+    Make the record from what the cluster shows; all schemas are read.
     """
     return Snapshot(
         taken_at=taken_at,
-        version=version("espalier"),
-        definitions=tuple(state_of(one) for one in sorted(definitions, key=lambda d: d.name)),
+        version=__version__,
+        definitions=tuple(examined(one) for one in sorted(definitions, key=lambda d: d.name)),
     )
+
+
+def examined(definition: Definition) -> DefinitionState:
+    """
+    Make the state of a definition, and read its schemas to see whether it is structural.
+    """
+    try:
+        is_structural = not crd.structural_findings(definition)
+    except SchemaParseError:
+        return replace(state_of(definition), is_structural=None)
+    return replace(state_of(definition), is_structural=is_structural)
 
 
 def state_of(definition: Definition) -> DefinitionState:
     """
     Make the state of a definition from what the cluster shows.
 
-    Whether it is structural is what its condition says, which every API server keeps.
+    Whether it is structural is what its condition shows; without one it is not known.
     """
     structural = definition.condition(NON_STRUCTURAL_SCHEMA)
     kept = tuple(c for c in definition.conditions if c.type in _SHOWN)
@@ -236,9 +242,9 @@ _SHOWN = (NON_STRUCTURAL_SCHEMA, STORED_OBJECTS_CURRENT, STORED_OBJECTS_VALID)
 
 
 def _is_structural(condition: Condition | None) -> bool | None:
-    if condition is not None and condition.reason == _UNREADABLE:
+    if condition is None or condition.reason == _UNREADABLE:
         return None
-    return condition is None or condition.status != "True"
+    return condition.status != "True"
 
 
 def _storage_of(definition: Definition) -> str:

@@ -7,6 +7,7 @@ A template only places them.
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from espalier.crd import Condition
 from espalier.observe.advice import Advice, advice_for
@@ -34,6 +35,7 @@ STATES = (
 """The states of a cell, the most urgent first, and what they mean."""
 
 _NAMES = dict(STATES)
+_STRUCTURAL = {True: "yes", False: "no", None: "unknown"}
 _ORDER = {state: place for place, (state, _) in enumerate(STATES)}
 
 
@@ -98,13 +100,21 @@ class DefinitionView:
     message: str
     stop: int
     stops: tuple[Station, ...]
-    versions: tuple[tuple[VersionState, float, float], ...]
+    versions: tuple[VersionState, ...]
     progress: ProgressView | None
     advice: tuple[Advice, ...]
     conditions: tuple[Condition, ...]
     runs: tuple[RunView, ...]
     objects: str
-    mode: str
+    stored: str
+
+
+class RowView(NamedTuple):
+    """
+    A definition without the label.
+    """
+
+    name: str
     stored: str
     structural: str
 
@@ -123,14 +133,13 @@ class PageView:
 
     taken_at: str
     version: str
-    is_live: bool
     is_read_only: bool
     summary: str
     cells: tuple[tuple[str, str], ...]
     legend: tuple[tuple[str, str, int], ...]
     cards: tuple[DefinitionView, ...]
     hidden_cards: int
-    rows: tuple[DefinitionView, ...]
+    rows: tuple[RowView, ...]
     hidden_rows: int
     archive: ProgressView | None
 
@@ -149,7 +158,8 @@ def page_view(snapshot: Snapshot, *, with_messages: bool) -> PageView:
     Args:
         with_messages: Whether the messages of conditions are shown, which name objects.
     """
-    states = {one.name: state_of_cell(one) for one in snapshot.definitions}
+    advice = {one.name: tuple(advice_for(one)) for one in snapshot.definitions if one.mode}
+    states = {one.name: _state_of(one, advice.get(one.name, ())) for one in snapshot.definitions}
     ordered = sorted(snapshot.labelled, key=lambda one: (_ORDER[states[one.name]], one.name))
     idle = [one for one in snapshot.definitions if not one.mode and len(one.stored_versions) > 1]
     counts = Counter(states.values())
@@ -157,7 +167,6 @@ def page_view(snapshot: Snapshot, *, with_messages: bool) -> PageView:
     return PageView(
         taken_at=snapshot.taken_at,
         version=snapshot.version,
-        is_live=snapshot.is_live,
         is_read_only=snapshot.is_read_only,
         summary=(
             f"{counted(len(snapshot.definitions), 'definition')}, {len(ordered)} labelled,"
@@ -169,22 +178,23 @@ def page_view(snapshot: Snapshot, *, with_messages: bool) -> PageView:
         ),
         legend=tuple((state, text, counts[state]) for state, text in STATES if counts[state]),
         cards=tuple(
-            definition_view(one, with_messages=with_messages) for one in ordered[:MAX_CARDS]
+            _view_of(one, advice[one.name], with_messages=with_messages)
+            for one in ordered[:MAX_CARDS]
         ),
         hidden_cards=max(len(ordered) - MAX_CARDS, 0),
-        rows=tuple(definition_view(one, with_messages=with_messages) for one in idle[:MAX_ROWS]),
+        rows=tuple(
+            RowView(one.name, ", ".join(one.stored_versions), _STRUCTURAL[one.is_structural])
+            for one in idle[:MAX_ROWS]
+        ),
         hidden_rows=max(len(idle) - MAX_ROWS, 0),
         archive=_archive_view(snapshot),
     )
 
 
-def state_of_cell(definition: DefinitionState) -> str:
-    """
-    Return one of ``STATES``.
-    """
+def _state_of(definition: DefinitionState, advice: Iterable[Advice]) -> str:
     if not definition.mode:
         return "off"
-    if any(one.is_urgent for one in advice_for(definition)):
+    if any(one.is_urgent for one in advice):
         return "waiting"
     current = definition.current
     if current is None or current.reason == "Rewriting":
@@ -201,9 +211,14 @@ def definition_view(one: DefinitionState, *, with_messages: bool) -> DefinitionV
     Args:
         with_messages: Whether the messages of its conditions are shown, which name objects.
     """
-    state = state_of_cell(one)
+    return _view_of(one, tuple(advice_for(one)), with_messages=with_messages)
+
+
+def _view_of(
+    one: DefinitionState, advice: tuple[Advice, ...], *, with_messages: bool
+) -> DefinitionView:
+    state = _state_of(one, advice)
     current = one.current
-    shares = _equal_shares(len(one.versions))
     under_way = [] if one.run is None else [one.run]
     return DefinitionView(
         name=one.name,
@@ -213,18 +228,16 @@ def definition_view(one: DefinitionState, *, with_messages: bool) -> DefinitionV
         message=_cut(current.message) if current is not None and with_messages else "",
         stop=stop_of(one),
         stops=STOPS,
-        versions=tuple((found, *at) for found, at in zip(one.versions, shares, strict=True)),
+        versions=one.versions,
         progress=_progress_view(one),
-        advice=tuple(advice_for(one)),
+        advice=advice,
         conditions=tuple(
             replace(found, message=_cut(found.message) if with_messages else "")
             for found in one.conditions
         ),
         runs=tuple(_run_view(run) for run in (*under_way, *one.runs)),
         objects=_objects_text(one),
-        mode=one.mode,
         stored=", ".join(one.stored_versions),
-        structural={True: "yes", False: "no", None: "unknown"}[one.is_structural],
     )
 
 
@@ -314,11 +327,6 @@ def _parts(items: Iterable[tuple[str, float, str]]) -> tuple[BarPart, ...]:
         parts.append(BarPart(kind=kind, text=text, at=at, share=share))
         at += share
     return tuple(parts)
-
-
-def _equal_shares(count: int) -> list[tuple[float, float]]:
-    share = 100 / max(count, 1)
-    return [(place * share, share) for place in range(count)]
 
 
 def _percent(part: float, whole: float) -> float:

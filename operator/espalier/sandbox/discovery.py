@@ -4,6 +4,7 @@ Discovery documents: ``/version``, ``/api``, ``/apis`` and below, in the unaggre
 
 from collections.abc import Iterable
 
+from espalier.crd.version_names import version_priority
 from espalier.sandbox.codecs import Codec
 from espalier.sandbox.kinds import Kind
 from espalier.sandbox.wire import Object
@@ -19,8 +20,6 @@ _VERSION = {
     "compiler": "none",
     "platform": "espalier/sandbox",
 }
-# Stable versions come first, then beta, then alpha; newer versions before older ones.
-_RANKS = ("alpha", "beta", "")
 
 
 def document(path: str, codecs: Iterable[Codec]) -> Object | None:
@@ -54,21 +53,9 @@ def _group(name: str, kinds: list[Kind]) -> Object:
     found = {kind.version for kind in kinds if kind.group == name}
     versions = [
         {"groupVersion": f"{name}/{version}", "version": version}
-        for version in sorted(found, key=_priority, reverse=True)
+        for version in sorted(found, key=version_priority, reverse=True)
     ]
     return {"name": name, "versions": versions, "preferredVersion": versions[0]}
-
-
-def _priority(version: str) -> tuple[int, int, int, str]:
-    stem, rank = version.removeprefix("v"), len(_RANKS)
-    major, minor = stem, "0"
-    for index, name in enumerate(_RANKS):
-        if name and name in stem:
-            major, _, minor = stem.partition(name)
-            rank = index
-    if not (major.isdigit() and minor.isdigit()):
-        return -1, 0, 0, version
-    return rank, int(major), int(minor), version
 
 
 def _resources(group: str, version: str, kinds: list[Kind]) -> Object | None:

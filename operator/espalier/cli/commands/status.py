@@ -106,6 +106,7 @@ def report(*, target: Target, output: str, messages: bool) -> None:
       3  the cluster or one of its definitions could not be read
     """
     from espalier.cli.operations.report import written
+    from espalier.cli.output.console import printable
     from espalier.cli.output.exit_codes import Exit
 
     text, unread = written(target, output, with_messages=messages)

@@ -67,7 +67,7 @@ class Remover:
         """
         Count fields that were removed from an object.
         """
-        self._meter.prune(self.definition.name, fields)
+        self._meter.prune(fields)
 
     def begin(self) -> None:
         """

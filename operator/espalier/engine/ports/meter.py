@@ -96,7 +96,7 @@ class Meter(Protocol):
         Record what a survey has found.
         """
 
-    def prune(self, crd: str, fields: int) -> None:
+    def prune(self, fields: int) -> None:
         """
         Record how many fields Espalier itself has removed from an object.
         """
@@ -135,7 +135,7 @@ class _Unmetered:
 
     def survey(self, crd: str, found: ObjectCounts) -> None: ...
 
-    def prune(self, crd: str, fields: int) -> None: ...
+    def prune(self, fields: int) -> None: ...
 
     def trim(self, crd: str) -> None: ...
 

@@ -2,6 +2,8 @@
 Serves ``/metrics`` to Prometheus.
 """
 
+import gzip
+
 from aiohttp import web
 from prometheus_client.registry import CollectorRegistry
 
@@ -16,11 +18,14 @@ def metrics_application(registry: CollectorRegistry) -> web.Application:
     """
     current = Fresh(lambda: exposition(registry))
 
-    async def metrics(_: web.Request) -> web.Response:
-        response = web.Response(body=current(), headers={"Content-Type": CONTENT_TYPE})
-        # Names of definitions stand in many lines each.
-        response.enable_compression()
-        return response
+    # Names of definitions stand in many lines each.
+    packed = Fresh(lambda: gzip.compress(current()))
+
+    async def metrics(request: web.Request) -> web.Response:
+        headers = {"Content-Type": CONTENT_TYPE, "Vary": "Accept-Encoding"}
+        if "gzip" not in request.headers.get("Accept-Encoding", ""):
+            return web.Response(body=current(), headers=headers)
+        return web.Response(body=packed(), headers={**headers, "Content-Encoding": "gzip"})
 
     app = bounded_application()
     app.router.add_get("/metrics", metrics)

@@ -10,6 +10,7 @@ from ipaddress import ip_address
 from types import MappingProxyType
 
 from aiohttp import web
+from aiohttp.typedefs import Middleware
 from yarl import URL
 
 from espalier.handlers.serving.freshness import Fresh
@@ -47,20 +48,32 @@ def page_application(
     """
     current = Fresh(snapshot)
     whole = Fresh(lambda: page.render_page(current(), with_messages=with_messages))
+    rendered: Fresh[dict[str, str]] = Fresh(dict)
 
     async def overview(_: web.Request) -> web.Response:
         return _html(whole())
 
     async def definition(request: web.Request) -> web.Response:
         name = request.match_info["name"]
-        text = page.render_definition(current(), name, with_messages=with_messages)
-        if text is None:
-            return web.Response(status=404, text="there is no such definition\n")
-        return _html(text)
+        pages = rendered()
+        if name not in pages:
+            text = page.render_definition(current(), name, with_messages=with_messages)
+            if text is None:
+                return web.Response(status=404, text="there is no such definition\n")
+            pages[name] = text
+        return _html(pages[name])
 
     async def style(_: web.Request) -> web.Response:
         return web.Response(text=page.stylesheet(), content_type="text/css")
 
+    app = bounded_application(_guard(is_local=is_local))
+    app.router.add_get("/", overview)
+    app.router.add_get("/definitions/{name}", definition)
+    app.router.add_get("/style.css", style)
+    return app
+
+
+def _guard(*, is_local: bool) -> Middleware:
     @web.middleware
     async def guarded(request: web.Request, handler: Handler) -> web.StreamResponse:
         response: web.StreamResponse
@@ -76,11 +89,7 @@ def page_application(
         response.headers.update(HEADERS)
         return response
 
-    app = bounded_application(guarded)
-    app.router.add_get("/", overview)
-    app.router.add_get("/definitions/{name}", definition)
-    app.router.add_get("/style.css", style)
-    return app
+    return guarded
 
 
 def is_loopback(host: str) -> bool:
