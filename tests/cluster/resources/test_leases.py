@@ -1,7 +1,9 @@
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import pytest
+from aiohttp import web
 
 from espalier.cluster.resources.leases import HttpLeases
 from espalier.cluster.resources.named_leases import own_identity
@@ -79,6 +81,43 @@ async def test_a_lease_is_released_though_the_answer_to_its_last_call_was_lost(m
         await two.acquire(definition())
         # What is not held is not released.
         await one.release(definition())
+        await two.acquire(definition())
+
+
+class QueueingShelf(Shelf):
+    """
+    Lets requests that change something wait, and drops those whose client has gone meanwhile.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.queued = asyncio.Event()
+        self.turn = asyncio.Event()
+        self.turn.set()
+
+    async def answer(self, request: web.Request) -> web.StreamResponse:
+        if request.method == "PATCH":
+            self.queued.set()
+            await self.turn.wait()
+            if request.transport is None or request.transport.is_closing():
+                raise web.HTTPServiceUnavailable
+        return await super().answer(request)
+
+
+async def test_a_lease_is_released_though_the_release_is_cancelled() -> None:
+    shelf, clock = QueueingShelf(), ManualClock()
+    async with two_holders(shelf, clock) as (one, two):
+        await one.acquire(definition())
+        shelf.turn.clear()
+        releasing = asyncio.create_task(one.release(definition()))
+        await shelf.queued.wait()
+        releasing.cancel()
+        done, _ = await asyncio.wait({releasing}, timeout=0)
+        shelf.turn.set()
+        with pytest.raises(asyncio.CancelledError):
+            await releasing
+
+        assert done == set()
         await two.acquire(definition())
 
 

@@ -8,6 +8,7 @@ Source:
     client-go, ``tools/leaderelection/leaderelection.go``.
 """
 
+import asyncio
 import logging
 import os
 import secrets
@@ -178,10 +179,21 @@ class NamedLeases:
     async def release(self, lease: LeaseName) -> None:
         """
         Release the lease; a failure is only logged, since the lease expires by itself.
+
+        Who is cancelled meanwhile ends when that is done: a process that is stopped at the end of
+        a run would leave the lease to run out.
         """
         version = self._held.pop(lease.name, None)
         if version is None:
             return
+        releasing = asyncio.create_task(self._give_back(lease, version))
+        try:
+            await asyncio.shield(releasing)
+        except asyncio.CancelledError:
+            await asyncio.wait({releasing})
+            raise
+
+    async def _give_back(self, lease: LeaseName, version: str) -> None:
         try:
             if not (version and await self._freed(lease, version)):
                 # The answer to the last renewal may have been lost.
