@@ -140,8 +140,9 @@ demo-real: control-plane ## The same story against a real kube-apiserver and etc
 image: ## Build the container image: IMAGE=name:tag
 	docker build --tag $(IMAGE) .
 
-docs: $(TOOLS) ## Write docs/reference/cli.md from --help, and rights.md from the manifests
+docs: $(TOOLS) ## Write docs/reference/{cli,rights,log-messages}.md from --help, the manifests, the source
 	@$(BIN)/python -m tests.docs.commands
+	@$(BIN)/python -m tests.docs.log_messages
 	@$(BIN)/python -m tests.docs.rights
 
 krew: $(TOOLS) ## Make the archive of the kubectl plugin for krew, and write its manifest

@@ -44,7 +44,8 @@ async def test_the_server_s_own_texts_are_shown_to_who_asks_for_them(
         cluster.sandbox.faults.add(DENIED)
         result = await cluster.run("migrate", NAME, *QUICK, "-v")
 
-    assert "team label is missing" in result.stderr + caplog.text
+    logged = "\n".join(getattr(record, "text", "") for record in caplog.records)
+    assert "team label is missing" in result.stderr + logged
     assert "team label is missing" not in result.stdout
 
 

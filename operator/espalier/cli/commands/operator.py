@@ -55,8 +55,24 @@ _HELP: Mapping[str, str] = MappingProxyType(
     envvar=f"{PREFIX}LOG_FORMAT",
     help="Plain text, or one JSON object for each line.",
 )
-@click.option("--verbose", is_flag=True, help="Log each step of a run.")
-def operator(*, target: Target, log_format: str, verbose: bool, **given: object) -> None:
+@click.option(
+    "--log-level",
+    "log_levels",
+    multiple=True,
+    metavar="LEVEL|MODULE=LEVEL",
+    envvar=f"{PREFIX}LOG_LEVEL",
+    help="What to log: debug, info, warning, error or critical, of all of Espalier or of one"
+    " module, such as espalier.engine=debug. May be repeated.  [default: info]",
+)
+@click.option("--verbose", is_flag=True, help="The same as --log-level debug.")
+def operator(
+    *,
+    target: Target,
+    log_format: str,
+    log_levels: tuple[str, ...],
+    verbose: bool,
+    **given: object,
+) -> None:
     """
     Run the operator until it receives SIGTERM or Ctrl-C.
 
@@ -72,6 +88,7 @@ def operator(*, target: Target, log_format: str, verbose: bool, **given: object)
     Examples:
       espalier operator
       espalier operator --kubeconfig ~/.kube/config --read-only --verbose
+      espalier operator --log-level warning --log-level espalier.engine=debug
       ESPALIER_NAMESPACE=espalier espalier operator --log-format json
 
     \b
@@ -83,7 +100,8 @@ def operator(*, target: Target, log_format: str, verbose: bool, **given: object)
     import asyncio
 
     settings = read_settings(os.environ, given)
-    configure_logging(sys.stderr, log_format=log_format, verbose=verbose)
+    levels = ("debug", *log_levels) if verbose else log_levels
+    configure_logging(sys.stderr, log_format=log_format, levels=levels)
     # Not uvloop: after a connect that was cut short it may refuse a descriptor for ever.
     asyncio.run(_operate(settings, target))
 

@@ -48,7 +48,7 @@ def demo(*, keep: bool, verbose: bool, kubeconfig_from_env: bool) -> None:
     from espalier.cli.demo.screen import Screen
     from espalier.handlers.logs import configure_logging
 
-    configure_logging(sys.stderr, log_format="text", verbose=verbose)
+    configure_logging(sys.stderr, log_format="text", levels=["debug"] if verbose else [])
     if not verbose:
         logging.getLogger().setLevel(logging.ERROR)
         logging.getLogger("espalier").setLevel(logging.ERROR)

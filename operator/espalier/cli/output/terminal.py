@@ -52,7 +52,14 @@ class Terminal:
         Send Espalier's log to standard error; the level follows ``-v``.
         """
         level = _LEVELS[min(self.verbosity, 2)]
-        logging.basicConfig(stream=sys.stderr, format="%(levelname)s %(name)s: %(message)s")
+        handler = logging.StreamHandler(sys.stderr)
+        handler.setFormatter(logging.Formatter("%(levelname)s %(name)s: %(message)s"))
+        if self.verbosity > 0:
+            from espalier.handlers.logs import TextFormatter
+
+            # With the values that belong to each sentence.
+            handler.setFormatter(TextFormatter())
+        logging.basicConfig(handlers=[handler])
         logging.getLogger("espalier").setLevel(level)
         # The server's own texts may hold values of objects: only who asks for them sees them.
         shows_texts = self.verbosity > 0

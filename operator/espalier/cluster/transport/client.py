@@ -36,6 +36,7 @@ SERVER_TEXT_LOGGER = "espalier.server_text"
 """Takes the server's own texts, which may hold values; the command line alone shows them."""
 
 server_text = logging.getLogger(SERVER_TEXT_LOGGER)
+logger = logging.getLogger(__name__)
 
 JSON_TYPE = "application/json"
 JSON_PATCH_TYPE = "application/json-patch+json"
@@ -191,6 +192,16 @@ class Client:
                 pause_seconds = self._pause_seconds(error, attempt)
                 if not call.is_read or attempt >= READ_ATTEMPTS or pause_seconds is None:
                     raise
+                logger.debug(
+                    "A read failed; trying again.",
+                    extra={
+                        "verb": call.verb,
+                        "resource": call.resource,
+                        "reason": error.reason,
+                        "attempt": attempt,
+                        "pause_seconds": round(pause_seconds, 1),
+                    },
+                )
             await self._clock.sleep(pause_seconds)
             attempt += 1
 
@@ -269,7 +280,18 @@ class Client:
             ) from error
 
     def _count(self, call: ApiRequest, code: str, begun_seconds: float) -> None:
-        self._figures.add(call.method, code, self._clock.monotonic_seconds() - begun_seconds)
+        seconds = self._clock.monotonic_seconds() - begun_seconds
+        self._figures.add(call.method, code, seconds)
+        if logger.isEnabledFor(logging.DEBUG):
+            logger.debug(
+                "The API server answered a request.",
+                extra={
+                    "verb": call.verb,
+                    "resource": call.resource,
+                    "code": code,
+                    "seconds": round(seconds, 4),
+                },
+            )
 
     async def _failure(self, call: ApiRequest, response: aiohttp.ClientResponse) -> Exception:
         body = await _read(response, _MAX_ERROR_BYTES)
@@ -279,7 +301,12 @@ class Client:
             response.headers.get("Retry-After"), now=self._server_time(response.headers)
         )
         server_text.debug(
-            answers.text_of(body or b""), extra={"verb": call.verb, "resource": call.resource}
+            "The API server refused a request.",
+            extra={
+                "verb": call.verb,
+                "resource": call.resource,
+                "text": answers.text_of(body or b""),
+            },
         )
         return answers.error_of(
             call.attempt, response.status, body or b"", retry_after_seconds=waiting_seconds

@@ -141,7 +141,9 @@ async def _run_on(
             names.STORED_OBJECTS_CURRENT
         ):
             # The other operator reports there; the two must not overwrite each other.
-            logger.warning("Another operator's.", extra={"crd": definition.name})
+            logger.warning(
+                "Another operator works on the definition.", extra={"crd": definition.name}
+            )
             return RunOutcome(definition=definition, conditions=reported, retries=True)
         return await end(definition, reporter, reported, retries=True)
 
