@@ -1,8 +1,10 @@
 -- Health of a CustomResourceDefinition for Argo CD, which knows the conditions of Espalier.
 -- It replaces Argo CD's own check, so it has that one's rules first.
-local hs = {status = "Progressing", message = "The definition has no conditions yet"}
-if obj.status == nil or obj.status.conditions == nil then
-  return hs
+if obj.metadata.deletionTimestamp ~= nil then
+  return {status = "Progressing", message = "The definition is being deleted"}
+end
+if obj.status == nil or obj.status.conditions == nil or #obj.status.conditions == 0 then
+  return {status = "Progressing", message = "The definition has no conditions yet"}
 end
 local found = {}
 for _, condition in ipairs(obj.status.conditions) do
@@ -19,7 +21,7 @@ if is("NamesAccepted", "False") then
   return {status = "Degraded", message = found.NamesAccepted.message}
 end
 if not is("Established", "True") then
-  return {status = "Progressing", message = "The definition is not established yet"}
+  return {status = "Degraded", message = "The definition is not established"}
 end
 if is("NonStructuralSchema", "True") then
   return {status = "Degraded", message = "The schemas are not structural"}

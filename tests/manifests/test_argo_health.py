@@ -2,6 +2,7 @@
 The health check for Argo CD, run by a Lua interpreter against conditions as they are written.
 """
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -80,9 +81,12 @@ def test_every_reason_has_its_health(reason: Reason) -> None:
     assert health(ESTABLISHED, one, mode=None) == "Healthy"
 
 
-def test_a_definition_that_is_not_established_is_on_its_way() -> None:
+def test_a_definition_without_conditions_or_with_a_deletion_time_is_on_its_way() -> None:
     assert run({"metadata": {"name": "x"}}) == "Progressing"
     assert health(mode=None) == "Progressing"
+    metadata = {"name": "x", "deletionTimestamp": "2026-01-02T03:04:05Z"}
+    status = {"conditions": [written(replace(ESTABLISHED, status="False"))]}
+    assert run({"metadata": metadata, "status": status}) == "Progressing"
 
 
 def test_a_generation_that_was_not_looked_at_yet_is_on_its_way() -> None:
@@ -115,6 +119,7 @@ def test_what_argo_cd_itself_calls_degraded_stays_so() -> None:
 
     assert health(ESTABLISHED, CURRENT, non_structural) == "Degraded"
     assert health(ESTABLISHED, names, mode=None) == "Degraded"
+    assert health(replace(ESTABLISHED, status="False"), mode=None) == "Degraded"
 
 
 def test_the_page_shows_the_very_script() -> None:

@@ -114,6 +114,22 @@ def test_every_manifest_of_a_component_is_part_of_it(folder: Path) -> None:
     }
 
 
+NAMESPACED = {"PodMonitor", "PrometheusRule", "NetworkPolicy", "Role", "RoleBinding", "Job"}
+
+
+@pytest.mark.parametrize("folder", sorted((FOLDER / "components").iterdir()), ids=lambda f: f.name)
+def test_what_a_component_adds_stands_in_a_namespace(folder: Path) -> None:
+    (component,) = documents(folder / "kustomization.yaml")
+    found = [one for name in component.get("resources", ()) for one in documents(folder / name)]
+
+    homeless = [
+        one["kind"]
+        for one in found
+        if one["kind"] in NAMESPACED and not one["metadata"].get("namespace")
+    ]
+    assert homeless == []
+
+
 def test_a_level_of_its_own_takes_seats_from_no_other() -> None:
     level, *schemas = documents(FOLDER / "components" / "flow-control" / "flow-control.yaml")
     limited = level["spec"]["limited"]

@@ -62,6 +62,7 @@ def sources_of(recorder: Recorder, clock: StillClock) -> Sources:
         requests=RequestFigures(),
         queue=Queue(),
         buckets=lambda: (Bucket(2, 3),),
+        is_paused=lambda: False,
     )
 
 

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import pytest
 import yaml
 
+from espalier.engine.status.conditions import Reason
 from espalier.observe.catalogue import CATALOGUE
 from tests.debian import promtool
 from tests.docs.reading import ROOT
@@ -53,7 +54,7 @@ BYTES = 'cause="bytes"'
 
 CASES = {
     "EspalierDown": Case({"other": "1x120"}, UP),
-    "EspalierNoHolder": Case(UP, UP | HELD),
+    "EspalierNoHolder": Case(UP | {"espalier_paused": "0x120"}, UP | HELD),
     "EspalierRunStuck": Case(
         gauge("espalier_run_objects", "50x120", REMAINING) | reason("Rewriting"),
         gauge("espalier_run_objects", "500-1x120", REMAINING) | reason("Rewriting"),
@@ -141,6 +142,33 @@ def test_each_alert_fires_on_what_it_is_for_and_rests_otherwise(
     path.write_text(yaml.safe_dump(document))
 
     assert "SUCCESS" in run_promtool("test", "rules", path)
+
+
+def test_a_pause_is_no_reason_to_look_for_a_holder(tmp_path: Path) -> None:
+    plain_rules(tmp_path)
+    case = CASES["EspalierNoHolder"]
+    paused = UP | {"espalier_paused": "1x120"}
+    document = {
+        "rule_files": ["rules.yaml"],
+        "evaluation_interval": case.interval,
+        "tests": [unit("EspalierNoHolder", case, paused, fires=0)],
+    }
+    path = tmp_path / "tests.yaml"
+    path.write_text(yaml.safe_dump(document))
+
+    assert "SUCCESS" in run_promtool("test", "rules", path)
+
+
+def test_the_reasons_in_the_rules_exist() -> None:
+    alternatives = [
+        name
+        for one in rules()
+        for found in re.findall(r'reason=~?"([^"]*)"', one["expr"])
+        for name in found.split("|")
+    ]
+
+    assert alternatives
+    assert [name for name in alternatives if name not in set(Reason)] == []
 
 
 def unit(alert: str, case: Case, series: dict[str, str], *, fires: int) -> dict[str, Any]:

@@ -148,6 +148,7 @@ def assemble(
         requests=cluster.connection.figures,
         queue=queue,
         buckets=buckets.list_held,
+        is_paused=lambda: buckets.is_paused,
     )
     return Espalier(
         settings,
@@ -161,7 +162,7 @@ def assemble(
         supervisor=supervisor,
         recorder=recorder,
         buckets=buckets,
-        serve=serving(settings, sources, is_paused=lambda: buckets.is_paused),
+        serve=serving(settings, sources),
     )
 
 

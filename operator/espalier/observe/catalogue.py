@@ -23,6 +23,7 @@ class Metric(NamedTuple):
 
 CATALOGUE = (
     Metric("espalier_build_info", "gauge", ("version", "python"), "Always 1."),
+    Metric("espalier_paused", "gauge", (), "1 while the operator is paused and writes nothing."),
     Metric("espalier_definitions", "gauge", ("mode", "structural"), "Definitions in the cluster."),
     Metric(
         "espalier_definition_condition",

@@ -61,6 +61,9 @@ class QueueFigures(Protocol):
 class Sources:
     """
     What is read at each scrape.
+
+    Attributes:
+        is_paused: Reports whether the operator writes nothing.
     """
 
     recorder: Recorder
@@ -68,6 +71,7 @@ class Sources:
     requests: RequestFigures
     queue: QueueFigures
     buckets: Callable[[], Iterable[Bucket]]
+    is_paused: Callable[[], bool]
 
 
 class Families:
@@ -213,6 +217,7 @@ def _add_counters(families: Families, one: DefinitionState) -> None:
 
 def _add_process(families: Families, snapshot: Snapshot, sources: Sources) -> None:
     recorder, budget, queue = sources.recorder, sources.budget, sources.queue
+    families.add("espalier_paused", float(sources.is_paused()))
     for phase, found in recorder.phase_seconds.items():
         families.add_durations("espalier_run_duration_seconds", found, phase)
     families.add("espalier_written_bytes_total", budget.figures.written_bytes)

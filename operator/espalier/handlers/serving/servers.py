@@ -38,13 +38,10 @@ def check_ports(settings: Settings) -> None:
 
 
 def serving(
-    settings: Settings, sources: Sources, *, is_paused: Callable[[], bool]
+    settings: Settings, sources: Sources
 ) -> Callable[[Callable[[], bool]], AbstractAsyncContextManager[None]]:
     """
     Make what serves all that the settings ask for.
-
-    Args:
-        is_paused: As for ``probe_application``.
 
     Returns:
         Takes what reports whether all definitions have been listed once.
@@ -54,7 +51,7 @@ def serving(
     async def serve(is_ready: Callable[[], bool]) -> AsyncIterator[None]:
         async with AsyncExitStack() as opened:
             # All addresses: the kubelet and Prometheus ask on the pod's, not on loopback.
-            probes = probe_application(is_ready, is_paused)
+            probes = probe_application(is_ready, sources.is_paused)
             await opened.enter_async_context(listening(probes, port=settings.probe_port))
             metrics = metrics_application(registry_of(sources))
             await opened.enter_async_context(listening(metrics, port=settings.metrics_port))
