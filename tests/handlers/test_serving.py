@@ -231,7 +231,11 @@ def test_two_ports_cannot_be_the_same() -> None:
     assert str(refused.value) == f"probe_port and page_port are both {port}"
 
 
-async def test_what_is_slow_to_answer_does_not_outlive_the_server() -> None:
+async def test_what_is_slow_to_answer_does_not_outlive_the_server(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # Otherwise the time limit of a connection would end it.
+    monkeypatch.setattr(listener, "CONNECTION_SECONDS", 3600.0)
     app = bounded_application()
 
     async def hang(_: web.Request) -> web.Response:

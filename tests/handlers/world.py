@@ -3,7 +3,7 @@ Definitions and Events in memory, for the handlers.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from espalier.crd import Condition, Definition, Version
@@ -63,11 +63,10 @@ class FakeDefinitions:
     async def get_resource_version(self, name: str) -> str:
         return (await self.get_definition(name)).resource_version
 
-    async def list_definitions(self) -> AsyncIterator[Definition]:
+    async def definition_names(self) -> Sequence[str]:
         if self.unlisted:
             raise self.unlisted.pop(0)
-        for definition in self.found.values():
-            yield definition
+        return tuple(self.found)
 
     async def set_stored_versions(
         self, definition: Definition, versions: Sequence[str]

@@ -9,11 +9,10 @@ that it holds, and ignores the others.
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from typing import Protocol
 
-from espalier.cluster.resources.definitions import MalformedDefinition
 from espalier.crd import Definition
 from espalier.engine.coordination.buckets import Buckets, bucket_of
 from espalier.engine.flowcontrol.calls import wait_for_any
@@ -54,12 +53,12 @@ Serve = Callable[[Callable[[], bool]], AbstractAsyncContextManager[None]]
 
 class DefinitionLister(Definitions, Protocol):
     """
-    The definitions, which can also be listed.
+    The definitions, whose names can also be listed.
     """
 
-    def list_definitions(self) -> AsyncIterator[Definition | MalformedDefinition]:
+    async def definition_names(self) -> Sequence[str]:
         """
-        List all of them, and the names of those that cannot be read.
+        List the names of all of them, also of those that cannot be read.
 
         Raises:
             ClusterError: They could not be listed.
@@ -223,7 +222,7 @@ class Espalier:
         while True:
             self._resync_wanted.clear()
             try:
-                names = [found.name async for found in self._definitions.list_definitions()]
+                names = await self._definitions.definition_names()
             except ClusterError as error:
                 logger.warning("Could not list the definitions.", extra={"error": str(error)})
                 await self._clock.sleep(FAILED_RESYNC_SECONDS)

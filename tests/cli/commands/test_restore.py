@@ -17,6 +17,7 @@ from espalier.cli.demo.screen import Screen
 from espalier.cli.demo.stage import Stage
 from espalier.cli.demo.steps import Chapter, CreateObjects
 from espalier.cli.demo.story import STORY
+from espalier.cli.operations.restore import RestoreRequest
 from espalier.cli.output.exit_codes import Exit
 from espalier.cluster import Cluster, FolderArchive
 from espalier.crd import Definition
@@ -253,3 +254,16 @@ async def test_a_definition_that_is_not_there_is_one_line() -> None:
     assert "none.example.com" in result.stderr
     assert result.stderr.count("\n") == 1
     assert result.exit_code == 3
+
+
+def test_a_cluster_scoped_object_is_in_none_of_the_namespaces() -> None:
+    request = RestoreRequest(
+        name=NAME,
+        namespace="default",
+        folder=None,
+        objects=frozenset(),
+        namespaces=frozenset({"team-a"}),
+    )
+
+    assert request.is_wanted(ObjectKey("team-a", "x"))
+    assert not request.is_wanted(ObjectKey("", "x"))

@@ -4,6 +4,7 @@ What conditions say, and that it has a bound.
 
 import pytest
 
+from espalier.engine.ports.progress import PassProgress
 from espalier.engine.status import conditions, text
 from tests.fakes.widgets import widgets
 
@@ -21,3 +22,12 @@ def test_messages_are_bounded() -> None:
 def test_what_conditions_state_of_objects(objects: int | None, begin: str) -> None:
     (said,) = conditions.current(widgets(), objects=objects)
     assert said.message.startswith(begin)
+
+
+@pytest.mark.parametrize(("done", "total"), [(0, 1), (1, None), (1, 1), (2, 7), (7, None)])
+def test_what_is_written_of_progress_can_be_read_back(done: int, total: int | None) -> None:
+    (written,) = conditions.rewriting(widgets(), "rewriting (pass 2)", done=done, total=total)
+
+    assert conditions.read_progress(written) == PassProgress(
+        phase="rewriting", number=2, done=done, total=total
+    )

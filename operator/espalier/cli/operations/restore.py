@@ -39,8 +39,10 @@ class RestoreRequest:
     def is_wanted(self, key: ObjectKey) -> bool:
         """
         Report whether an object is one of those that were asked for.
+
+        A cluster-scoped object is in none of the namespaces.
         """
-        if self.namespaces and key.namespace and key.namespace not in self.namespaces:
+        if self.namespaces and key.namespace not in self.namespaces:
             return False
         return not self.objects or str(key) in self.objects
 

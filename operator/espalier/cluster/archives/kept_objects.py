@@ -10,7 +10,7 @@ import msgspec
 
 from espalier.cluster.transport.client import PARTIAL_LIST_TYPE, ApiRequest, Client
 from espalier.cluster.transport.paths import segment
-from espalier.errors import ConflictError, NotFoundError
+from espalier.errors import ConflictError, ExpiredTokenError, NotFoundError
 from espalier.names import MANAGED_BY
 
 _PAGE_SIZE = 500
@@ -88,7 +88,14 @@ class KeptObjects:
         for kind in _PATHS:
             token = ""
             while True:
-                page = await self._client.fetch(self._list_call(kind, token), _list)
+                try:
+                    page = await self._client.fetch(self._list_call(kind, token), _list)
+                except ExpiredTokenError as error:
+                    if not token:
+                        raise
+                    # What was deleted meanwhile is not listed again.
+                    token = error.fresh_token or ""
+                    continue
                 for item in page.items or ():
                     yield KeptObject(
                         kind=kind,

@@ -48,7 +48,7 @@ class Reason(enum.StrEnum):
 
 _PROGRESS = re.compile(
     r"(?P<phase>[^:(]+?)(?: \(pass (?P<number>\d+)\))?:"
-    r" (?P<done>\d+)(?: of (?P<total>\d+))? objects,"
+    r" (?P<done>\d+)(?: of (?P<total>\d+))? objects?,"
 )
 
 NOT_CHECKED = Condition(
