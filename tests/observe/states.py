@@ -51,6 +51,13 @@ class Queue:
     retries: int = 0
 
 
+class Held:
+    is_paused = False
+
+    def list_held(self) -> tuple[Bucket, ...]:
+        return (Bucket(2, 3),)
+
+
 def counts(**found: int) -> Callable[[], WriteCounts]:
     return lambda: WriteCounts(**found)
 
@@ -61,8 +68,7 @@ def sources_of(recorder: Recorder, clock: StillClock) -> Sources:
         budget=Budget(clock),
         requests=RequestFigures(),
         queue=Queue(),
-        buckets=lambda: (Bucket(2, 3),),
-        is_paused=lambda: False,
+        buckets=Held(),
     )
 
 

@@ -147,8 +147,7 @@ def assemble(
         budget=budget,
         requests=cluster.connection.figures,
         queue=queue,
-        buckets=buckets.list_held,
-        is_paused=lambda: buckets.is_paused,
+        buckets=buckets,
     )
     return Espalier(
         settings,

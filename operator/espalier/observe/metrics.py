@@ -7,7 +7,7 @@ no path and no message is ever a label. The series of a definition go when it go
 
 import platform
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import accumulate
@@ -40,6 +40,23 @@ _ALWAYS_WRITES = frozenset({"rewritten", "unchanged"})
 _ALWAYS_OUTCOMES = ("verified", "failed")
 
 
+class BucketFigures(Protocol):
+    """
+    The buckets of definitions, as they are counted.
+    """
+
+    @property
+    def is_paused(self) -> bool:
+        """
+        Whether the operator writes nothing, as a person asked for.
+        """
+
+    def list_held(self) -> Iterable[Bucket]:
+        """
+        List the buckets whose leases are held.
+        """
+
+
 class QueueFigures(Protocol):
     """
     A work queue, as it is counted.
@@ -61,17 +78,13 @@ class QueueFigures(Protocol):
 class Sources:
     """
     What is read at each scrape.
-
-    Attributes:
-        is_paused: Reports whether the operator writes nothing.
     """
 
     recorder: Recorder
     budget: Budget
     requests: RequestFigures
     queue: QueueFigures
-    buckets: Callable[[], Iterable[Bucket]]
-    is_paused: Callable[[], bool]
+    buckets: BucketFigures
 
 
 class Families:
@@ -217,7 +230,7 @@ def _add_counters(families: Families, one: DefinitionState) -> None:
 
 def _add_process(families: Families, snapshot: Snapshot, sources: Sources) -> None:
     recorder, budget, queue = sources.recorder, sources.budget, sources.queue
-    families.add("espalier_paused", float(sources.is_paused()))
+    families.add("espalier_paused", float(sources.buckets.is_paused))
     for phase, found in recorder.phase_seconds.items():
         families.add_durations("espalier_run_duration_seconds", found, phase)
     families.add("espalier_written_bytes_total", budget.figures.written_bytes)
@@ -234,7 +247,7 @@ def _add_process(families: Families, snapshot: Snapshot, sources: Sources) -> No
         resynced = timestamp_seconds(recorder.resynced_at)
         families.add("espalier_resync_timestamp_seconds", resynced)
     families.add("espalier_watch_restarts_total", recorder.watch_restarts)
-    held = [one.name for one in sources.buckets()]
+    held = [one.name for one in sources.buckets.list_held()]
     for name in sorted({*recorder.leases, *held}):
         families.add("leader_election_master_status", 1, name)
     families.add("workqueue_depth", queue.depth, "definitions")

@@ -51,7 +51,7 @@ def serving(
     async def serve(is_ready: Callable[[], bool]) -> AsyncIterator[None]:
         async with AsyncExitStack() as opened:
             # All addresses: the kubelet and Prometheus ask on the pod's, not on loopback.
-            probes = probe_application(is_ready, sources.is_paused)
+            probes = probe_application(is_ready, lambda: sources.buckets.is_paused)
             await opened.enter_async_context(listening(probes, port=settings.probe_port))
             metrics = metrics_application(registry_of(sources))
             await opened.enter_async_context(listening(metrics, port=settings.metrics_port))
