@@ -89,6 +89,13 @@ def test_a_definition_without_an_older_one_is_no_update(folder: Path) -> None:
     assert allowed.exit_code == Exit.CLEAN
 
 
+def test_a_definition_without_an_older_one_is_annotated_where_it_begins(folder: Path) -> None:
+    (folder / "empty.yaml").write_text(STRUCTURAL.replace(NAME, "a.b"))
+    failed = run("check", "-o", "github", "--update-of", "empty.yaml", "crd.yaml")
+
+    assert f"::error file=crd.yaml,line=1::there is no older {NAME}" in failed.stdout
+
+
 def test_an_object_without_an_older_one_is_no_update(folder: Path) -> None:
     (folder / "other.yaml").write_text(GOOD.replace("good", "other"))
     command = ("validate", "--crd", "crd.yaml", "--update-of", "other.yaml", "good.yaml")

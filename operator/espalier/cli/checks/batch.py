@@ -12,7 +12,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from espalier.cli.checks.definition import DefinitionVerdict, judge
-from espalier.cli.checks.documents import is_definition, kind_of, name_of, problem_of
+from espalier.cli.checks.documents import (
+    is_definition,
+    kind_of,
+    name_of,
+    problem_in,
+    problem_of,
+)
 from espalier.cli.input.files import Document, expand, read_documents
 from espalier.cli.progress import Advance
 from espalier.cli.result import Problem, Skipped
@@ -194,7 +200,7 @@ def _without_old(document: Document) -> Problem:
     text = (
         f"there is no older {name} to update, so it was checked as a new one; --allow-new allows it"
     )
-    return Problem(source=document.where(), message=text)
+    return problem_in(document, text)
 
 
 def _no_definition_message(documents: int) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from espalier import crd, schema
-from espalier.cli.checks.documents import is_definition, problem_of
+from espalier.cli.checks.documents import is_definition, line_of, problem_of
 from espalier.cli.input.files import Document, expand, read_documents
 from espalier.cli.result import Problem
 from espalier.crd import Definition, Version
@@ -98,14 +98,15 @@ class DefinitionCatalogue:
                 text = "no CustomResourceDefinition in it"
                 self.problems.append(Problem(source=named, message=text))
             for document in found:
-                self.add(document.value, where=document.where())
+                self.add(document.value, where=document.source, line=line_of(document))
 
-    def add(self, manifest: JSON, *, where: str) -> None:
+    def add(self, manifest: JSON, *, where: str, line: int | None = None) -> None:
         """
         Add a definition.
 
         Args:
             where: The source of the definition, for messages.
+            line: Its line there, from 1; None if it is not known.
         """
         if self.minor is not None:
             from espalier.crd.advice.server_versions import without_formats
@@ -114,7 +115,7 @@ class DefinitionCatalogue:
         try:
             definition = crd.read_definition(manifest)
         except MalformedDefinitionError as error:
-            self.problems.append(Problem(source=where, message=str(error)))
+            self.problems.append(Problem(source=where, message=str(error), line=line))
             return
         for version in definition.versions:
             key = (definition.group, version.name, definition.kind)
@@ -123,10 +124,10 @@ class DefinitionCatalogue:
                 return
             if key in self._defined:
                 text = f"{definition.name} is already defined in {self._sources[key]}"
-                self.problems.append(Problem(source=where, message=text))
+                self.problems.append(Problem(source=where, message=text, line=line))
                 return
             self._defined[key] = Defined(definition, version)
-            self._sources[key] = where
+            self._sources[key] = where if line is None else f"{where}:{line}"
             self._manifests[key] = manifest
 
     def find(self, obj: JSON) -> Defined | None:

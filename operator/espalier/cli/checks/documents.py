@@ -28,6 +28,20 @@ def problem_of(error: SourceError) -> Problem:
     return Problem(source=error.source, message=error.detail, line=error.line)
 
 
+def problem_in(document: Document, message: str) -> Problem:
+    """
+    Return the problem that a result reports for a document that was read.
+    """
+    return Problem(source=document.source, message=message, line=line_of(document))
+
+
+def line_of(document: Document) -> int | None:
+    """
+    Return the line on which a document begins; None if it is not known.
+    """
+    return document.root.line if document.root else None
+
+
 def kind_of(document: Document) -> str:
     """
     Return the kind of a document, such as ``apps/v1 Deployment``.

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from espalier import crd
-from espalier.cli.checks.documents import is_definition
+from espalier.cli.checks.documents import is_definition, problem_in
 from espalier.cli.checks.live_update import UpdateVerdict, judge_update
 from espalier.cli.checks.namespaces import missing_namespaces
 from espalier.cli.input.files import Document, expand, read_documents
@@ -182,7 +182,7 @@ def _each_once(documents: Sequence[Document], problems: list[Problem]) -> list[D
         first = kept.setdefault(name, document)
         if not equal_json(first.value, document.value):
             text = f"{name} is already defined, otherwise, in {first.where()}"
-            problems.append(Problem(source=document.where(), message=text))
+            problems.append(problem_in(document, text))
     return list(kept.values())
 
 
