@@ -1,0 +1,3 @@
+"""
+What reviews use: the GitHub action and the template for GitLab, run without those services.
+"""
