@@ -8,6 +8,7 @@ RUNTIME := $(VENV)/.runtime
 TOOLS := $(VENV)/.tools
 RIVALS := $(VENV)/.rivals
 PICTURES := $(VENV)/.pictures
+SCHEMAS := $(VENV)/.schemas
 MUTATION := build/mutation
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 IMAGE ?= espalier:dev
@@ -26,7 +27,7 @@ PLANES ?= 3
 E2E := tests/cluster tests/contract tests/e2e tests/sandbox
 
 .DEFAULT_GOAL := help
-.PHONY: help venv docs krew lint format typing imports unit test vectors cases crds differential differential-older control-plane e2e mutation bench-schema bench-start bench-validate bench-migrate e2e-chaos page monitoring demo demo-real image clean
+.PHONY: help venv docs krew lint format typing imports unit test vectors cases crds differential differential-older control-plane e2e mutation bench-schema bench-start bench-validate bench-migrate e2e-chaos page monitoring chart demo demo-real image clean
 
 help: ## Show the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' Makefile
@@ -51,6 +52,11 @@ $(TOOLS): $(RUNTIME)
 $(PICTURES): $(TOOLS)
 	@echo "Installing what drives a browser ..."
 	@$(PIP) install --group page
+	@touch $@
+
+$(SCHEMAS): $(TOOLS)
+	@echo "Installing the schemas of Kubernetes ..."
+	@$(PIP) install --group chart
 	@touch $@
 
 $(RIVALS): $(RUNTIME)
@@ -131,6 +137,10 @@ monitoring: $(TOOLS) ## Check metrics, alerts and the dashboard with a real Prom
 	@$(BIN)/pytest -q tests/observe
 	@$(BIN)/python -m tests.panels
 
+chart: $(SCHEMAS) ## Check the Helm chart with Helm and kubeconform (built with Go in 5 minutes, once)
+	@$(BIN)/python -m tests.charts
+	@$(BIN)/pytest -q tests/charts
+
 demo: $(RUNTIME) ## See Espalier work, without a cluster: FLAGS=--keep stays up
 	@$(BIN)/espalier demo $(FLAGS)
 
@@ -140,10 +150,11 @@ demo-real: control-plane ## The same story against a real kube-apiserver and etc
 image: ## Build the container image: IMAGE=name:tag
 	docker build --tag $(IMAGE) .
 
-docs: $(TOOLS) ## Write docs/reference/{cli,rights,log-messages}.md from --help, the manifests, the source
+docs: $(TOOLS) ## Write docs/reference/{cli,rights,log-messages}.md from --help, the manifests, the source; parts of the chart
 	@$(BIN)/python -m tests.docs.commands
 	@$(BIN)/python -m tests.docs.log_messages
 	@$(BIN)/python -m tests.docs.rights
+	@$(BIN)/python -m tests.charts.generating
 
 krew: $(TOOLS) ## Make the archive of the kubectl plugin for krew, and write its manifest
 	@$(BIN)/python -m tests.manifests.krew

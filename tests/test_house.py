@@ -15,8 +15,9 @@ MAX_MODULE_LINES = 400
 MAX_FUNCTION_LINES = 50
 MAX_FOLDER_MODULES = 15
 MODULES = sorted((ROOT / "operator").rglob("*.py"))
-TEXT_SUFFIXES = {".py", ".sh", ".md", ".toml", ".yaml", ".yml", ".json", ".mod", ".sum", ""}
-FOLDERS = ("operator", "tests", "manifests", "docs", ".ci", "ci")
+_TEXTS = ".py .sh .md .toml .yaml .yml .json .lock .mod .sum .tpl .txt"
+TEXT_SUFFIXES = {*_TEXTS.split(), ""}
+FOLDERS = ("operator", "tests", "manifests", "charts", "docs", ".ci", "ci")
 # Homes and work folders of a machine, and the hosts of package mirrors.
 MACHINE_PATH = re.compile(r"(?<![\w.])/(?:root|work|home/\w+|Users/\w+)/|\bopt/wheels\b")
 

@@ -16,7 +16,7 @@ _FALSE = frozenset({"", "0", "false", "no", "off"})
 
 # The smallest and the largest value that make sense. A settle time of 0 is for tests and for
 # servers that are known to be alone; a page is bounded by what the server hands out at once.
-_BOUNDS: Mapping[str, tuple[float, float]] = {
+BOUNDS: Mapping[str, tuple[float, float]] = {
     "settle_seconds": (0, 3600),
     "page_size": (1, 10_000),
     "max_in_flight": (1, 256),
@@ -108,7 +108,7 @@ class Settings:
     def __post_init__(self) -> None:
         if not self.namespace:
             raise ConfigurationError("namespace: must not be empty")
-        for name, (least, most) in _BOUNDS.items():
+        for name, (least, most) in BOUNDS.items():
             value = getattr(self, name)
             if not least <= value <= most:
                 raise ConfigurationError(f"{name}: {value} is not between {least} and {most}")
