@@ -131,7 +131,7 @@ def test_definitions_without_the_label_are_counted_and_not_named(
 
     found = series(scraped(recorder, clock))
 
-    assert value(found, "espalier_definitions", mode="off", structural="unknown") == 1
+    assert value(found, "espalier_definitions", mode="off", structural="true") == 1
     named = {name for name, labels in found if ("crd", "gadgets.example.com") in labels}
     assert named == {"espalier_definition_stored_versions"}
 

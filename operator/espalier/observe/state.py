@@ -99,7 +99,7 @@ class DefinitionState:
 
     Attributes:
         mode: ``observe`` or ``enforce``; empty without the label.
-        is_structural: None where that is not known, or a schema cannot be parsed.
+        is_structural: None where a schema cannot be parsed.
         storage: The storage version; empty where there is not exactly one.
         versions: In the order of the definition, then those that are only stored.
         conditions: Espalier's two and ``NonStructuralSchema``, as last reported.
@@ -220,7 +220,7 @@ def state_of(definition: Definition) -> DefinitionState:
     """
     Make the state of a definition from what the cluster shows.
 
-    Whether it is structural is what its condition shows; without one it is not known.
+    Whether it is structural is what its condition shows, which API servers and the operator keep.
     """
     structural = definition.condition(NON_STRUCTURAL_SCHEMA)
     kept = tuple(c for c in definition.conditions if c.type in _SHOWN)
@@ -242,9 +242,9 @@ _SHOWN = (NON_STRUCTURAL_SCHEMA, STORED_OBJECTS_CURRENT, STORED_OBJECTS_VALID)
 
 
 def _is_structural(condition: Condition | None) -> bool | None:
-    if condition is None or condition.reason == _UNREADABLE:
+    if condition is not None and condition.reason == _UNREADABLE:
         return None
-    return condition.status != "True"
+    return condition is None or condition.status != "True"
 
 
 def _storage_of(definition: Definition) -> str:
