@@ -145,7 +145,7 @@ async def test_archives_stay_below_their_cap_together_and_over_restarts() -> Non
         one = archive()
         await one.store(definition("others.example.com"), [entry("b")])
         for each in (one, archive()):
-            with pytest.raises(ArchiveFullError, match="delete Secrets of type"):
+            with pytest.raises(ArchiveFullError, match="have had their share"):
                 await each.store(definition(), [entry("c")])
         assert len(shelf.secrets) == 2
 

@@ -43,9 +43,9 @@ from espalier.cluster.transport.client import Client
 from espalier.cluster.transport.paths import hash_of
 from espalier.crd import Definition
 from espalier.engine.ports import ObjectKey
-from espalier.engine.ports.archive import ArchiveEntry
+from espalier.engine.ports.archive import ROOM, ArchiveEntry
 from espalier.errors import ArchiveFullError, ClusterError, ConflictError, TransientError
-from espalier.names import CRD_HASH, FIELD_MANAGER, SECRET_TYPE
+from espalier.names import CRD_HASH, FIELD_MANAGER
 from espalier.paths import JSON
 
 MAX_TOTAL_BYTES = 64 * 1024 * 1024
@@ -181,7 +181,9 @@ class SecretArchive(SecretPages):
                 stored.insert(start // MAX_ENTRIES, page.names[0])
         if left:
             raise ArchiveFullError(
-                self._message(definition, "those of this object's namespace have had their share"),
+                self._message(
+                    definition, f"those of this object's namespace have had their share. {ROOM}"
+                ),
                 left=frozenset(left),
             )
         return next(iter(stored), "")
@@ -241,7 +243,7 @@ class SecretArchive(SecretPages):
         return (
             f"the archives in namespace {self._namespace} hold {self._usage.total_bytes} bytes, of "
             f"{self._usage.max_total_bytes} that they may, {own_bytes} of them of this definition;"
-            f" {why}; delete Secrets of type {SECRET_TYPE} that are not needed any more"
+            f" {why}"
         )
 
     async def _look_at(self, definition: Definition) -> None:

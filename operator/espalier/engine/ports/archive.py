@@ -11,6 +11,12 @@ from espalier.engine.ports.records import ObjectKey
 from espalier.errors import NotFoundError, RejectedError, SourceError
 from espalier.paths import JSON
 
+ROOM = (
+    "Save old pages (espalier archive export) and remove them (espalier archive expire), or give"
+    " the archive more room (--archive-max-bytes)"
+)
+"""What a person may do about a full archive; the sentence may go on."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArchiveEntry:

@@ -7,6 +7,7 @@ from http import HTTPStatus
 
 from espalier.crd import Definition
 from espalier.engine.ports import Endpoint
+from espalier.engine.ports.archive import ROOM
 from espalier.engine.ports.records import resource_of
 from espalier.engine.ports.servers import ServerBehindError
 from espalier.engine.ports.state import OtherOperatorError, RecordUnreadableError
@@ -27,9 +28,7 @@ from espalier.errors import (
 )
 
 _ARCHIVE_ADVICE = (
-    "what cannot be archived is not pruned. Save old pages (espalier archive export) and remove"
-    " them (espalier archive expire), give the archive more room (--archive-max-bytes), or specify"
-    " in the schema what is to be kept"
+    f"what cannot be archived is not pruned. {ROOM}; or specify in the schema what is to be kept"
 )
 # Errors whose own message describes what to do.
 _SELF_EXPLAINED: Mapping[type[EspalierError], Reason] = {
