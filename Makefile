@@ -9,7 +9,10 @@ TOOLS := $(VENV)/.tools
 RIVALS := $(VENV)/.rivals
 PICTURES := $(VENV)/.pictures
 SCHEMAS := $(VENV)/.schemas
+RELEASE := $(VENV)/.release
 MUTATION := build/mutation
+# The time in everything that is built: that of the commit.
+export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || echo 0)
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 IMAGE ?= espalier:dev
 FILE ?= tests/data/vectors.json
@@ -27,7 +30,7 @@ PLANES ?= 3
 E2E := tests/cluster tests/contract tests/e2e tests/sandbox
 
 .DEFAULT_GOAL := help
-.PHONY: help venv docs krew lint format typing imports unit test vectors cases crds differential differential-older control-plane e2e mutation bench-schema bench-start bench-validate bench-migrate e2e-chaos page monitoring chart demo demo-real image clean
+.PHONY: help venv docs lock notices sbom krew lint format typing imports unit test vectors cases crds differential differential-older control-plane e2e mutation bench-schema bench-start bench-validate bench-migrate e2e-chaos page monitoring chart demo demo-real image clean
 
 help: ## Show the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' Makefile
@@ -52,6 +55,11 @@ $(TOOLS): $(RUNTIME)
 $(PICTURES): $(TOOLS)
 	@echo "Installing what drives a browser ..."
 	@$(PIP) install --group page
+	@touch $@
+
+$(RELEASE): $(TOOLS)
+	@echo "Installing what locks versions ..."
+	@$(PIP) install --group release
 	@touch $@
 
 $(SCHEMAS): $(TOOLS)
@@ -155,6 +163,15 @@ docs: $(TOOLS) ## Write docs/reference/{cli,rights,log-messages}.md from --help,
 	@$(BIN)/python -m tests.docs.log_messages
 	@$(BIN)/python -m tests.docs.rights
 	@$(BIN)/python -m tests.charts.generating
+
+lock: $(RELEASE) ## Write requirements.lock and requirements-build.lock: FLAGS=--upgrade
+	@$(BIN)/python -m tests.release.lock $(FLAGS)
+
+notices: $(TOOLS) ## Write THIRD-PARTY-NOTICES.txt from the wheels of the locked packages
+	@$(BIN)/python -m tests.release.notices
+
+sbom: $(TOOLS) ## Write a bill of materials in CycloneDX into dist
+	@$(BIN)/python -m tests.release.sbom
 
 krew: $(TOOLS) ## Make the archive of the kubectl plugin for krew, and write its manifest
 	@$(BIN)/python -m tests.manifests.krew

@@ -12,6 +12,7 @@ PAGES = [
     README,
     ROOT / "CONTRIBUTING.md",
     ROOT / "CHANGELOG.md",
+    ROOT / "SECURITY.md",
     ROOT / "charts" / "espalier" / "README.md",
     *sorted((ROOT / "docs").rglob("*.md")),
 ]
