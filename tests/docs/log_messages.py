@@ -49,6 +49,7 @@ ADVICE: Mapping[str, str] = {
     "Could not work on a definition; trying again.": "If it goes on: the error names the cause.",
     "Could not write a definition's status; trying again.": "If it goes on: grant `patch` on the"
     " status of the definition ([how to grant rights](../how-to/grant-rights.md)).",
+    "Could not write the report.": "Look at the error; `--report=off` goes without the report.",
     "Lost a bucket of definitions.": "Nothing, unless it repeats: then the process or the API"
     " server is too slow for `--lease-seconds`.",
     "Removed fields keep coming back; the object is left alone for a while.": "Find the clients"

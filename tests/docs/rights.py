@@ -30,6 +30,9 @@ ServiceAccount and finds these, and finds that each of them is used.
 
 """
 _OBJECTS = """
+The Role `espalier-report-reader` allows others to `get` the ConfigMap `espalier-report`, and
+nothing else. It is bound to no one.
+
 Rows of `espalier-structural` are those of the component `structural`, which is on by default
 ([how to go without](../how-to/grant-rights.md#without-rights-on-the-status-of-all-definitions)).
 

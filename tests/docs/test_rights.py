@@ -15,6 +15,8 @@ def test_every_rule_of_every_role_is_listed() -> None:
         doc
         for doc in (*installed(), *added("structural"))
         if doc["kind"] in {"Role", "ClusterRole"}
+        # Which is not the operator's.
+        and doc["metadata"]["name"] != "espalier-report-reader"
     ]
     resources = sum(len(granted(role)) for role in roles)
 

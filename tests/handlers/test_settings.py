@@ -35,6 +35,8 @@ def test_every_setting_can_be_given_by_the_environment() -> None:
         "ESPALIER_PAGE_PORT": "8082",
         "ESPALIER_PAGE_WITHOUT_ACCESS_CONTROL": "yes",
         "ESPALIER_PAGE_MESSAGES": "yes",
+        "ESPALIER_REPORT": "no",
+        "ESPALIER_REPORT_MESSAGES": "1",
         "ESPALIER_READ_ONLY": "true",
         "ESPALIER_PAUSE": "true",
         "UNRELATED": "x",
@@ -67,6 +69,8 @@ def test_every_setting_can_be_given_by_the_environment() -> None:
         page_port=8082,
         page_without_access_control=True,
         page_messages=True,
+        report=False,
+        report_messages=True,
         read_only=True,
         pause=True,
     )

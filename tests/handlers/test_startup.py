@@ -34,8 +34,13 @@ from tests.patience import PACE
 
 pytestmark = pytest.mark.real_time
 
+# Without the report, which comes whenever the clock has it.
 SETTINGS = Settings(
-    namespace=NAMESPACE, settle_seconds=0, structural_grace_seconds=0.2, progress_seconds=0
+    namespace=NAMESPACE,
+    settle_seconds=0,
+    structural_grace_seconds=0.2,
+    progress_seconds=0,
+    report=False,
 )
 CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 DEFINITIONS = "customresourcedefinitions.apiextensions.k8s.io"

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 import yaml
 
+from espalier.cluster.resources.config_maps import REPORT
 from espalier.cluster.transport.lanes import MAX_LANES
 from espalier.handlers.settings import read_settings
 
@@ -157,10 +158,21 @@ def test_nothing_is_granted_by_a_wildcard() -> None:
     roles += documents(FOLDER / "examples" / "clusterrole.yaml")
     roles += [doc for doc in added("structural") if doc["kind"] == "ClusterRole"]
 
-    assert len(roles) == 6
+    assert len(roles) == 7
     for rule in (rule for role in roles for rule in role.get("rules", ())):
         assert "*" not in {*rule["apiGroups"], *rule["resources"], *rule["verbs"]}
         assert "nonResourceURLs" not in rule
+
+
+def test_who_reads_the_report_reads_nothing_else() -> None:
+    (rule,) = find("Role", "espalier-report-reader")["rules"]
+
+    assert rule == {
+        "apiGroups": [""],
+        "resources": ["configmaps"],
+        "resourceNames": [REPORT],
+        "verbs": ["get"],
+    }
 
 
 def test_in_the_whole_cluster_nothing_is_written() -> None:

@@ -24,13 +24,13 @@ from espalier.cluster.auth.kubeconfig import read_kubeconfig
 from espalier.cluster.clock import SystemClock
 from espalier.cluster.resources.access_reviews import HttpRights
 from espalier.cluster.resources.checkpoints import ConfigMapCheckpoints
+from espalier.cluster.resources.config_maps import ConfigMapSwitch, ReportConfigMap
 from espalier.cluster.resources.definitions import HttpDefinitions, MalformedDefinition
 from espalier.cluster.resources.events import HttpEvents
 from espalier.cluster.resources.foreign_leases import ForeignAwareLeases, Homes
 from espalier.cluster.resources.leases import HttpBucketLeases, HttpLeases
 from espalier.cluster.resources.named_leases import DURATION_SECONDS, own_identity
 from espalier.cluster.resources.objects import HttpObjects
-from espalier.cluster.resources.pause_switch import ConfigMapSwitch
 from espalier.cluster.resources.replicas import HttpReplicas
 from espalier.cluster.resources.storage_versions import is_caught_up
 from espalier.cluster.transport.client import Client
@@ -166,6 +166,12 @@ class Cluster:
         Return what pauses the operator in a namespace.
         """
         return ConfigMapSwitch(self.control, namespace)
+
+    def report(self, namespace: str) -> ReportConfigMap:
+        """
+        Return the report that the operator keeps in a namespace.
+        """
+        return ReportConfigMap(self.control, namespace)
 
     def replicas(
         self, namespace: str, identity: str, *, duration_seconds: int = DURATION_SECONDS

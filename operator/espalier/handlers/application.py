@@ -9,7 +9,7 @@ that it holds, and ignores the others.
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from typing import Protocol
 
@@ -50,6 +50,9 @@ LAST_WRITE_SECONDS = 5.0
 Serve = Callable[[Callable[[], bool]], AbstractAsyncContextManager[None]]
 """Serves probes and whatever else is to be served; takes what reports whether it is ready."""
 
+KeepReport = Callable[[Callable[[], bool]], Coroutine[None, None, None]]
+"""Keeps the report in the cluster; takes the same."""
+
 
 class DefinitionLister(Definitions, Protocol):
     """
@@ -88,6 +91,7 @@ class Espalier:
         recorder: Recorder,
         serve: Serve,
         buckets: Buckets,
+        keep_report: KeepReport | None = None,
     ) -> None:
         self._settings = settings
         self._definitions = definitions
@@ -102,6 +106,7 @@ class Espalier:
         self._resync_wanted = asyncio.Event()
         self.is_ready = False
         self._serve = serve
+        self._keep_report = keep_report
         self._recorder = recorder
         self._open = AsyncExitStack()
         self._background: list[asyncio.Task[None]] = []
@@ -116,6 +121,9 @@ class Espalier:
             self._guard.start(self._resync(), name="resync"),
             *(self._guard.start(self._work(), name=f"worker {n}") for n in range(WORKERS)),
         ]
+        if self._keep_report is not None:
+            keeping = self._keep_report(lambda: self.is_ready)
+            self._background.append(self._guard.start(keeping, name="report"))
         extra = {"read_only": self._settings.read_only, "pause": self._settings.pause}
         logger.info("Espalier works.", extra=extra)
 

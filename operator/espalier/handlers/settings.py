@@ -75,6 +75,8 @@ class Settings:
         page_port: Serves the page, on loopback only; 0 serves nothing.
         page_without_access_control: Serve the page on all addresses, to anyone who can reach them.
         page_messages: Show the messages of conditions on the page, which name objects.
+        report: Keep the report in the ConfigMap ``espalier-report``.
+        report_messages: Include the messages of conditions in it, which name objects.
         read_only: Forbid every write on objects and on stored versions.
         pause: Write nothing at all as long as the process runs.
     """
@@ -102,6 +104,8 @@ class Settings:
     page_port: int = 0
     page_without_access_control: bool = False
     page_messages: bool = False
+    report: bool = True
+    report_messages: bool = False
     read_only: bool = False
     pause: bool = False
 

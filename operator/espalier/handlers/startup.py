@@ -20,9 +20,10 @@ from espalier.engine.ports.clock import Clock
 from espalier.engine.ports.definitions import Definitions
 from espalier.engine.ports.workers import Workers
 from espalier.engine.settings import Ports, RunSettings
-from espalier.handlers.application import Espalier
+from espalier.handlers.application import Espalier, KeepReport
 from espalier.handlers.engine_work import EngineWork
 from espalier.handlers.registry import register
+from espalier.handlers.report_keeper import ReportKeeper
 from espalier.handlers.serving.servers import check_ports, serving
 from espalier.handlers.settings import Settings
 from espalier.handlers.status_writer import FencedEvents, StatusReporter
@@ -125,15 +126,12 @@ def assemble(
     budget = _budget_of(settings, cluster)
     ports, buckets = _ports_of(settings, cluster, budget, archive)
     ports = replace(ports, meter=recorder, workers=workers)
-    reporter = StatusReporter(
-        ports.definitions,
-        FencedEvents(cluster.events, buckets),
-        clock,
-        guard,
-        progress_seconds=settings.progress_seconds,
-    )
+    events = FencedEvents(cluster.events, buckets)
+    seconds = settings.progress_seconds
+    reporter = StatusReporter(ports.definitions, events, clock, guard, progress_seconds=seconds)
+    work = _work_of(settings, ports, reporter, recorder)
     supervisor = Supervisor(
-        _work_of(settings, ports, reporter, recorder),
+        work,
         ports.definitions,
         reporter,
         clock=clock,
@@ -162,7 +160,23 @@ def assemble(
         recorder=recorder,
         buckets=buckets,
         serve=serving(settings, sources),
+        keep_report=_report_keeping(settings, cluster, recorder, buckets),
     )
+
+
+def _report_keeping(
+    settings: Settings, cluster: Cluster, recorder: Recorder, buckets: Buckets
+) -> KeepReport | None:
+    if not settings.report:
+        return None
+    return ReportKeeper(
+        recorder.snapshot,
+        buckets,
+        cluster.report(settings.namespace),
+        cluster.clock,
+        count=settings.buckets,
+        with_messages=settings.report_messages,
+    ).run
 
 
 def _work_of(

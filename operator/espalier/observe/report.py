@@ -7,9 +7,10 @@ from collections.abc import Iterator
 
 from espalier.names import PREFIX
 from espalier.observe.lifelines import STOPS, stop_of
-from espalier.observe.state import DefinitionState, Snapshot
-from espalier.observe.views import DefinitionView, page_view
+from espalier.observe.state import ArchiveFill, DefinitionState, RunState, Snapshot
+from espalier.observe.views import DefinitionView, PageView, page_view
 from espalier.paths import JSON
+from espalier.plurals import counted
 
 API_VERSION = f"report.{PREFIX.rstrip('/')}/v1alpha1"
 
@@ -28,10 +29,17 @@ def report_document(snapshot: Snapshot, *, with_messages: bool) -> dict[str, JSO
         "kind": "Report",
         "takenAt": snapshot.taken_at,
         "espalierVersion": snapshot.version,
+        "readOnly": snapshot.is_read_only,
+        "leftOut": snapshot.left_out,
+        **(_archive(snapshot.archive) if snapshot.archive is not None else {}),
         "definitions": [
-            _definition(one, with_messages=with_messages) for one in snapshot.definitions
+            definition_document(one, with_messages=with_messages) for one in snapshot.definitions
         ],
     }
+
+
+def _archive(fill: ArchiveFill) -> dict[str, JSON]:
+    return {"archive": {"heldBytes": fill.held_bytes, "maxBytes": fill.max_bytes}}
 
 
 def report_markdown(snapshot: Snapshot, *, with_messages: bool) -> str:
@@ -44,7 +52,12 @@ def report_markdown(snapshot: Snapshot, *, with_messages: bool) -> str:
     return "\n".join(_lines(snapshot, with_messages=with_messages)) + "\n"
 
 
-def _definition(one: DefinitionState, *, with_messages: bool) -> JSON:
+def definition_document(one: DefinitionState, *, with_messages: bool) -> JSON:
+    """
+    Make the part of the JSON document that is about one definition.
+
+    What only an operator knows is left out where it is not known.
+    """
     progress = one.progress
     return {
         "name": one.name,
@@ -52,6 +65,15 @@ def _definition(one: DefinitionState, *, with_messages: bool) -> JSON:
         "structural": one.is_structural,
         "storage": one.storage,
         "storedVersions": list(one.stored_versions),
+        "versions": [
+            {
+                "name": version.name,
+                "served": version.is_served,
+                "storage": version.is_storage,
+                "stored": version.is_stored,
+            }
+            for version in one.versions
+        ],
         "stage": STOPS[stop_of(one)].label,
         "generation": one.generation,
         "conditions": [
@@ -66,7 +88,28 @@ def _definition(one: DefinitionState, *, with_messages: bool) -> JSON:
         ],
         "progress": None
         if progress is None
-        else {"pass": str(progress), "done": progress.done, "total": progress.total},
+        else {
+            "pass": str(progress),
+            "done": progress.done,
+            "total": progress.total,
+            "objectsPerSecond": progress.objects_per_second,
+        },
+        **({"surveyedAt": one.surveyed_at} if one.surveyed_at else {}),
+        **({"survey": dict(one.survey._asdict())} if one.survey is not None else {}),
+        **({"succeededAt": one.succeeded_at} if one.succeeded_at else {}),
+        **({"runs": [_run(run) for run in one.runs]} if one.runs else {}),
+    }
+
+
+def _run(run: RunState) -> JSON:
+    return {
+        "id": run.id,
+        "begunAt": run.begun_at,
+        "seconds": round(run.seconds, 1),
+        "outcome": run.outcome,
+        "reason": run.reason,
+        "phases": [{"phase": one.phase, "seconds": round(one.seconds, 1)} for one in run.phases],
+        "writes": dict(run.writes._asdict()),
     }
 
 
@@ -75,14 +118,10 @@ def _lines(snapshot: Snapshot, *, with_messages: bool) -> Iterator[str]:
     yield "# Espalier"
     yield ""
     yield f"{page.summary}. Taken at {page.taken_at} by Espalier {page.version}."
-    if page.waiting:
+    if snapshot.left_out:
         yield ""
-        yield "## Waits for you"
-        for card, one in page.waiting:
-            yield ""
-            yield f"**{_plain(card.name)}**: {_plain(one.text)}"
-            yield ""
-            yield f"    {one.command}"
+        yield f"{counted(snapshot.left_out, 'definition')} had no room in the report."
+    yield from _waiting_lines(page)
     yield ""
     yield "## Definitions with the label"
     yield ""
@@ -102,6 +141,17 @@ def _lines(snapshot: Snapshot, *, with_messages: bool) -> Iterator[str]:
         yield ""
         for row in page.rows:
             yield f"- {_plain(row.name)}: {_plain(row.stored)}"
+
+
+def _waiting_lines(page: PageView) -> Iterator[str]:
+    if page.waiting:
+        yield ""
+        yield "## Waits for you"
+    for card, one in page.waiting:
+        yield ""
+        yield f"**{_plain(card.name)}**: {_plain(one.text)}"
+        yield ""
+        yield f"    {one.command}"
 
 
 def _row(card: DefinitionView) -> str:

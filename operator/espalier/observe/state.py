@@ -178,6 +178,7 @@ class Snapshot:
         definitions: All of them, by name.
         archive: None where it was not counted.
         is_read_only: Whether the operator may write no objects.
+        left_out: How many definitions there was no room for.
     """
 
     taken_at: str
@@ -185,6 +186,7 @@ class Snapshot:
     definitions: tuple[DefinitionState, ...]
     archive: ArchiveFill | None = None
     is_read_only: bool = False
+    left_out: int = 0
 
     @property
     def labelled(self) -> tuple[DefinitionState, ...]:

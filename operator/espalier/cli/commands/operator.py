@@ -39,6 +39,8 @@ _HELP: Mapping[str, str] = MappingProxyType(
         "page_port": "The port of the status page, on 127.0.0.1 only; 0 turns it off.",
         "page_without_access_control": "Serve the page on all addresses, to anyone.",
         "page_messages": "Show messages of conditions on the page; they name objects.",
+        "report": "Whether to keep a report in the ConfigMap espalier-report.",
+        "report_messages": "Include messages of conditions in it; they name objects.",
         "read_only": "Write no object and no stored version.",
         "pause": "Write nothing at all, as while the ConfigMap espalier-pause exists.",
     }

@@ -70,7 +70,7 @@ def status(
 
 
 @click.command()
-@targeting(keeps=False)
+@targeting()
 @click.option(
     "-o",
     "--output",
@@ -84,7 +84,13 @@ def status(
     is_flag=True,
     help="Include the messages of conditions; they name objects.",
 )
-def report(*, target: Target, output: str, messages: bool) -> None:
+@click.option(
+    "--from-configmap",
+    "is_kept",
+    is_flag=True,
+    help="Read the report that the operator keeps, instead of all definitions.",
+)
+def report(*, target: Target, output: str, messages: bool, is_kept: bool) -> None:
     """
     Write a report about all definitions, to hand on.
 
@@ -93,25 +99,33 @@ def report(*, target: Target, output: str, messages: bool) -> None:
     memory has. It has names of definitions, counts and reasons, no values, and no names of objects
     unless --messages is given. It is read from the cluster, and nothing is written.
 
+    --from-configmap reads the ConfigMap espalier-report in the operator's namespace instead, which
+    has the runs and surveys too, and needs no right but to get it. Standard error says how old it
+    is.
+
     \b
     Examples:
       espalier report > report.html
       espalier report -o markdown >> ticket.md
       espalier report -o json --context production | jq '.definitions[].stage'
+      espalier report --from-configmap -o markdown
 
     \b
     Exit codes:
       0  the report is written
       2  the command line or the kubeconfig is not valid
       3  the cluster or one of its definitions could not be read
+      4  a part of the operator's report is missing
     """
-    from espalier.cli.operations.report import written
+    from espalier.cli.operations import report as operation
     from espalier.cli.output.console import printable
     from espalier.cli.output.exit_codes import Exit
 
-    text, unread = written(target, output, with_messages=messages)
-    click.echo(text, nl=False)
-    for one in unread:
-        click.echo(f"espalier: {printable(f'{one.name}: {one.error}')}", err=True)
-    if unread:
+    found = operation.gather(target, is_kept=is_kept)
+    click.echo(operation.render(found.snapshot, output, with_messages=messages), nl=False)
+    for text in (*map(str, found.problems), *found.notices):
+        click.echo(f"espalier: {printable(text)}", err=True)
+    if found.problems:
         click.get_current_context().exit(Exit.UNREADABLE)
+    if found.is_incomplete:
+        click.get_current_context().exit(Exit.INCOMPLETE)

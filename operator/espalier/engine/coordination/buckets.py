@@ -131,14 +131,27 @@ class Buckets:
             LeaseLostError: It is not held, or not any more, or the operator is paused.
             ClusterError: Whether it is paused cannot be read.
         """
-        bucket = bucket_of(crd, self._count)
+        await self.confirm_bucket(bucket_of(crd, self._count), crd)
+
+    async def confirm_bucket(self, bucket: Bucket, subject: str = "") -> None:
+        """
+        Wait until the lease of a bucket is not in doubt.
+
+        Args:
+            subject: What is written, for the message; a definition of the bucket or the bucket.
+
+        Raises:
+            LeaseLostError: As ``confirm``.
+            ClusterError: As ``confirm``.
+        """
+        subject = subject or bucket.name
         while True:
             holder = self._held.get(bucket)
             if self._pause.is_on:
-                raise LeaseLostError(crd, "", detail="the operator is paused")
+                raise LeaseLostError(subject, "", detail="the operator is paused")
             if holder is None:
                 detail = "another replica of the operator is responsible for this CRD"
-                raise LeaseLostError(crd, "", detail=detail)
+                raise LeaseLostError(subject, "", detail=detail)
             if not holder.is_in_doubt:
                 if await self._pause.confirm():
                     continue
@@ -150,7 +163,13 @@ class Buckets:
         """
         Report whether the lease of a definition's bucket is held, and neither in doubt nor paused.
         """
-        holder = self._held.get(bucket_of(crd, self._count))
+        return self.may_begin_in(bucket_of(crd, self._count))
+
+    def may_begin_in(self, bucket: Bucket) -> bool:
+        """
+        Report whether the lease of a bucket is held, and neither in doubt nor paused.
+        """
+        holder = self._held.get(bucket)
         return holder is not None and not holder.is_in_doubt and not self._pause.is_on
 
     async def contend(self, duties: Duties) -> None:
