@@ -10,7 +10,7 @@ import pytest
 from espalier.cluster import Cluster, connect
 from espalier.cluster.resources.objects import HttpObjects
 from espalier.engine import Reason, RunOutcome, RunSettings, run
-from espalier.engine.ports import Endpoint, MetadataPage
+from espalier.engine.ports import Endpoint, HashRange, MetadataPage
 from tests.e2e.conftest import MakeCrd
 from tests.e2e.controlplane.running import ControlPlane
 from tests.e2e.crds import Crd, Document, schema, version
@@ -41,10 +41,15 @@ class ContestedObjects(HttpObjects):
         page_size: int,
         continue_token: str | None,
         namespace: str = "",
+        shard: HashRange | None = None,
     ) -> MetadataPage:
         self._act()
         return await super().list_metadata(
-            resource, page_size=page_size, continue_token=continue_token, namespace=namespace
+            resource,
+            page_size=page_size,
+            continue_token=continue_token,
+            namespace=namespace,
+            shard=shard,
         )
 
 

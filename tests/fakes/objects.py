@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from espalier.crd import Definition
 from espalier.engine.ports import (
     Endpoint,
+    HashRange,
     MetadataPage,
     ObjectKey,
     ObjectPage,
@@ -34,12 +35,14 @@ class FakeObjects(ScriptedCalls, FakeEtcd):
 
     Attributes:
         servers: What the next looks for servers that are behind find; then, none is.
+        has_sharded_lists: Whether lists choose the objects of a shard.
     """
 
     def __init__(self, definition: Definition) -> None:
         ScriptedCalls.__init__(self)
         FakeEtcd.__init__(self, definition)
         self.servers: deque[ServersSeen] = deque()
+        self.has_sharded_lists = False
 
     async def list_metadata(
         self,
@@ -48,12 +51,16 @@ class FakeObjects(ScriptedCalls, FakeEtcd):
         page_size: int,
         continue_token: str | None,
         namespace: str = "",
+        shard: HashRange | None = None,
     ) -> MetadataPage:
         await self._enter("list_metadata", "")
         keys, token, remaining = self._page(resource, page_size, continue_token, namespace)
         await self._leave("list_metadata", "")
+        objects = tuple(map(self._metadata, keys))
+        if shard is not None and self.has_sharded_lists:
+            objects = tuple(one for one in objects if shard.holds(one.uid))
         return MetadataPage(
-            objects=tuple(map(self._metadata, keys)),
+            objects=objects,
             continue_token=token,
             remaining=remaining,
             resource_version=str(self._version),

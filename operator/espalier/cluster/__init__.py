@@ -28,7 +28,12 @@ from espalier.cluster.resources.config_maps import ConfigMapSwitch, ReportConfig
 from espalier.cluster.resources.definitions import HttpDefinitions, MalformedDefinition
 from espalier.cluster.resources.events import HttpEvents
 from espalier.cluster.resources.foreign_leases import ForeignAwareLeases, Homes
-from espalier.cluster.resources.leases import HttpBucketLeases, HttpLeases
+from espalier.cluster.resources.leases import (
+    HttpBucketLeases,
+    HttpLeases,
+    HttpPartLeases,
+    identity_of_parts,
+)
 from espalier.cluster.resources.named_leases import DURATION_SECONDS, own_identity
 from espalier.cluster.resources.objects import HttpObjects
 from espalier.cluster.resources.replicas import HttpReplicas
@@ -36,6 +41,7 @@ from espalier.cluster.resources.storage_versions import is_caught_up
 from espalier.cluster.transport.client import Client
 from espalier.cluster.transport.lanes import Lanes
 from espalier.cluster.transport.session import MAX_CONTROL_CONNECTIONS, open_session
+from espalier.engine.ports import Leases, Part
 from espalier.engine.ports.clock import Clock
 
 __all__ = [
@@ -100,15 +106,20 @@ class Cluster:
         return HttpDefinitions(self.control, may_begin=may_begin)
 
     def checkpoints(
-        self, namespace: str, *, may_begin: Callable[[str], bool] | None = None
+        self,
+        namespace: str,
+        *,
+        may_begin: Callable[[str], bool] | None = None,
+        part: int | None = None,
     ) -> ConfigMapCheckpoints:
         """
         Return the store of checkpoints in a namespace.
 
         Args:
             may_begin: As for ``definitions_while``.
+            part: The number of the part whose checkpoints these are; None for whole definitions.
         """
-        return ConfigMapCheckpoints(self.control, namespace, may_begin=may_begin)
+        return ConfigMapCheckpoints(self.control, namespace, may_begin=may_begin, part=part)
 
     def kept_objects(self, namespace: str) -> KeptObjects:
         """
@@ -181,14 +192,27 @@ class Cluster:
         """
         return HttpReplicas(self.leasing, namespace, identity, duration_seconds=duration_seconds)
 
-    def leases_among(self, namespace: str, *, homes: Homes) -> ForeignAwareLeases:
+    def leases_among(
+        self,
+        namespace: str,
+        *,
+        homes: Homes,
+        part: Part | None = None,
+        after_parts: int | None = None,
+    ) -> ForeignAwareLeases:
         """
         Return leases that also respect an operator's lease of the same definition elsewhere.
 
         Args:
             homes: Returns the namespaces in which operators of a definition are known to run.
+            part: What is worked on; None for whole definitions.
+            after_parts: The number of parts that are all done, so that their lease counts as free.
         """
-        return ForeignAwareLeases(self.leasing, namespace, self.leases(namespace), homes=homes)
+        overtaken = () if after_parts is None else (identity_of_parts(after_parts),)
+        leases: Leases = self.leases(namespace, overtaken=overtaken)
+        if part is not None:
+            leases = HttpPartLeases(self.leasing, namespace, own_identity(), part)
+        return ForeignAwareLeases(self.leasing, namespace, leases, homes=homes)
 
     def open_session(self, *, user_agent: str) -> aiohttp.ClientSession:
         """

@@ -21,6 +21,8 @@ from espalier.engine.legacy.archive_pages import (
 )
 from espalier.engine.legacy.inverse_patches import additions
 from espalier.engine.legacy.restoration import Refusal, RestoreReport, restore, restore_alone
+from espalier.engine.parts.finish import finish_parts
+from espalier.engine.parts.part_run import work_on_part
 from espalier.engine.policy.consent import ShownLoss, is_digest
 from espalier.engine.policy.labels import Mode, Policy, read_policy
 from espalier.engine.policy.loss_message import describe_loss, is_unprovable
@@ -77,6 +79,7 @@ __all__ = [
     "export_archive",
     "find_record",
     "find_traces",
+    "finish_parts",
     "forecast_of",
     "gate_alone",
     "is_digest",
@@ -97,4 +100,5 @@ __all__ = [
     "survey",
     "total_bytes",
     "version_use",
+    "work_on_part",
 ]

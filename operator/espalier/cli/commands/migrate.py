@@ -3,13 +3,16 @@
 """
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from espalier.cli.options import Target, chosen, namespaced, reporting, selecting, targeting
 from espalier.cli.output.terminal import Terminal
 from espalier.handlers.settings import Settings
+
+if TYPE_CHECKING:
+    from espalier.engine.ports import Part
 
 
 def _check_digest(_: click.Context, __: click.Parameter, value: str | None) -> str | None:
@@ -20,6 +23,20 @@ def _check_digest(_: click.Context, __: click.Parameter, value: str | None) -> s
             "give the digest that the message WouldLoseData shows, of 16 hexadecimal digits"
         )
     return value
+
+
+def _check_part(_: click.Context, __: click.Parameter, value: str | None) -> "Part | None":
+    from espalier.engine.ports import MAX_PARTS, read_part
+
+    if value is None:
+        return None
+    try:
+        return read_part(value)
+    except ValueError:
+        raise click.BadParameter(
+            f"give the number of the part, from 0 on, and how many there are, at most {MAX_PARTS}:"
+            " 0/8"
+        ) from None
 
 
 @click.command()
@@ -40,6 +57,17 @@ def _check_digest(_: click.Context, __: click.Parameter, value: str | None) -> s
     "--only-failed",
     is_flag=True,
     help="Rewrite only objects that failed in the last run; storedVersions stays.",
+)
+@click.option(
+    "--part",
+    metavar="I/N",
+    callback=_check_part,
+    help="Rewrite only part I of N, from 0 on; storedVersions stays.",
+)
+@click.option(
+    "--finish",
+    is_flag=True,
+    help="Once all parts are done: check all objects, and trim storedVersions.",
 )
 @click.option(
     "--accept-loss",
@@ -106,26 +134,28 @@ def migrate(
     Does what the operator does for a definition with the label espalier.dev/mode=enforce, but with
     your own permissions. Every stored object is rewritten at the storage version. No label and no
     condition is written. If stored data would be lost, the migration stops before its first write.
-    With --dry-run the same run is made, and the API server tries each write and keeps none: what
-    it reports, the migration does, as long as nothing changes meanwhile.
+    With --dry-run the API server tries each write and keeps none: what that reports, the migration
+    does, as long as nothing changes meanwhile.
 
     The operator and this command use the same lease, so that only one of them works on a
     definition at a time; the command waits for a lease that a killed process has left. To stop it,
     press Ctrl-C, or change the label espalier.dev/mode. The same command continues a stopped run.
+    One huge definition can be divided: run --part 0/N to --part N-1/N, as in an Indexed Job, and
+    then --finish, which alone proves and trims, and does so only if all parts are done.
 
     \b
     Examples:
       espalier migrate widgets.example.com --dry-run
-      espalier migrate widgets.example.com
       espalier migrate widgets.example.com --only-failed --yes
       espalier migrate widgets.example.com --again
       espalier migrate -l team=web --dry-run
+      espalier migrate widgets.example.com --part 0/8 --yes
 
     \b
     Exit codes:
       0  all objects are proved to be current (with --dry-run: nothing would stop the migration;
-         with --only-failed or --namespace: the chosen objects are rewritten)
-      1  with --dry-run: data would be lost, or something would stop the migration
+         with --only-failed, --namespace or --part: the chosen objects are rewritten)
+      1  with --dry-run: something would stop the migration; with it or --part: data would be lost
       2  the command line or the kubeconfig is not valid
       3  the cluster could not be read
       4  the migration stopped, or another process holds the lease; the output gives the reason

@@ -3,7 +3,7 @@ Rewrite stored objects from the command line, without the operator.
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -33,9 +33,11 @@ from espalier.engine import (
     RunSettings,
     ShownLoss,
 )
-from espalier.engine.ports import Archive, resource_of
+from espalier.engine.ports import Archive, Checkpoints, Leases, Part, Reporter, resource_of
 from espalier.errors import EspalierError
-from espalier.names import LOSS, MODE, NAMESPACES
+from espalier.names import LOSS, MODE, NAMESPACES, RERUN_AT
+
+_LOSSES = frozenset({Reason.WOULD_LOSE_DATA, Reason.CONVERSION_LOSES_DATA})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +48,8 @@ class MigrateRequest:
 
     again: bool
     only_failed: bool
+    part: Part | None
+    finish: bool
     accept_loss: str | None
     namespaces: tuple[str, ...]
     settle_seconds: float
@@ -58,6 +62,26 @@ class MigrateRequest:
     def __post_init__(self) -> None:
         if self.again and self.only_failed:
             raise click.UsageError("give --again or --only-failed, not both")
+        if self.part is not None and self.finish:
+            raise click.UsageError("give --part or --finish, not both")
+        if not self.is_in_parts:
+            return
+        given = "--finish" if self.finish else "--part"
+        if self.again:
+            raise click.UsageError(
+                f"--again does not go with {given}: to rewrite all objects once more, change the"
+                f" annotation {RERUN_AT} of the definition before the first part"
+            )
+        if self.only_failed or self.namespaces:
+            other = "--only-failed" if self.only_failed else "--namespace"
+            raise click.UsageError(f"{other} does not go with {given}")
+
+    @property
+    def is_in_parts(self) -> bool:
+        """
+        Whether the definition is worked on in parts.
+        """
+        return self.finish or self.part is not None
 
     @property
     def settings(self) -> RunSettings:
@@ -112,7 +136,7 @@ class MigrateRequest:
         """
         Report whether a run did everything that was asked for.
         """
-        is_restricted = self.only_failed or bool(self.namespaces)
+        is_restricted = self.only_failed or bool(self.namespaces) or self.part is not None
         return outcome.is_proved or (is_restricted and outcome.reason == Reason.PARTIAL)
 
 
@@ -132,7 +156,11 @@ def migrate(
         UsageError: A name stands for several definitions.
         EspalierError: The cluster could not be read.
     """
+    if request.is_in_parts and dry_run:
+        raise click.UsageError("--dry-run tries all objects: give it without --part and --finish")
     found = asyncio.run(_existing(target, choice))
+    if request.is_in_parts and len(found) != 1:
+        raise click.UsageError("--part and --finish work on one definition: give its name")
     if dry_run:
         with terminal.progress("surveying") as advance:
             return asyncio.run(_rehearse(target, request, found, advance))
@@ -147,6 +175,8 @@ def _ask(
 ) -> None:
     if found:
         what = "All stored objects" if request.again else "Stored objects that are not proved yet"
+        if request.part is not None:
+            what = f"Stored objects of part {request.part}"
         terminal.print_notice(f"{what} of these definitions will be rewritten: {', '.join(found)}")
         if not terminal.confirm("Continue?", is_answered=is_answered):
             click.get_current_context().exit(Exit.INCOMPLETE)
@@ -170,8 +200,40 @@ async def _migrate(
         for name in names:
             definition = await ports.definitions.get_definition(name)
             warnings += await _warnings(connected, definition, request.namespaces)
-            outcomes.append((name, await engine.run(definition, ports, request.settings, reporter)))
-    return result_of(outcomes, is_met=request.is_met_by, warnings=warnings)
+            run_once = _run_of(connected, target, request, ports)
+            outcome = await run_once(definition, reporter)
+            outcomes.append((name, outcome))
+    found = result_of(outcomes, is_met=request.is_met_by, warnings=warnings)
+    is_loss = request.part is not None and all(one.reason in _LOSSES for _, one in outcomes)
+    # A Job may try the others again; this one waits for a person.
+    return replace(found, is_incomplete=False) if is_loss else found
+
+
+RunOnce = Callable[[Definition, Reporter], Awaitable[RunOutcome]]
+
+
+def _run_of(connected: Cluster, target: Target, request: MigrateRequest, ports: Ports) -> RunOnce:
+    """
+    Return what is run on each definition: a whole run, a part, or the last step after all parts.
+    """
+    settings, namespace = request.settings, target.operator_namespace
+
+    def documents(number: int) -> Checkpoints:
+        return connected.checkpoints(namespace, part=number)
+
+    def leases_after(parts: int) -> Leases:
+        return connected.leases_among(namespace, homes=operator_homes, after_parts=parts)
+
+    async def run_once(definition: Definition, reporter: Reporter) -> RunOutcome:
+        if request.finish:
+            return await engine.finish_parts(
+                definition, ports, settings, reporter, documents, leases_after
+            )
+        part = request.part
+        work = None if part is None else engine.work_on_part(part, documents)
+        return await engine.run(definition, ports, settings, reporter, work)
+
+    return run_once
 
 
 async def _warnings(
@@ -214,7 +276,7 @@ def _ports_of(connected: Cluster, target: Target, request: MigrateRequest) -> Po
         checkpoints=connected.checkpoints(namespace),
         archive=request.archive_of(connected, namespace),
         namespace=namespace,
-        leases=connected.leases_among(namespace, homes=operator_homes),
+        leases=connected.leases_among(namespace, homes=operator_homes, part=request.part),
         clock=connected.clock,
         budget=request.budget_of(connected),
     )

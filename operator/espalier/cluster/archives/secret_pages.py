@@ -13,7 +13,7 @@ import msgspec
 
 from espalier.cluster.archives import secret_parts as parts
 from espalier.cluster.archives.compression import unpack_entries
-from espalier.cluster.archives.secret_parts import Part, PartialSecret, Parts
+from espalier.cluster.archives.secret_parts import PartialSecret, Parts, SecretPart
 from espalier.cluster.transport import responses as answers
 from espalier.cluster.transport.client import Client
 from espalier.cluster.transport.paths import hash_of
@@ -97,7 +97,7 @@ class SecretPages:
             RejectedError: The page is damaged, or a part is missing.
         """
         call = self._parts.get_call(page.name.partition("/")[2])
-        held: list[Part] = []
+        held: list[SecretPart] = []
         pieces: list[bytes] = []
         for name in page.places:
             secret = await self._client.fetch(self._parts.get_call(name), _whole)

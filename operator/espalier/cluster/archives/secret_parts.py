@@ -61,7 +61,7 @@ class _PartialList(msgspec.Struct):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
+class SecretPart:
     """
     The metadata of one Secret: a part of a page.
 
@@ -100,14 +100,14 @@ class Parts:
         self._client = client
         self._namespace = namespace
 
-    async def listed(self, labels: Mapping[str, str]) -> list[Part]:
+    async def listed(self, labels: Mapping[str, str]) -> list[SecretPart]:
         """
         Return the parts with the given labels, from one consistent list.
         """
         wanted = {**LABELS, **labels}
         selector = ",".join(f"{key}={value}" for key, value in wanted.items())
         call = replace(self.call("list", "GET", ""), accept=PARTIAL_LIST_TYPE, is_read=True)
-        found: list[Part] = []
+        found: list[SecretPart] = []
         token = ""
         while True:
             query = {"labelSelector": selector, "limit": str(_PAGE_SIZE)}
@@ -126,7 +126,7 @@ class Parts:
             if not token:
                 return found
 
-    async def at(self, name: str) -> Part | None:
+    async def at(self, name: str) -> SecretPart | None:
         """
         Return the part in the Secret of this name; None if there is no such Secret.
         """
@@ -161,7 +161,7 @@ class Parts:
         )
 
 
-def part_of(item: PartialSecret, *, metadata_bytes: int = 0) -> Part:
+def part_of(item: PartialSecret, *, metadata_bytes: int = 0) -> SecretPart:
     """
     Return the part that a Secret's metadata describes; unusable values get defaults.
 
@@ -171,7 +171,7 @@ def part_of(item: PartialSecret, *, metadata_bytes: int = 0) -> Part:
     annotations = item.metadata.annotations or {}
     # A Secret without a size counts as a full one.
     data_bytes = _number(annotations.get(names.BYTES), MAX_PART_BYTES)
-    return Part(
+    return SecretPart(
         name=item.metadata.name,
         uid=item.metadata.uid,
         crd_hash=(item.metadata.labels or {}).get(names.CRD_HASH, ""),
@@ -195,24 +195,24 @@ def stored_data_bytes(data_bytes: int) -> int:
     return -(-data_bytes // 3) * 4
 
 
-def by_page(parts: Iterable[Part]) -> list[list[Part]]:
+def by_page(parts: Iterable[SecretPart]) -> list[list[SecretPart]]:
     """
     Group parts by page; the oldest page comes first, and its parts are in order.
     """
-    pages: dict[tuple[str, int, str], list[Part]] = defaultdict(list)
+    pages: dict[tuple[str, int, str], list[SecretPart]] = defaultdict(list)
     for part in parts:
         pages[part.crd, part.sequence, part.digest].append(part)
     return [sorted(page, key=lambda part: part.part) for _, page in sorted(pages.items())]
 
 
-def is_whole(page: Sequence[Part]) -> bool:
+def is_whole(page: Sequence[SecretPart]) -> bool:
     """
     Report whether all parts of a page exist.
     """
     return [part.part for part in page] == list(range(1, page[0].parts + 1))
 
 
-def page_of(namespace: str, page: Sequence[Part]) -> ArchivePage:
+def page_of(namespace: str, page: Sequence[SecretPart]) -> ArchivePage:
     """
     Return the page that consists of these parts.
     """
@@ -234,6 +234,6 @@ def _number(text: str | None, otherwise: int) -> int:
     return int(text) if text and _NUMBER.fullmatch(text) else otherwise
 
 
-def _part_of(call: ApiRequest, item: msgspec.Raw) -> Part:
+def _part_of(call: ApiRequest, item: msgspec.Raw) -> SecretPart:
     content = bytes(item)
     return part_of(decode(call, content, _partial), metadata_bytes=len(content))

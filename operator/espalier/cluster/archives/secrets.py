@@ -36,7 +36,7 @@ from espalier.cluster.archives.secret_drafts import (
     stored_bytes,
 )
 from espalier.cluster.archives.secret_pages import SecretPages
-from espalier.cluster.archives.secret_parts import MAX_PART_BYTES, Part
+from espalier.cluster.archives.secret_parts import MAX_PART_BYTES, SecretPart
 from espalier.cluster.archives.usage import Usage, namespace_digest, read_weights, split
 from espalier.cluster.transport import responses as answers
 from espalier.cluster.transport.client import Client
@@ -388,5 +388,5 @@ class SecretArchive(SecretPages):
         return len(bytes(stored.metadata)) + sum(map(len, data.values()))
 
 
-def _size_of(page: Sequence[Part]) -> tuple[int, Mapping[bytes, int]]:
+def _size_of(page: Sequence[SecretPart]) -> tuple[int, Mapping[bytes, int]]:
     return sum(part.size_bytes for part in page), read_weights(page[0].namespaces)

@@ -58,6 +58,7 @@ class ConfigMapCheckpoints:
 
     Args:
         may_begin: Asked, with a definition's name, right before each write is sent; None for none.
+        part: The number of the part whose documents these are; None for those of whole definitions.
     """
 
     def __init__(
@@ -66,9 +67,11 @@ class ConfigMapCheckpoints:
         namespace: str,
         *,
         may_begin: Callable[[str], bool] | None = None,
+        part: int | None = None,
     ) -> None:
         self._client = client
         self._may_begin = may_begin
+        self._kind = "checkpoint" if part is None else f"checkpoint-part-{part}"
         self._namespace = namespace
         self._versions: dict[str, str] = {}
 
@@ -204,7 +207,7 @@ class ConfigMapCheckpoints:
         return f"configmaps {self._namespace}/{self._name(definition)}"
 
     def _name(self, definition: Definition) -> str:
-        return name_of("checkpoint", definition.name)
+        return name_of(self._kind, definition.name)
 
     def _damaged(self, definition: Definition, detail: str) -> RejectedError:
         attempt = answers.RequestedAction(verb="get", resource=self._resource(definition))

@@ -13,11 +13,11 @@ from datetime import datetime
 
 import msgspec
 
-from espalier.cluster.resources.leases import HttpLeases
 from espalier.cluster.resources.named_leases import DURATION_SECONDS
 from espalier.cluster.transport.client import ApiRequest, Client
 from espalier.cluster.transport.paths import name_of, segment
 from espalier.crd import Definition
+from espalier.engine.ports import Leases
 from espalier.errors import ForbiddenError, LeaseLostError, NotFoundError
 
 logger = logging.getLogger(__name__)
@@ -50,10 +50,11 @@ class ForeignAwareLeases:
 
     Args:
         namespace: The namespace of the leases.
+        leases: Those in that namespace.
         homes: Returns the namespaces to check; the own namespace among them has no effect.
     """
 
-    def __init__(self, client: Client, namespace: str, leases: HttpLeases, *, homes: Homes) -> None:
+    def __init__(self, client: Client, namespace: str, leases: Leases, *, homes: Homes) -> None:
         self._client = client
         self._namespace = namespace
         self._leases = leases

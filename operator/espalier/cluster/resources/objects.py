@@ -47,6 +47,7 @@ from espalier.cluster.transport.paths import (
 )
 from espalier.engine.ports import (
     Endpoint,
+    HashRange,
     MetadataPage,
     ObjectKey,
     ObjectPage,
@@ -75,7 +76,6 @@ TARGET_METADATA_PAGE_BYTES = 2 * 1024 * 1024
 _NAMESPACES_A_PAGE = "500"
 
 _AS_US: Mapping[str, str] = MappingProxyType({"fieldManager": FIELD_MANAGER})
-
 
 _Listed = TypeVar("_Listed", PartialList, RawList)
 
@@ -125,11 +125,12 @@ class HttpObjects:
         page_size: int,
         continue_token: str | None,
         namespace: str = "",
+        shard: HashRange | None = None,
     ) -> MetadataPage:
         """
         List a page of PartialObjectMetadata, of one namespace or of all namespaces.
         """
-        call = _list_call(resource, namespace, continue_token, PARTIAL_LIST_TYPE)
+        call = _list_call(resource, namespace, continue_token, PARTIAL_LIST_TYPE, shard)
         asked = _PageRequest(
             call, resource, page_size, self._metadata_page_sizes, MAX_METADATA_PAGE_BYTES
         )
@@ -157,7 +158,7 @@ class HttpObjects:
         An object is decoded when it is read from the page. An object that cannot be decoded is
         left out and named in the page's ``unread``.
         """
-        call = _list_call(resource, namespace, continue_token, JSON_TYPE)
+        call = _list_call(resource, namespace, continue_token, JSON_TYPE, None)
         asked = _PageRequest(call, resource, page_size, self._page_sizes, MAX_PAGE_BYTES)
         page = await self._listed(asked, raw_list)
         objects = LazyObjects(page.items or [], resource, call.attempt)
@@ -328,14 +329,16 @@ class HttpObjects:
 
 
 def _list_call(
-    resource: Endpoint, namespace: str, continue_token: str | None, accept: str
+    resource: Endpoint, namespace: str, token: str | None, accept: str, shard: HashRange | None
 ) -> ApiRequest:
     return ApiRequest(
         verb="list",
         resource=f"{resource} {namespace}".rstrip(),
         method="GET",
         path=collection_path(resource, namespace=namespace),
-        query={"continue": continue_token} if continue_token else {},
+        # A server without sharded lists ignores the selector.
+        query=({"continue": token} if token else {})
+        | ({"shardSelector": shard.selector} if shard else {}),
         accept=accept,
         is_read=True,
     )

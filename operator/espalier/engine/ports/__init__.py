@@ -29,11 +29,13 @@ from espalier.engine.ports.records import (
     resource_of,
 )
 from espalier.engine.ports.reporter import Reporter
+from espalier.engine.ports.shards import MAX_PARTS, HashRange, Part, read_part
 from espalier.engine.ports.state import Checkpoints, Leases
 from espalier.engine.ports.workers import Computation, NotComputed, Workers, WorkItem
 
 __all__ = [
     "DAMAGES",
+    "MAX_PARTS",
     "Archive",
     "ArchiveEntry",
     "ArchivePage",
@@ -43,12 +45,14 @@ __all__ = [
     "Computation",
     "Definitions",
     "Endpoint",
+    "HashRange",
     "Leases",
     "MetadataPage",
     "NotComputed",
     "ObjectKey",
     "ObjectPage",
     "Objects",
+    "Part",
     "PassProgress",
     "Reporter",
     "Rights",
@@ -59,5 +63,6 @@ __all__ = [
     "Workers",
     "WritePermit",
     "key_of",
+    "read_part",
     "resource_of",
 ]

@@ -15,6 +15,7 @@ from espalier.engine.ports.records import (
     Written,
 )
 from espalier.engine.ports.servers import ServersSeen
+from espalier.engine.ports.shards import HashRange
 from espalier.paths import JSON
 
 
@@ -44,9 +45,14 @@ class Objects(Protocol):
         page_size: int,
         continue_token: str | None,
         namespace: str = "",
+        shard: HashRange | None = None,
     ) -> MetadataPage:
         """
         List a page of PartialObjectMetadata, of one namespace or of all.
+
+        Args:
+            shard: Asks for no objects but those whose uid has its hash in this range. Few servers
+                can choose them; the others send all objects.
         """
 
     async def list_objects(

@@ -25,11 +25,12 @@ from espalier.engine.coordination.run_context import RunContext
 from espalier.engine.coordination.write_gate import WriteGate
 from espalier.engine.flowcontrol.calls import retry_while_unavailable
 from espalier.engine.flowcontrol.pacer import Pacer
+from espalier.engine.listing.pages import Fetch
 from espalier.engine.policy.consent import ShownLoss
 from espalier.engine.policy.evidence import MAX_ITEMS
 from espalier.engine.policy.loss_message import conversion_loss_message, lost_items, were_lost
 from espalier.engine.policy.plan import Plan, ServerPruned
-from espalier.engine.ports import Endpoint, StoredMetadata
+from espalier.engine.ports import Endpoint, MetadataPage, StoredMetadata
 from espalier.engine.ports.archive import ArchiveEntry
 from espalier.engine.ports.records import resource_of
 from espalier.engine.rewriting.noop_patch import Rewrite
@@ -76,6 +77,9 @@ def stop_at_earlier_loss(definition: Definition, ledger: Ledger, gate: WriteGate
 class Canary:
     """
     Goes ahead of the objects of one pass, until enough of them were rewritten.
+
+    Args:
+        fetch: Lists the objects of the pass; None for all objects.
     """
 
     def __init__(
@@ -85,6 +89,7 @@ class Canary:
         pacer: Pacer,
         settled: SettledWrites,
         witness: StoredVersionWitness,
+        fetch: Fetch[MetadataPage] | None = None,
     ) -> None:
         planned = context.planned
         self._definition = definition = planned.definition
@@ -94,6 +99,7 @@ class Canary:
         self._settled = settled
         self._witness = witness
         self._objects = context.ports.objects
+        self._fetch = fetch or context.ports.objects.list_metadata
         self._storage = planned.resource
         self._older: Sequence[Endpoint] = [
             resource_of(definition, version)
@@ -157,7 +163,7 @@ class Canary:
             return
         for name in sorted(names)[:: max(1, len(names) // MAX_CANARIES)][:MAX_CANARIES]:
             try:
-                page = await self._objects.list_metadata(
+                page = await self._fetch(
                     self._storage, page_size=1, continue_token=None, namespace=name
                 )
             except ClusterError:

@@ -14,7 +14,7 @@ from espalier.engine.listing.pages import Fetch, Listing, Page
 from espalier.engine.listing.undecodable import UndecodableSkipper
 from espalier.engine.policy.field_managers import names_owner
 from espalier.engine.policy.plan import Plan
-from espalier.engine.ports import ObjectKey, StoredMetadata
+from espalier.engine.ports import MetadataPage, ObjectKey, StoredMetadata
 from espalier.engine.ports.records import metadata_of
 from espalier.engine.rewriting.canary import Canary
 from espalier.engine.rewriting.noop_patch import Rewrite
@@ -159,6 +159,7 @@ class Rewriting(Workload[StoredMetadata]):
     Args:
         settled: The writes that are proofs.
         witness: Looks at objects before they are written, while it is asked.
+        fetch: Lists the objects; None for all objects.
     """
 
     lists_ahead = True
@@ -170,12 +171,13 @@ class Rewriting(Workload[StoredMetadata]):
         settled: SettledWrites,
         witness: StoredVersionWitness,
         canary: Canary | None = None,
+        fetch: Fetch[MetadataPage] | None = None,
     ) -> None:
         self._canary = canary
         super().__init__(
             context,
             pacer,
-            fetch=context.ports.objects.list_metadata,
+            fetch=fetch or context.ports.objects.list_metadata,
             key_of=attrgetter("key"),
         )
         self._settled = settled

@@ -18,6 +18,7 @@ from espalier.engine.policy.consent import ShownLoss
 from espalier.engine.policy.loss_message import would_lose_message
 from espalier.engine.policy.plan import Plan
 from espalier.engine.policy.restrictions import restrictions_of
+from espalier.engine.ports import HashRange
 from espalier.engine.ports.meter import Phase
 from espalier.engine.rewriting.settled_writes import SettledWrites
 from espalier.engine.runs.gate_opening import open_gate
@@ -31,7 +32,7 @@ from espalier.engine.runs.pass_messages import (
     unrest_message,
 )
 from espalier.engine.runs.pass_progress import ProgressKeeper
-from espalier.engine.runs.preparation import AnyPasses, prepare
+from espalier.engine.runs.preparation import AnyPasses, Prepared, prepare
 from espalier.engine.runs.settling import SettleTimer
 from espalier.engine.runs.trim import trim
 from espalier.engine.status.conditions import Reason
@@ -87,11 +88,8 @@ class Migration:
             ArchiveFullError: What would be removed cannot be archived.
             ClusterError: The API server cannot be reached, or refuses.
         """
-        passes, notes = await prepare(
-            self._context, self._ledger, self._keeper, self._settled, self._witness
-        )
+        passes, notes = await self._prepare()
         note = ". ".join(notes)
-        await self._timer.wait_for_a_server()
         if self._context.settings.only_failed:
             tally = await self._try_failed(passes)
             return Migrated(self._planned.definition, tally, is_proved=False, note=note)
@@ -121,6 +119,26 @@ class Migration:
             trimmed, tally, is_proved=True, note=". ".join([*notes, *proof_notes(tally)])
         )
 
+    async def rewrite_part(self, shard: HashRange) -> Tally:
+        """
+        Rewrite the objects of one part, and prove nothing.
+
+        Returns:
+            The counts since the token at which the pass went on.
+
+        Raises:
+            EspalierError: As ``migrate``.
+        """
+        passes, _ = await self._prepare(shard)
+        return await self._rewrite_all(passes)
+
+    async def _prepare(self, shard: HashRange | None = None) -> Prepared:
+        prepared = await prepare(
+            self._context, self._ledger, self._keeper, self._settled, self._witness, shard
+        )
+        await self._timer.wait_for_a_server()
+        return prepared
+
     async def _try_failed(self, passes: AnyPasses) -> Tally:
         """
         Work on the objects that failed in the last pass alone.
@@ -144,7 +162,7 @@ class Migration:
             raise RunStoppedError(Reason.FAILED, unnamed_message(unnamed))
         return tally
 
-    async def _rewrite_all(self, passes: AnyPasses) -> None:
+    async def _rewrite_all(self, passes: AnyPasses) -> Tally:
         progress, keeper = self._ledger.progress, self._keeper
         if progress.phase != REWRITE:
             progress = replace(progress, phase=REWRITE, token="", seen=0)
@@ -162,6 +180,7 @@ class Migration:
             done = replace(done, phase=VERIFY)
         await self._ledger.save(replace(done, token="", seen=0))
         await self._stop_at_loss(tally)
+        return tally
 
     async def _is_consented(self, tally: Tally) -> bool:
         """

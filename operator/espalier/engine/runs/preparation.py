@@ -12,8 +12,9 @@ from espalier.engine.coordination.ledger import Ledger
 from espalier.engine.coordination.run_context import RunContext, is_legacy
 from espalier.engine.flowcontrol.calls import retry_while_unavailable
 from espalier.engine.legacy.prune_pass import Removing
+from espalier.engine.listing.shards import ShardedPages
 from espalier.engine.policy.plan import Plan
-from espalier.engine.ports import StoredMetadata
+from espalier.engine.ports import HashRange, StoredMetadata
 from espalier.engine.rewriting.canary import Canary, needs_canary, stop_at_earlier_loss
 from espalier.engine.rewriting.passes import Listener, Passes
 from espalier.engine.rewriting.settled_writes import SettledWrites
@@ -47,6 +48,7 @@ async def prepare(
     listener: Listener,
     settled: SettledWrites,
     witness: StoredVersionWitness,
+    shard: HashRange | None = None,
 ) -> Prepared:
     """
     Check that the server does not migrate the objects itself, and compare versions for the report.
@@ -54,6 +56,7 @@ async def prepare(
     Args:
         settled: Remembers the writes that are proofs.
         witness: Looks at objects before they are written, while it is asked.
+        shard: The hashes of the uids of the only objects to work on; None for all objects.
 
     Raises:
         RunStoppedError: The server migrates the objects itself, or an earlier run has found that a
@@ -70,11 +73,13 @@ async def prepare(
         conditions.not_current(Reason.PENDING, "the lease is held; the run begins"),
     )
     pacer = pacer_of(context.settings, ports)
+    fetch = None if shard is None else ShardedPages(ports.objects, shard)
     canary = None
     if needs_canary(planned) and not context.settings.is_rehearsal:
         stop_at_earlier_loss(planned.definition, ledger, context.gate)
-        canary = Canary(context, ledger, pacer, settled, witness) if phase != VERIFY else None
-    rewriting = Rewriting(context, pacer, settled, witness, canary)
+        if phase != VERIFY:
+            canary = Canary(context, ledger, pacer, settled, witness, fetch)
+    rewriting = Rewriting(context, pacer, settled, witness, canary, fetch)
     if converts_by_webhook(planned.definition):
         page_size = context.settings.page_size
         notes.append(await compare_versions(planned, ports, context.probe, page_size=page_size))

@@ -3,7 +3,9 @@ A whole run: plan, hold the lease, migrate, and report the outcome.
 """
 
 import logging
+from collections.abc import Callable, Coroutine
 from dataclasses import replace
+from typing import Any, TypeAlias
 
 from espalier import names
 from espalier.crd import Condition, Definition
@@ -66,8 +68,16 @@ _OBSERVABLE = frozenset(
 )
 
 
+Work: TypeAlias = Callable[[RunContext[Plan]], Coroutine[Any, Any, RunOutcome]]
+"""What a run does while it holds its lease."""
+
+
 async def run(
-    definition: Definition, ports: Ports, settings: RunSettings, reporter: Reporter
+    definition: Definition,
+    ports: Ports,
+    settings: RunSettings,
+    reporter: Reporter,
+    work: Work | None = None,
 ) -> RunOutcome:
     """
     Do what a definition asks for, once.
@@ -77,6 +87,7 @@ async def run(
 
     Args:
         reporter: Gets every report, progress too; it decides what is written when.
+        work: What is done under the lease; ``work_on_all`` if None.
 
     Raises:
         ClusterError: The definition cannot be read.
@@ -93,7 +104,7 @@ async def run(
         if fresh.uid != definition.uid:
             return RunOutcome(definition=None)
         try:
-            return await _run_on(fresh, ports, settings, reporter)
+            return await _run_on(fresh, ports, settings, reporter, work or work_on_all)
         except DefinitionChangedError as error:
             logger.info("The run starts over.", extra={"crd": definition.name, "error": str(error)})
     reported = conditions.not_current(
@@ -103,7 +114,7 @@ async def run(
 
 
 async def _run_on(
-    definition: Definition, ports: Ports, settings: RunSettings, reporter: Reporter
+    definition: Definition, ports: Ports, settings: RunSettings, reporter: Reporter, work: Work
 ) -> RunOutcome:
     policy = read_policy(definition)
     if policy.mode is Mode.OFF:
@@ -126,7 +137,7 @@ async def _run_on(
             )
             again_seconds = _resurvey_after(begun_seconds, ports, settings)
             return await end(definition, reporter, reported, again_seconds=again_seconds)
-        return await _run_in_window(context_of(planned, ports, settings, reporter))
+        return await _run_in_window(context_of(planned, ports, settings, reporter), work)
     except DefinitionChangedError:
         raise
     except EspalierError as error:
@@ -148,14 +159,15 @@ async def _run_on(
         return await end(definition, reporter, reported, retries=True)
 
 
-async def _run_in_window(context: RunContext[Plan]) -> RunOutcome:
+async def _run_in_window(context: RunContext[Plan], work: Work) -> RunOutcome:
     planned, ports = context.planned, context.ports
     window = planned.policy.window
     if window is None:
-        return await _run_with_lease(context)
+        return await _run_with_lease(context, work)
     if not window.opens_in_seconds(time_of_day_seconds(ports.clock)):
         try:
-            return await run_with_watchers(_run_with_lease(context), closing(window, ports.clock))
+            running = _run_with_lease(context, work)
+            return await run_with_watchers(running, closing(window, ports.clock))
         except RunStoppedError as error:
             if error.reason != Reason.OUTSIDE_WINDOW:
                 raise
@@ -167,7 +179,7 @@ async def _run_in_window(context: RunContext[Plan]) -> RunOutcome:
     return await end(planned.definition, context.reporter, reported, again_seconds=again_seconds)
 
 
-async def _run_with_lease(context: RunContext[Plan]) -> RunOutcome:
+async def _run_with_lease(context: RunContext[Plan], work: Work) -> RunOutcome:
     planned, ports = context.planned, context.ports
     definition = planned.definition
     try:
@@ -182,7 +194,7 @@ async def _run_with_lease(context: RunContext[Plan]) -> RunOutcome:
         context.gate.under(holder)
         ports.meter.hold_lease(definition.name, is_held=True)
         return await run_with_watchers(
-            _run_alone(context), holder.renew(), holder.expire(), context.guard.watch()
+            work(context), holder.renew(), holder.expire(), context.guard.watch()
         )
     finally:
         context.gate.under(None)
@@ -233,7 +245,13 @@ async def _release(definition: Definition, ports: Ports) -> None:
         )
 
 
-async def _run_alone(context: RunContext[Plan]) -> RunOutcome:
+async def work_on_all(context: RunContext[Plan]) -> RunOutcome:
+    """
+    Rewrite all objects, prove that, trim, and follow up. The caller holds the lease.
+
+    Raises:
+        EspalierError: It must not or cannot go on.
+    """
     planned, settings, reporter = context.planned, context.settings, context.reporter
     context.ports.meter.enter(planned.definition.name, Phase.PREFLIGHT)
     ledger = await _open_ledger(context)
@@ -318,7 +336,7 @@ async def _open_ledger(context: RunContext[Plan]) -> Ledger:
             await ledger.save(Progress(key=planned.key, generation=generation))
         return ledger
     ledger = await open_last_ledger(planned, ports.record)
-    if not _is_done(planned, ledger):
+    if not is_proved(planned, ledger.progress):
         # Before anything is read or written for a run that has nothing to do.
         failed_of(ledger.progress, planned.policy)
     return ledger
@@ -335,7 +353,7 @@ async def _bring_into_form(
     """
     planned = context.planned
     definition = planned.definition
-    if _is_done(planned, ledger):
+    if is_proved(planned, ledger.progress):
         objects = ledger.progress.proved_objects
         return definition, conditions.current(definition, objects=objects), True
     if not planned.rewrites:
@@ -354,12 +372,15 @@ async def _bring_into_form(
     return migrated.definition, reported, migrated.is_proved
 
 
-def _is_done(planned: Plan, ledger: Ledger) -> bool:
+def is_proved(planned: Plan, progress: Progress) -> bool:
+    """
+    Report whether an earlier run has proved what is planned.
+    """
     # A schema that came and went meanwhile has left another generation behind. Into a legacy
     # definition's objects anybody may have written anything since.
     definition = planned.definition
     return (
         isinstance(planned, ServerPruned)
-        and ledger.progress.proved_generation == definition.generation
+        and progress.proved_generation == definition.generation
         and definition.stored_versions == (definition.storage.name,)
     )

@@ -28,6 +28,7 @@ class Reason(enum.StrEnum):
     REWRITING = "Rewriting"
     FAILED = "Failed"
     PARTIAL = "Partial"
+    PARTS_UNFINISHED = "PartsUnfinished"
     NOT_NORMAL = "NotNormal"
     WOULD_LOSE_DATA = "WouldLoseData"
     CONVERSION_LOSES_DATA = "ConversionLosesData"
