@@ -91,6 +91,19 @@ class Etcd:
         Args:
             revision: The revision to read; 0 for the newest.
         """
+        for pair in self._pairs(prefix, revision=revision):
+            yield base64.b64decode(pair["key"]).decode(), base64.b64decode(pair.get("value", ""))
+
+    def writes(self, prefix: str) -> Iterator[tuple[str, int]]:
+        """
+        Yield every key below a prefix, and how often it was written since it was created.
+        """
+        for pair in self._pairs(prefix, keys_only=True):
+            yield base64.b64decode(pair["key"]).decode(), int(pair["version"])
+
+    def _pairs(
+        self, prefix: str, *, revision: int = 0, keys_only: bool = False
+    ) -> Iterator[dict[str, Any]]:
         start, end = prefix.encode(), _end_of(prefix.encode())
         while True:
             body = {
@@ -98,15 +111,14 @@ class Etcd:
                 "range_end": _encode(end),
                 "limit": PAGE_SIZE,
                 "revision": revision,
+                "keys_only": keys_only,
             }
             answer = self._call("POST", "/v3/kv/range", body)
-            key = b""
-            for pair in answer.get("kvs", []):
-                key = base64.b64decode(pair["key"])
-                yield key.decode(), base64.b64decode(pair.get("value", ""))
+            pairs = answer.get("kvs", [])
+            yield from pairs
             if not answer.get("more"):
                 return
-            start = key + b"\0"
+            start = base64.b64decode(pairs[-1]["key"]) + b"\0"
 
     def _call(self, method: str, path: str, body: Mapping[str, Any] | None) -> dict[str, Any]:
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=TIMEOUT_SECONDS)
