@@ -16,7 +16,7 @@ from tests.e2e.controlplane.auditing import Request
 from tests.e2e.controlplane.running import ControlPlane
 from tests.e2e.crds import Crd, Document, schema, version
 from tests.e2e.installing import MANIFESTS
-from tests.e2e.operating import espalier
+from tests.e2e.operating import run_command
 from tests.e2e.pods import KILLED, TERMINATED, PodRunner
 from tests.e2e.waiting import eventually
 from tests.e2e.writes import NAMESPACE
@@ -202,8 +202,9 @@ def test_a_job_with_kills_and_a_pause_rewrites_each_object_once_and_the_last_ste
 
     story.until(paused)
     assert TERMINATED in {code for _, code in pods.ended}
-    refused = espalier(control_plane, *finish, code=4)
-    assert "PartsUnfinished: part" in refused
+    refused = run_command(control_plane, *finish)
+    assert refused.returncode == 4, refused.stdout + refused.stderr
+    assert "PartsUnfinished: part" in refused.stdout, refused.stdout + refused.stderr
     assert parcels.stored_versions() == ["v1alpha1", "v1"]
     done = parcels.stored_at()["v1"]
     assert 0 < done < OBJECTS
