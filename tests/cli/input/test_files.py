@@ -264,3 +264,15 @@ def test_a_mounted_config_map_is_read_once(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").symlink_to("..data/a.yaml")
 
     assert list(expand([str(tmp_path)])) == [str(tmp_path / "a.yaml")]
+
+
+def test_half_a_pair_of_surrogates_is_read_as_go_reads_it(tmp_path: Path) -> None:
+    file = tmp_path / "a.json"
+    escapes = r"\ud800 \uDFFF\ud800 \ud83d\ude00 \\ud800 \u00e9 \ud83d\u0041"
+    file.write_text(f'{{"\\udc00": "{escapes}", "b": 1}}')
+
+    (document,) = read_documents(str(file))
+
+    texts = "\ufffd \ufffd\ufffd \U0001f600 \\ud800 \u00e9 \ufffdA"
+    assert document.value == {"\ufffd": texts, "b": 1}
+    assert document.where(("\ufffd",)).endswith(":1:2")

@@ -18,6 +18,7 @@ from espalier.errors import (
     ConflictError,
     RejectedError,
     TransientError,
+    UnusableNameError,
 )
 from espalier.paths import JSON
 from tests.cluster.resources.test_objects import A
@@ -237,7 +238,7 @@ async def test_names_cannot_lead_to_another_path() -> None:
     async with connected(script) as cluster:
         with pytest.raises(ClusterError):
             await cluster.objects.get_object(odd, ObjectKey("default", "a/../b?c#d%"))
-        with pytest.raises(ValueError, match="is not a name"):
+        with pytest.raises(UnusableNameError, match="is not a name"):
             await cluster.objects.get_object(odd, ObjectKey("default", ".."))
 
     (seen,) = script.seen

@@ -191,6 +191,20 @@ def key(definition: Definition) -> str:
     return run_key(definition, read_policy(definition))
 
 
+def test_a_default_may_nest_as_deeply_as_it_likes() -> None:
+    shallow, deep = ({"type": "object", "default": deep_object(n)} for n in (5_000, 5_001))
+    keys = [key(widgets(versions=(ALPHA, replace(V1, schema=one)))) for one in (shallow, deep)]
+
+    assert keys[0] != keys[1]
+
+
+def deep_object(levels: int) -> JSON:
+    inner: JSON = {}
+    for _ in range(levels):
+        inner = {"a": inner}
+    return inner
+
+
 @pytest.mark.parametrize(
     "other",
     [

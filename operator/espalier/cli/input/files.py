@@ -30,6 +30,12 @@ from espalier.paths import JSON, Path, Step
 _SUFFIXES = frozenset({".yaml", ".yml", ".json"})
 _DIGITS_OF_64_BITS = 20
 _NO_SPACE = re.compile(r"\S")
+_ESCAPE = re.compile(
+    r"""\\(?: u[dD][89abAB][0-9a-fA-F]{2} \\u[dD][c-fC-F][0-9a-fA-F]{2}
+    | (?P<half> u[dD][89a-fA-F][0-9a-fA-F]{2} )
+    | . )""",
+    re.DOTALL | re.VERBOSE,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -180,7 +186,7 @@ def _documents(source: str, data: bytes, *, keeps_duplicates: bool) -> Iterator[
     objects = _JsonObjects(keeps_duplicates=keeps_duplicates)
     values = _json_values(data, objects) if data.lstrip().startswith((b"{", b"[")) else None
     if values is not None:
-        text = JsonText(data.decode())
+        text = JsonText(_text_of(data))
         for number, (value, start) in enumerate(values, 1):
             marks = JsonMarks(text, value, start, objects.repeats)
             yield Document(
@@ -213,7 +219,7 @@ def _json_values(data: bytes, objects: "_JsonObjects") -> list[tuple[JSON, int]]
     )
     values: list[tuple[JSON, int]] = []
     try:
-        text = data.decode()
+        text = _text_of(data)
         position = _skip_space(text, 0)
         while position < len(text):
             value, end = decoder.raw_decode(text, position)
@@ -226,6 +232,14 @@ def _json_values(data: bytes, objects: "_JsonObjects") -> list[tuple[JSON, int]]
     if any(_is_too_deep(value) for value, _ in values):
         raise UnreadableDocumentError(f"nested deeper than {MAX_DEPTH} levels", None)
     return values
+
+
+def _text_of(data: bytes) -> str:
+    # As Go's decoder, which reads half a pair of surrogates as U+FFFD. Offsets stay as they are.
+    text = data.decode()
+    if r"\ud" not in text and r"\uD" not in text:
+        return text
+    return _ESCAPE.sub(lambda match: r"\uFFFD" if match["half"] else match[0], text)
 
 
 def _skip_space(text: str, position: int) -> int:

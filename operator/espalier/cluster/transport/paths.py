@@ -12,6 +12,7 @@ import msgspec
 
 from espalier.cluster.transport.json_codec import encode_json
 from espalier.engine.ports import Endpoint, ObjectKey
+from espalier.errors import UnusableNameError
 
 DEFINITIONS_PATH = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 """The path of all CustomResourceDefinitions."""
@@ -39,12 +40,12 @@ def segment(text: str) -> str:
     Return a name, quoted as one segment of a path.
 
     Raises:
-        ValueError: The name is empty, ``.`` or ``..``.
+        UnusableNameError: The name is empty, ``.`` or ``..``.
     """
     if _PLAIN.fullmatch(text):
         return text
     if text in {"", ".", ".."}:
-        raise ValueError(f"{text!r} is not a name")
+        raise UnusableNameError(text)
     return quote(text, safe="")
 
 

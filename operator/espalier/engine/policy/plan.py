@@ -15,6 +15,7 @@ from espalier.engine.ports.records import resource_of
 from espalier.engine.status.conditions import Reason
 from espalier.engine.status.text import enumerated
 from espalier.errors import NoStorageVersionError, SchemaParseError
+from espalier.golang.printing import go_json
 from espalier.paths import JSON
 from espalier.plurals import counted
 
@@ -128,7 +129,11 @@ def run_key(definition: Definition, policy: Policy) -> str:
     }
     if policy.rerun_at:
         document["rerunAt"] = policy.rerun_at
-    canonical = json.dumps(document, sort_keys=True, separators=(",", ":"))
+    try:
+        canonical = json.dumps(document, sort_keys=True, separators=(",", ":"))
+    except RecursionError:
+        # A schema may have a default, or an enum, that nests deeper than the encoder can write.
+        canonical = go_json(document)
     return "sha256:" + hashlib.sha256(canonical.encode("utf-8", "surrogatepass")).hexdigest()
 
 
