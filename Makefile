@@ -30,7 +30,7 @@ PLANES ?= 3
 E2E := tests/cluster tests/contract tests/e2e tests/sandbox
 
 .DEFAULT_GOAL := help
-.PHONY: help venv docs lock notices sbom krew lint format typing imports unit test vectors cases crds differential differential-older control-plane e2e mutation bench-schema bench-start bench-validate bench-migrate e2e-chaos page monitoring chart demo demo-real image clean
+.PHONY: help venv docs lock notices sbom krew lint format typing imports unit test vectors cases crds differential differential-older control-plane e2e mutation bench-schema bench-start bench-validate bench-migrate fuzz e2e-chaos page monitoring chart demo demo-real image clean
 
 help: ## Show the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' Makefile
@@ -115,6 +115,9 @@ mutation: $(TOOLS) ## Mutate the schema core in a copy and name the mutants that
 	@rm -rf $(MUTATION) && mkdir -p $(MUTATION)
 	@cp -R operator $(MUTATION)/src && cp -R tests pyproject.toml $(MUTATION)
 	@cd $(MUTATION) && $(CURDIR)/$(BIN)/mutmut run --max-children 1 && $(CURDIR)/$(BIN)/mutmut results
+
+fuzz: $(TOOLS) ## Try hostile definitions and objects: FLAGS="--cases 10000 --seed 0 --processes 2"
+	@$(BIN)/python -m tests.fuzz $(FLAGS)
 
 bench-schema: $(RUNTIME) ## Measure the schema core: copies, normal forms, compile times
 	@$(BIN)/python -m benchmarks.schema
