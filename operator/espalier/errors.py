@@ -12,7 +12,7 @@ The exceptions of Espalier. A class exists because a caller handles it different
     │   └── UnknownVersionError        carries the requested version and the existing ones
     ├── SchemaParseError               a schema that the API server cannot parse either
     ├── MalformedValueError            a value that the API server could not decode
-    ├── UnusableNameError              a name that cannot be part of a URL
+    │   └── UnusableNameError          a name that cannot be part of a URL
     ├── SourceError                    a file or an input that could not be read
     ├── ConfigurationError             no usable kubeconfig, credentials or settings
     ├── ClusterError                   carries verb, resource, status, reason
@@ -155,16 +155,10 @@ class MalformedValueError(EspalierError):
         return self.detail
 
 
-@dataclass(unsafe_hash=True)
-class UnusableNameError(EspalierError, ValueError):
+class UnusableNameError(MalformedValueError, ValueError):
     """
-    A text cannot be the name of anything on an API server, since no URL can have it as a segment.
+    A name cannot be a segment of a URL.
     """
-
-    name: str
-
-    def __str__(self) -> str:
-        return f"{self.name!r} is not a name"
 
 
 @dataclass(unsafe_hash=True)

@@ -6,7 +6,7 @@ import pytest
 
 from espalier.cluster.archives.compression import pack, unpack
 from espalier.errors import ConflictError, RejectedError, TransientError
-from tests.cluster.scripted import Shelf, connected, definition
+from tests.cluster.scripted import Reply, Script, Shelf, connected, definition, status_of
 
 
 def only(shelf: Shelf) -> dict[str, Any]:
@@ -33,6 +33,15 @@ async def test_a_checkpoint_outlives_the_process_and_not_its_definition() -> Non
     assert held["metadata"]["labels"]["app.kubernetes.io/managed-by"] == "espalier"
     assert held["metadata"]["annotations"]["espalier.dev/crd"] == "widgets.example.com"
     assert held["metadata"]["ownerReferences"][0]["uid"] == "another"
+
+
+async def test_a_name_that_no_server_accepts_leads_nowhere_else() -> None:
+    script = Script(Reply(404, status_of(404, "NotFound")))
+    async with connected(script) as cluster:
+        assert await cluster.checkpoints("ns").load(definition("a/../\x00")) is None
+
+    (seen,) = script.seen
+    assert "/ns/configmaps/checkpoint-a%2F..%2F%00-" in seen.path
 
 
 async def test_a_second_writer_of_a_checkpoint_is_noticed() -> None:

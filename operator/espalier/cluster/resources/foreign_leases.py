@@ -95,7 +95,7 @@ class ForeignAwareLeases:
             verb="get",
             resource=f"leases.coordination.k8s.io {namespace}/{name}",
             method="GET",
-            path=f"{place}/{name}",
+            path=f"{place}/{segment(name)}",
             total_seconds=_CALL_SECONDS,
         )
         try:

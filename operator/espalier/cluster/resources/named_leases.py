@@ -300,6 +300,6 @@ def lease_call(
         verb=verb,
         resource=f"leases.coordination.k8s.io {namespace}/{name}",
         method=method,
-        path=path if method == "POST" else f"{path}/{name}",
+        path=path if method == "POST" else f"{path}/{segment(name)}",
         total_seconds=min(_MAX_CALL_SECONDS, duration_seconds / _CALLS_PER_LEASE),
     )

@@ -45,7 +45,7 @@ def segment(text: str) -> str:
     if _PLAIN.fullmatch(text):
         return text
     if text in {"", ".", ".."}:
-        raise UnusableNameError(text)
+        raise UnusableNameError(f"{text!r} is not a name")
     return quote(text, safe="")
 
 
