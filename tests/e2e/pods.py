@@ -19,7 +19,6 @@ from tests.patience import PACE
 
 NODE = "node-of-tests"
 KILLED = 128 + 9
-TERMINATED = 128 + 15
 GRACE_SECONDS = 10.0
 
 _FIELD = re.compile(r"metadata\.(labels|annotations)\['([^']+)'\]")

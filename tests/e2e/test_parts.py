@@ -17,17 +17,18 @@ from tests.e2e.controlplane.running import ControlPlane
 from tests.e2e.crds import Crd, Document, schema, version
 from tests.e2e.installing import MANIFESTS
 from tests.e2e.operating import run_command
-from tests.e2e.pods import KILLED, TERMINATED, PodRunner
+from tests.e2e.pods import KILLED, PodRunner
 from tests.e2e.waiting import eventually
 from tests.e2e.writes import NAMESPACE
 
-pytestmark = pytest.mark.e2e
+# It creates many objects, and waits for leases of killed processes.
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
 
 EXAMPLE = MANIFESTS / "examples" / "migrate-job.yaml"
 JOBS = f"/apis/batch/v1/namespaces/{NAMESPACE}/jobs"
-OBJECTS, PARTS, AT_A_TIME = 3000, 4, 2
+OBJECTS, PARTS, AT_A_TIME = 2000, 4, 2
 # So slow that a part is at work for some seconds.
-WRITES_PER_SECOND = 150
+WRITES_PER_SECOND = 75
 VERSIONS = [version(name, schema({"size": {"type": "integer"}})) for name in ("v1alpha1", "v1")]
 INDEX = "batch.kubernetes.io/job-completion-index"
 
@@ -201,7 +202,8 @@ def test_a_job_with_kills_and_a_pause_rewrites_each_object_once_and_the_last_ste
         assert story.job("migrate")["status"].get("active", 0) == 0
 
     story.until(paused)
-    assert TERMINATED in {code for _, code in pods.ended}
+    # Interrupted, and its lease is released, so that the next pod need not wait for it.
+    assert pods.ended[-1][1] == 4
     refused = run_command(control_plane, *finish)
     assert refused.returncode == 4, refused.stdout + refused.stderr
     assert "PartsUnfinished: part" in refused.stdout, refused.stdout + refused.stderr
