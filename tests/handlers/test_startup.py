@@ -340,6 +340,19 @@ async def test_a_label_that_was_there_before_is_seen_at_the_start(
         await client.eventually("espalier.dev/StoredObjectsCurrent", is_true)
 
 
+async def test_a_user_without_a_name_may_run_it(
+    sandbox: Sandbox, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # As 65532 in the image, where a container runtime adds no line to /etc/passwd.
+    monkeypatch.setattr("pwd.getpwuid", {}.__getitem__)
+    for variable in ("LOGNAME", "USER", "LNAME", "USERNAME", "HOME"):
+        monkeypatch.delenv(variable, raising=False)
+    await stored_at_v1alpha1(client, labels=ENFORCE["metadata"]["labels"])
+
+    async with operator(sandbox):
+        await client.eventually("espalier.dev/StoredObjectsCurrent", is_true)
+
+
 async def test_a_server_that_cannot_be_reached_is_reported_before_anything_starts() -> None:
     async with connect_to(connection_to("http://127.0.0.1:1"), SystemClock()) as cluster:
         with pytest.raises(TransientError) as refused:

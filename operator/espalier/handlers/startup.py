@@ -6,6 +6,7 @@ import asyncio
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from importlib.metadata import version
+from typing import Any
 
 import kopf
 
@@ -67,6 +68,8 @@ async def run_operator(
     await preflight(cluster)
     guard = Guard(stop_flag.set)
     registry = kopf.OperatorRegistry()
+    # Without it, Kopf asks for the name of the user, and fails if the user has none.
+    identity: Any = own_identity()
 
     async def log_in() -> kopf.AiohttpSession:
         return session_of(cluster)
@@ -75,6 +78,7 @@ async def run_operator(
         register(registry, assemble(settings, cluster, guard, workers), log_in, stop_flag)
         await kopf.operator(
             registry=registry,
+            identity=identity,
             standalone=True,
             clusterwide=True,
             stop_flag=stop_flag,
