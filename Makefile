@@ -30,7 +30,7 @@ PLANES ?= 3
 E2E := tests/cluster tests/contract tests/e2e tests/sandbox
 
 .DEFAULT_GOAL := help
-.PHONY: help venv docs lock notices sbom krew lint format typing imports unit test vectors cases crds differential differential-older control-plane e2e mutation bench-schema bench-start bench-validate bench-migrate fuzz e2e-chaos page monitoring chart demo demo-real image clean
+.PHONY: help venv docs lock notices sbom krew lint format typing imports unit test vectors cases crds differential differential-older control-plane e2e mutation bench-schema bench-start bench-validate bench-migrate fuzz e2e-chaos page monitoring chart demo demo-real image clean image-check bundle
 
 help: ## Show the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' Makefile
@@ -160,6 +160,13 @@ demo-real: control-plane ## The same story against a real kube-apiserver and etc
 
 image: ## Build the container image: IMAGE=name:tag
 	docker build --tag $(IMAGE) .
+
+image-check: control-plane ## Build the Dockerfile twice with buildah, compare, and migrate with the image (root, Debian, 10 minutes)
+	@$(BIN)/python -m tests.release.image_check $(FLAGS)
+
+bundle: $(TOOLS) ## Make everything that an installation without a network needs: FLAGS="--image image.tar"
+	@$(BIN)/python -m tests.release.bundle $(FLAGS)
+	@ESPALIER_BUNDLE="$$(ls dist/espalier-*-bundle.tar)" $(BIN)/pytest -q tests/release/test_bundle.py
 
 docs: $(TOOLS) ## Write docs/reference/{cli,rights,log-messages}.md from --help, the manifests, the source; parts of the chart
 	@$(BIN)/python -m tests.docs.commands
