@@ -271,3 +271,40 @@ async def test_a_part_of_the_budget_is_kept_to_while_others_have_the_rest(
     assert len(log.writes) >= 0.9 * part * 60 * 100
     budget.reduce(1)
     assert budget.writes_per_second == 100
+
+
+async def test_what_was_written_counts_by_its_size_though_the_rate_was_reduced_meanwhile() -> None:
+    clock = FakeClock()
+    budget = Budget(clock, bytes_per_second=1000)
+    pacer = pacer_with(budget, clock)
+    pacer.sampled([500])
+    async with pacer.turn() as turn:
+        budget.reduce(0.5)
+        turn.succeeded(written=True)
+    assert budget.figures.written_bytes == 500
+
+
+class CountingClock(FakeClock):
+    """
+    Counts the sleeps.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.sleeps = 0
+
+    async def sleep(self, seconds: float) -> None:
+        self.sleeps += 1
+        await super().sleep(seconds)
+
+
+async def test_a_task_waits_for_the_rate_once_for_each_write_and_not_for_what_ends_meanwhile() -> (
+    None
+):
+    budget = Budget(clock := CountingClock(), bytes_per_second=1000)
+    pacer = pacer_with(budget, clock)
+    pacer.sampled([500])
+    log = Log(FakeClock())
+    await work_through(range(40), lambda _: log.write(pacer, 500, takes_seconds=0.7), workers=20)
+    assert len(log.writes) == 40
+    assert clock.sleeps <= 41

@@ -17,8 +17,8 @@ Source:
 import asyncio
 from collections import deque
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
+from espalier.engine.flowcontrol.rates import NO_TIME_SECONDS, Charge, Rate
 from espalier.engine.ports.clock import Clock
 
 DEFAULT_BYTES_PER_SECOND = 3 * 1024 * 1024
@@ -28,49 +28,6 @@ DEFAULT_TOTAL_IN_FLIGHT = 96
 """Two runs' worth. API Priority and Fairness has 243 seats for everybody's controllers."""
 
 ADVANCE_SECONDS = 0.25
-
-# Below the resolution of a clock.
-_NO_TIME_SECONDS = 1e-6
-
-
-class Charge(NamedTuple):
-    """
-    What one write has been charged.
-
-    Attributes:
-        seconds: Of the bytes' rate.
-        until_seconds: From then on the rate has made up for it, so that nothing is left to credit.
-    """
-
-    seconds: float
-    until_seconds: float
-
-
-class _Rate:
-    """
-    A rate as a line of time: each charge takes a piece of it, one behind the other.
-    """
-
-    def __init__(self, clock: Clock, *, advance_seconds: float) -> None:
-        self._clock = clock
-        self._advance_seconds = advance_seconds
-        self._taken_until_seconds = float("-inf")
-
-    @property
-    def pause_seconds(self) -> float:
-        now_seconds = self._clock.monotonic_seconds()
-        pause_seconds = self._taken_until_seconds - self._advance_seconds - now_seconds
-        return pause_seconds if pause_seconds > _NO_TIME_SECONDS else 0.0
-
-    def charge(self, seconds: float) -> Charge:
-        # What was not used is not saved up: a burst later would break the bound.
-        start = max(self._taken_until_seconds, self._clock.monotonic_seconds())
-        self._taken_until_seconds = start + seconds
-        return Charge(seconds, self._taken_until_seconds)
-
-    def credit(self, charge: Charge) -> None:
-        left_seconds = charge.until_seconds - self._clock.monotonic_seconds()
-        self._taken_until_seconds -= min(max(left_seconds, 0.0), charge.seconds)
 
 
 @dataclass(slots=True)
@@ -124,12 +81,14 @@ class Budget:
         self._whole_writes_per_second = self._writes_per_second = writes_per_second
         self._max_in_flight = max_in_flight
         self._in_flight = 0
-        self._bytes = _Rate(clock, advance_seconds=ADVANCE_SECONDS)
-        self._writes = _Rate(clock, advance_seconds=0.0)
+        self._bytes = Rate(clock, advance_seconds=ADVANCE_SECONDS)
+        self._writes = Rate(clock, advance_seconds=0.0)
         # Ordered by when they began to wait: of two that have had the same, the first comes first.
         self._waiting: dict[Share, None] = {}
         self._had_seconds = 0.0
         self._dispatcher: asyncio.Task[None] | None = None
+        self._dispatches_at_seconds = float("inf")
+        self._write_seconds = _seconds_of(writes_per_second)
         self.figures = BudgetFigures()
 
     @property
@@ -162,10 +121,6 @@ class Budget:
             return None
         return self._writes_per_second / max(len(self._waiting), 1)
 
-    @property
-    def _write_seconds(self) -> float:
-        return 1 / self._writes_per_second if self._writes_per_second is not None else 0.0
-
     def reduce(self, part: float) -> None:
         """
         Use a part of both rates from now on; the others are for other processes.
@@ -176,6 +131,7 @@ class Budget:
         self._bytes_per_second = self._whole_bytes_per_second * part
         if self._whole_writes_per_second is not None:
             self._writes_per_second = self._whole_writes_per_second * part
+        self._write_seconds = _seconds_of(self._writes_per_second)
         self._dispatch()
 
     def share(self) -> "Share":
@@ -188,9 +144,9 @@ class Budget:
         """
         Wait for a turn of a share, and charge it; None waits for one, and takes nothing.
         """
-        if not self._waiting and self._has_room(cost_bytes) and self._pause_seconds() <= 0:
-            share.rejoin(self._had_seconds)
-            return self._begin(share, cost_bytes)
+        charge = self.admit_now(share, cost_bytes)
+        if charge is not None:
+            return charge
         waiter = _Waiter(cost_bytes, asyncio.get_running_loop().create_future())
         if not share.waiters:
             share.rejoin(self._had_seconds)
@@ -203,12 +159,22 @@ class Budget:
             self._withdraw(share, waiter)
             raise
 
+    def admit_now(self, share: "Share", cost_bytes: float | None) -> Charge | None:
+        """
+        Charge a turn of a share if it need not wait for one; None if it must.
+        """
+        if self._waiting or not self._has_room(cost_bytes) or self._pause_seconds() > 0:
+            return None
+        share.rejoin(self._had_seconds)
+        return self._begin(share, cost_bytes)
+
     def end(self) -> None:
         """
         Give a turn back.
         """
         self._in_flight -= 1
-        self._dispatch()
+        if self._waiting:
+            self._dispatch()
 
     def credit(self, share: "Share", charge: Charge) -> None:
         """
@@ -216,7 +182,8 @@ class Budget:
         """
         self._bytes.credit(charge)
         share.had_seconds -= max(charge.seconds - self._write_seconds, 0.0)
-        self._dispatch()
+        if self._waiting:
+            self._dispatch()
 
     def charge_again(self, share: "Share", cost_bytes: float) -> None:
         """
@@ -229,7 +196,7 @@ class Budget:
         """
         Count a write that changed something in etcd, or may have.
         """
-        self.figures.written_bytes += charge.seconds * self._bytes_per_second
+        self.figures.written_bytes += charge.cost_bytes
 
     def throttle(self, cause: str, seconds: float) -> None:
         """
@@ -246,22 +213,23 @@ class Budget:
     def _charge(self, share: "Share", cost_bytes: float) -> Charge:
         seconds = cost_bytes / self._bytes_per_second
         share.had_seconds += max(seconds, self._write_seconds)
-        self._writes.charge(self._write_seconds)
-        return self._bytes.charge(seconds)
+        if self._write_seconds:
+            self._writes.charge(self._write_seconds)
+        return Charge(seconds, self._bytes.charge(seconds), cost_bytes)
 
     def _has_room(self, cost_bytes: float | None) -> bool:
         return cost_bytes is None or self._in_flight < self._max_in_flight
 
     def _pause_seconds(self) -> float:
-        return max(self._bytes.pause_seconds, self._writes.pause_seconds)
+        pause_seconds = self._bytes.pause_seconds
+        return (
+            max(pause_seconds, self._writes.pause_seconds) if self._write_seconds else pause_seconds
+        )
 
     def _dispatch(self) -> None:
         """
         Let those begin who may; have it done again when the rates allow the next.
         """
-        if self._dispatcher is not None:
-            self._dispatcher.cancel()
-            self._dispatcher = None
         while self._waiting:
             share = min(self._waiting, key=lambda one: one.had_seconds)
             waiter = share.waiters[0]
@@ -271,12 +239,28 @@ class Budget:
             # Asked once: time passes between two looks at the clock.
             pause_seconds = self._pause_seconds()
             if pause_seconds > 0:
-                self._dispatcher = asyncio.create_task(self._dispatch_later(pause_seconds))
+                self._plan_dispatch(pause_seconds)
                 return
             self._remove(share, waiter)
             self._had_seconds = max(self._had_seconds, share.had_seconds)
             if not waiter.charge.done():
                 waiter.charge.set_result(self._begin(share, waiter.cost_bytes))
+        if self._dispatcher is not None:
+            self._dispatcher.cancel()
+            self._dispatcher = None
+
+    def _plan_dispatch(self, pause_seconds: float) -> None:
+        """
+        Dispatch after a pause, unless that happens before anyhow.
+        """
+        at_seconds = self._clock.monotonic_seconds() + pause_seconds
+        if self._dispatcher is not None:
+            if self._dispatches_at_seconds <= at_seconds + NO_TIME_SECONDS:
+                return
+            # A write was credited, so the next may begin sooner.
+            self._dispatcher.cancel()
+        self._dispatches_at_seconds = at_seconds
+        self._dispatcher = asyncio.create_task(self._dispatch_later(pause_seconds))
 
     async def _dispatch_later(self, seconds: float) -> None:
         is_of_bytes = self._bytes.pause_seconds >= self._writes.pause_seconds
@@ -304,6 +288,10 @@ class Budget:
         share.waiters.remove(waiter)
         if not share.waiters:
             del self._waiting[share]
+
+
+def _seconds_of(writes_per_second: float | None) -> float:
+    return 1 / writes_per_second if writes_per_second is not None else 0.0
 
 
 class Share:
@@ -339,6 +327,12 @@ class Share:
         Wait for a turn to write so much.
         """
         return await self._budget.admit(self, cost_bytes)
+
+    def begin_now(self, cost_bytes: float) -> Charge | None:
+        """
+        Begin to write so much if it is its turn; None if it must wait.
+        """
+        return self._budget.admit_now(self, cost_bytes)
 
     async def until_free(self) -> None:
         """
