@@ -6,7 +6,12 @@ import asyncio
 
 import pytest
 
-from espalier.engine.coordination.pause import BUSY_SECONDS, IDLE_LOOK_SECONDS, MAX_AGE_SECONDS
+from espalier.engine.coordination.pause import (
+    BUSY_SECONDS,
+    IDLE_LOOK_SECONDS,
+    LOG_AGAIN_SECONDS,
+    MAX_AGE_SECONDS,
+)
 from espalier.errors import LeaseLostError, TransientError
 from tests.engine.coordination.test_buckets import CRD, contending
 from tests.fakes.replicas import Rivals
@@ -94,3 +99,56 @@ async def test_the_switch_is_read_once_for_many_writes_and_seldom_without_any() 
     assert idle <= 2 * (100 / IDLE_LOOK_SECONDS + 1)
     assert many <= 1
     assert busy <= BUSY_SECONDS / MAX_AGE_SECONDS + 3
+
+
+async def test_writes_that_wait_share_a_read_of_the_switch_that_fails() -> None:
+    rivals = Rivals(1)
+    one = rivals.replica("one")
+    async with contending(one):
+        await rivals.clock.advance(10)
+        rivals.switch.is_cut_off = True
+        await rivals.clock.sleep(1)
+        before = rivals.switch.reads
+        writes = [one.buckets.confirm(CRD) for _ in range(100)]
+        found = await asyncio.gather(*writes, return_exceptions=True)
+        assert {type(one) for one in found} == {TransientError}
+        assert rivals.switch.reads - before <= 2
+
+
+async def test_a_switch_that_cannot_be_read_is_logged_once_and_then_once_a_minute(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def logged(text: str) -> int:
+        return sum(text in record.message for record in caplog.records)
+
+    caplog.set_level("INFO")
+    rivals = Rivals(1)
+    one = rivals.replica("one")
+    async with contending(one):
+        await rivals.clock.advance(10)
+        rivals.switch.is_cut_off = True
+        await rivals.clock.advance(LOG_AGAIN_SECONDS - 10)
+        assert logged("Could not read") == 1
+        await rivals.clock.advance(2 * LOG_AGAIN_SECONDS)
+        assert logged("Could not read") == 3
+        assert logged("can be read again") == 0
+        rivals.switch.is_cut_off = False
+        await rivals.clock.advance(2 * IDLE_LOOK_SECONDS)
+        assert logged("can be read again") == 1
+        rivals.switch.is_cut_off = True
+        await rivals.clock.advance(2 * IDLE_LOOK_SECONDS)
+    assert logged("Could not read") == 4
+
+
+async def test_a_write_needs_no_read_while_the_switch_was_read_just_before() -> None:
+    rivals = Rivals(1)
+    one = rivals.replica("one")
+    async with contending(one):
+        await rivals.clock.advance(30)
+        await one.buckets.confirm(CRD)
+        assert one.buckets.is_confirmed(CRD)
+        rivals.switch.is_cut_off = True
+        await rivals.clock.sleep(MAX_AGE_SECONDS + 0.01)
+        assert not one.buckets.is_confirmed(CRD)
+        # What is known is old, and no pause was seen: a write that was begun before is sent.
+        assert one.buckets.may_begin(CRD)

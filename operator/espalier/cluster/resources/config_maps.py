@@ -8,7 +8,7 @@ from dataclasses import replace
 import msgspec
 
 from espalier import names
-from espalier.cluster.transport.client import ApiRequest, Client
+from espalier.cluster.transport.client import PARTIAL_TYPE, ApiRequest, Client
 from espalier.cluster.transport.paths import segment
 from espalier.errors import NotFoundError, RejectedError
 from espalier.paths import JSON
@@ -54,7 +54,12 @@ class ConfigMapSwitch:
             ClusterError: It cannot be read.
         """
         # Sent once: who waits for the answer tries again.
-        call = replace(_call(self._namespace, PAUSE, "get", "GET"), total_seconds=_CALL_SECONDS)
+        call = replace(
+            _call(self._namespace, PAUSE, "get", "GET"),
+            total_seconds=_CALL_SECONDS,
+            # Whatever is in it does not matter.
+            accept=PARTIAL_TYPE,
+        )
         try:
             await self._client.send(call)
         except NotFoundError:

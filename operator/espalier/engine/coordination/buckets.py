@@ -15,6 +15,7 @@ Source:
 import asyncio
 import logging
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Protocol
 
 from espalier.engine.coordination.lease import LOOK_AGAIN_SECONDS, RENEWALS_PER_LEASE, LeaseHolder
@@ -36,6 +37,7 @@ LOOK_SECONDS = 0.5
 """How soon it is seen that a bucket must be left."""
 
 
+@lru_cache(maxsize=16_384)
 def bucket_of(crd: str, count: int) -> Bucket:
     """
     Return the bucket of a definition: the FNV-1a hash of its name, modulo the number of buckets.
@@ -158,6 +160,13 @@ class Buckets:
                 if not holder.is_in_doubt:
                     return
             await self._clock.sleep(LOOK_AGAIN_SECONDS)
+
+    def is_confirmed(self, crd: str) -> bool:
+        """
+        Report whether the lease of a definition's bucket is sure, and known not to be paused.
+        """
+        holder = self._held.get(bucket_of(crd, self._count))
+        return holder is not None and not holder.is_in_doubt and self._pause.is_known_off()
 
     def may_begin(self, crd: str) -> bool:
         """

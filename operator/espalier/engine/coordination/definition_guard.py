@@ -81,14 +81,18 @@ class DefinitionGuard:
             DefinitionChangedError: As ``check``.
             ClusterError: It cannot be read; nothing must be written meanwhile.
         """
-        if self._is_fresh():
+        if self.is_fresh:
             return
         async with self._confirming:
             # Of many that wait, the first one reads.
-            if not self._is_fresh():
+            if not self.is_fresh:
                 await self.check()
 
-    def _is_fresh(self) -> bool:
+    @property
+    def is_fresh(self) -> bool:
+        """
+        Whether the definition was confirmed so recently that a write may begin.
+        """
         age_seconds = self._clock.monotonic_seconds() - self._confirmed_seconds
         return age_seconds <= MAX_AGE_SECONDS
 

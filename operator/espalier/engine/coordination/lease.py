@@ -51,17 +51,14 @@ class LeaseHolder(Generic[SubjectT]):
         self._kind = kind
         self._held_until_seconds = float("-inf")
         self._trouble: ClusterError | None = None
-        self._renewed_at_seconds = float("-inf")
-        self._has_failed = False
+        self._sure_until_seconds = float("-inf")
 
     @property
     def is_in_doubt(self) -> bool:
         """
         Whether the last renewal has failed, or is late: another process may take the lease soon.
         """
-        regular_seconds = self._leases.duration_seconds / RENEWALS_PER_LEASE
-        age_seconds = self._clock.monotonic_seconds() - self._renewed_at_seconds
-        return self._has_failed or age_seconds > regular_seconds + RENEW_AGAIN_AFTER_SECONDS
+        return self._clock.monotonic_seconds() > self._sure_until_seconds
 
     async def until_sure(self) -> None:
         """
@@ -81,7 +78,8 @@ class LeaseHolder(Generic[SubjectT]):
         asked_seconds = self._clock.monotonic_seconds()
         await self._leases.acquire(self._subject)
         self._held_until_seconds = asked_seconds + self._leases.duration_seconds
-        self._renewed_at_seconds, self._has_failed = asked_seconds, False
+        regular_seconds = self._leases.duration_seconds / RENEWALS_PER_LEASE
+        self._sure_until_seconds = asked_seconds + regular_seconds + RENEW_AGAIN_AFTER_SECONDS
 
     async def take_in_time(self, on_waiting: Callable[[LeaseLostError], Awaitable[None]]) -> None:
         """
@@ -127,7 +125,7 @@ class LeaseHolder(Generic[SubjectT]):
                 raise
             except ClusterError as error:
                 # ``expire`` decides whether it is still held.
-                self._trouble, self._has_failed = error, True
+                self._trouble, self._sure_until_seconds = error, float("-inf")
                 pause_seconds = min(RENEW_AGAIN_AFTER_SECONDS, regular_seconds)
             else:
                 pause_seconds = regular_seconds

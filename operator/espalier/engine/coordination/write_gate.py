@@ -71,17 +71,20 @@ class WriteGate:
         self._guard = guard
         self._fence = fence
         self._is_closed = True
+        self._is_harmless = False
         self._evidence: Evidence | None = None
         self._consent = NOTHING_SHOWN
         self._compare: Compare = compare_nothing
         self._check_shown: CheckShown | None = None
-        self._lease: LeaseHolder[Definition] | None = None
+        self.under(None)
 
     def under(self, lease: LeaseHolder[Definition] | None) -> None:
         """
         Permit writes only while a lease is not in doubt; None where none is held.
         """
         self._lease = lease
+        # One for all permits: each holds as long as the lease under which it was given.
+        self._may_begin = partial(self._holds, lease)
 
     def open(
         self,
@@ -101,6 +104,7 @@ class WriteGate:
         """
         self._check_shown = check_shown
         self._evidence, self._consent, self._compare = evidence, consent, compare
+        self._is_harmless = evidence is None or evidence.is_harmless
         self._is_closed = False
 
     @property
@@ -108,7 +112,7 @@ class WriteGate:
         """
         Whether no object at all can lose anything.
         """
-        return self._evidence is None or self._evidence.is_harmless
+        return self._is_harmless
 
     def covers(self, items: frozenset[str]) -> bool:
         """
@@ -129,27 +133,35 @@ class WriteGate:
         """
         if self._is_closed:
             raise RuntimeError("the gate was not opened: nothing is known of what would be lost")
-        items = await self.items(metadata)
-        if not self.covers(items):
-            return LeftAlone(items)
+        if not self._is_harmless:
+            items = await self.items(metadata)
+            if not self.covers(items):
+                return LeftAlone(items)
         if self._check_shown is not None:
             await self._check_shown(metadata)
-        await self._confirm()
-        return WritePermit(
-            key=metadata.key,
-            uid=metadata.uid,
-            resource_version=metadata.resource_version,
-            may_begin=partial(self._may_begin, self._lease),
-        )
+        if not self._is_confirmed():
+            await self._confirm()
+        return WritePermit(metadata.key, metadata.uid, metadata.resource_version, self._may_begin)
 
-    def _may_begin(self, lease: LeaseHolder[Definition] | None) -> bool:
-        if lease is not None and lease.is_in_doubt:
+    def _is_confirmed(self) -> bool:
+        """
+        Report whether all that a permit needs is known from just before, and holds.
+        """
+        if not self._guard.is_fresh or (self._lease is not None and self._lease.is_in_doubt):
+            return False
+        return self._fence is None or self._fence.is_confirmed(self._guard.crd)
+
+    def _holds(self, lease: LeaseHolder[Definition] | None) -> bool:
+        """
+        Report whether a permit that was given under a lease holds in this moment.
+        """
+        if not self._guard.is_fresh or (lease is not None and lease.is_in_doubt):
             return False
         return self._fence is None or self._fence.may_begin(self._guard.crd)
 
     async def _confirm(self) -> None:
         """
-        Wait until the lease is sure and the definition is confirmed, both at one moment.
+        Wait until the lease is sure, the definition is confirmed and the fence, all at one moment.
         """
         while True:
             if self._lease is not None:
@@ -157,7 +169,8 @@ class WriteGate:
             await self._guard.confirm()
             if self._fence is not None:
                 await self._fence.confirm(self._guard.crd)
-            if self._lease is None or not self._lease.is_in_doubt:
+            # Each was waited for, and what was known before may be too old by now.
+            if self._holds(self._lease):
                 return
 
     def of_any_state(self, permit: WritePermit) -> WritePermit:

@@ -156,6 +156,11 @@ class WriteFence(Protocol):
             ClusterError: Whether it may cannot be found out.
         """
 
+    def is_confirmed(self, crd: str) -> bool:
+        """
+        Report at once whether a write may begin, by what is known already; if not, ``confirm`` it.
+        """
+
     def may_begin(self, crd: str) -> bool:
         """
         Report at once whether a write may begin; asked right before it is sent.
