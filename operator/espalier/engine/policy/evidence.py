@@ -16,11 +16,13 @@ Without a complete record and behind a conversion webhook, which may rename fiel
 read at each version that its ``managedFields`` name, and must show all that they name there.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
+from functools import lru_cache, partial
 
 from espalier.crd.definition import Definition
 from espalier.crd.field_sets import (
+    Named,
     hides_fields,
     named_paths,
     specified_paths,
@@ -53,6 +55,9 @@ MAX_ITEMS = 100
 
 MORE_ITEMS = "?more"
 """Stands for those beyond ``MAX_ITEMS``; no label can consent to it."""
+
+_REMEMBERED_PATHS = 4096
+"""A bound is needed: where unknown fields are preserved, objects name any number of paths."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +146,18 @@ class Evidence:
             version.is_readable and not version.hidden and not version.not_kept
             for version in self._versions
         )
+        # What holds for each object that was not written since.
+        self._items = frozenset(_items_of(self._versions))
+        self._compare_at = tuple(
+            version.name
+            for version in self._versions
+            if version.is_readable and version.not_kept and version.is_served
+        )
+        self._verdict = Verdict(items=bounded(self._items), compare_at=self._compare_at)
+        self._hides: dict[str, Callable[[str], bool]] = {
+            version.name: lru_cache(_REMEMBERED_PATHS)(partial(hides_fields, version.structural))
+            for version in self._versions
+        }
 
     @property
     def is_harmless(self) -> bool:
@@ -155,16 +172,11 @@ class Evidence:
         """
         if self._is_harmless or self._was_written_since(metadata):
             return _CLEAR
-        items = set(self._suspicions(metadata))
-        compare_at: list[str] = []
-        for version in self._versions:
-            if not version.is_readable:
-                items.add(f"{UNREADABLE_SCHEMA} {version.name}")
-            elif version.not_kept and version.is_served:
-                compare_at.append(version.name)
-            else:
-                items.update(version.name + path for path in version.not_kept)
-        if self._by_webhook and not self._is_complete:
+        if self._is_complete:
+            return self._verdict
+        items = {*self._items, *self._suspicions(metadata)}
+        compare_at = [*self._compare_at]
+        if self._by_webhook:
             named = self._named_versions(metadata.managed_fields)
             items.update(f"{NOT_SERVED} {name}" for name in named - self._served)
             compare_at += sorted(named & self._served)
@@ -184,20 +196,20 @@ class Evidence:
         )
 
     def _suspicions(self, metadata: StoredMetadata) -> Iterator[str]:
-        for version in self._versions:
-            # managedFields do not clear an object of these: they name neither what a default filled
-            # in, nor what admission or a conversion webhook has set.
-            for path in version.hidden:
-                is_open = path == ANYTHING
-                yield f"{PRESERVED} {version.name}" if is_open else version.name + path
-        if self._is_complete:
-            return
         if unprovable := self._unprovable(metadata.managed_fields):
             yield unprovable
             return
+        known: dict[int, Named] = {}
         for version in self._versions:
-            if version.is_readable:
-                yield from self._named_at(version, metadata.managed_fields)
+            if not version.is_readable:
+                continue
+            # Versions have the same schema more often than not, and so they specify the same.
+            place = -len(known) - 1 if self._by_webhook else id(version.structural)
+            named = known.get(place)
+            if named is None:
+                entries = self._entries_of(version, metadata.managed_fields)
+                named = known[place] = named_paths(version.structural, entries)
+            yield from self._named_at(version, named)
 
     def _unprovable(self, entries: Collection[JSON]) -> str:
         """
@@ -223,14 +235,14 @@ class Evidence:
         ours = (name for name in named if isinstance(name, str) and name in self._api_versions)
         return frozenset(name.rpartition("/")[2] for name in ours)
 
-    def _named_at(self, version: VersionEvidence, entries: tuple[JSON, ...]) -> Iterator[str]:
+    def _named_at(self, version: VersionEvidence, named: Named) -> Iterator[str]:
         """
         Find what managedFields name that a version's schema does not keep, or may not.
         """
-        named = named_paths(version.structural, self._entries_of(version, entries))
         yield from (version.name + path for path in named.unspecified)
+        hides = self._hides[version.name]
         for whole in named.wholes:
-            if hides_fields(version.structural, whole):
+            if hides(whole):
                 yield f"{OWNED_AS_A_WHOLE} {version.name}{whole}"
 
     def _entries_of(self, version: VersionEvidence, entries: tuple[JSON, ...]) -> tuple[JSON, ...]:
@@ -249,14 +261,31 @@ def bounded(items: Collection[str]) -> frozenset[str]:
     return frozenset((*sorted(items)[:MAX_ITEMS], MORE_ITEMS))
 
 
+def _items_of(versions: Collection[VersionEvidence]) -> Iterator[str]:
+    for version in versions:
+        if not version.is_readable:
+            yield f"{UNREADABLE_SCHEMA} {version.name}"
+        elif not version.is_served:
+            yield from (version.name + path for path in version.not_kept)
+        # managedFields do not clear an object of these: they name neither what a default filled in,
+        # nor what admission or a conversion webhook has set.
+        for path in version.hidden:
+            is_open = path == ANYTHING
+            yield f"{PRESERVED} {version.name}" if is_open else version.name + path
+
+
 def _evidence_of(definition: Definition, record: SchemaRecord) -> Iterator[VersionEvidence]:
     storage = definition.storage
     kept = _structural_of(definition, storage.name)
     names = dict.fromkeys((*definition.stored_versions, storage.name))
     by_name = {version.name: version for version in definition.versions}
+    distinct: list[Structural] = []
     for name in names:
         version = by_name.get(name)
         structural = _structural_of(definition, name)
+        if structural is not None:
+            structural = next((one for one in distinct if one == structural), structural)
+            distinct.append(structural)
         if version is None or structural is None:
             yield VersionEvidence(name, None, is_readable=False)
             continue
