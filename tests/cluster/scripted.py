@@ -8,7 +8,7 @@ import json
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from aiohttp import web
@@ -246,7 +246,7 @@ async def _discover(
     match request.path.split("/"):
         case ["", "apis", WIDGETS.group, version]:
             return web.json_response(
-                discovery(storage_version_hash(replace(WIDGETS, version=version)))
+                discovery(storage_version_hash(WIDGETS._replace(version=version)))
             )
         case _:
             return await handler(request)

@@ -5,7 +5,6 @@ Writes go only through connections whose server shows that it stores the storage
 import asyncio
 from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import replace
 
 import pytest
 from aiohttp import web
@@ -19,7 +18,7 @@ from espalier.errors import ConflictError
 from tests.cluster.scripted import WIDGETS, connected, discovery, status_of
 
 PERMIT = WritePermit(ObjectKey("default", "a"), "u", "3")
-OLD, NEW = (storage_version_hash(replace(WIDGETS, version=name)) for name in ("v1alpha1", "v1"))
+OLD, NEW = (storage_version_hash(WIDGETS._replace(version=name)) for name in ("v1alpha1", "v1"))
 
 
 class Servers:
@@ -137,7 +136,7 @@ async def test_another_resource_is_asked_for_by_itself() -> None:
     async with servers.connected() as cluster:
         await rewrite(cluster)
         with pytest.raises(ServerBehindError):
-            await rewrite(cluster, replace(WIDGETS, kind="Gadget"))
+            await rewrite(cluster, WIDGETS._replace(kind="Gadget"))
     assert servers.written == [0]
 
 

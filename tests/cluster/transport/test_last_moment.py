@@ -9,7 +9,7 @@ import pytest
 
 from espalier.engine.ports import ObjectKey, WritePermit
 from espalier.engine.status.conditions import NOT_CHECKED
-from espalier.errors import TransientError
+from espalier.errors import NotSentError, TransientError
 from tests.cluster.scripted import WIDGETS, Reply, Script, connected, definition
 
 WRITTEN = Reply(body={"metadata": {"resourceVersion": "4"}})
@@ -29,9 +29,19 @@ async def test_an_object_is_not_written_when_its_permit_does_not_hold_any_more()
         # Asked when there is a connection, and once more when the request is sent.
         await cluster.objects.rewrite(WIDGETS, permit_while(True, True))
         for permit in (permit_while(), permit_while(True)):
-            with pytest.raises(TransientError, match="in doubt"):
+            with pytest.raises(NotSentError, match="in doubt"):
                 await cluster.objects.rewrite(WIDGETS, permit)
     assert [seen.method for seen in script.seen] == ["PATCH"]
+
+
+async def test_what_is_not_sent_is_not_counted_as_a_request() -> None:
+    script = Script(WRITTEN)
+    async with connected(script) as cluster:
+        await cluster.objects.rewrite(WIDGETS, permit_while(True, True))
+        for permit in (permit_while(), permit_while(True)):
+            with pytest.raises(NotSentError):
+                await cluster.objects.rewrite(WIDGETS, permit)
+        assert ("PATCH", "<error>") not in cluster.connection.figures.counts
 
 
 async def test_what_is_not_sent_holds_no_connection() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from espalier.engine.flowcontrol.budget import Budget
 from espalier.engine.flowcontrol.pacer import TRY_AGAIN_AFTER_SECONDS, Pacer, work_through
-from espalier.errors import RejectedError
+from espalier.errors import NotSentError, RejectedError
 from tests.fakes.clock import FakeClock
 from tests.fakes.faults import busy, rejected
 
@@ -138,3 +138,19 @@ async def test_retry_after_holds_all_turns_back() -> None:
 
     async with pacer.turn():
         assert clock.monotonic_seconds() == 9
+
+
+@pytest.mark.parametrize("error", [NotSentError(verb="patch", resource="x"), rejected()])
+async def test_a_write_that_was_not_sent_or_was_refused_has_written_nothing(
+    error: Exception,
+) -> None:
+    budget = Budget(FakeClock(), bytes_per_second=100)
+    pacer = Pacer(FakeClock(), max_in_flight=1, budget=budget)
+    with suppress(NotSentError, RejectedError):
+        async with pacer.turn():
+            raise error
+    assert budget.figures.written_bytes == 0
+    with suppress(type(busy())):
+        async with pacer.turn():
+            raise busy()
+    assert budget.figures.written_bytes == pacer.object_bytes

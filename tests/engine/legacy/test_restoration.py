@@ -15,7 +15,7 @@ from espalier.engine.legacy.inverse_patches import added, additions, expected_li
 from espalier.engine.legacy.pruner import Pruner
 from espalier.engine.ports import ObjectKey
 from espalier.engine.ports.archive import ArchiveEntry
-from espalier.errors import ForbiddenError
+from espalier.errors import ForbiddenError, NotSentError, TransientError
 from espalier.paths import JSON
 from espalier.schema.values import copy_json, equal_json
 from tests.engine.legacy.garbage import CLEAN, GARBAGE, content
@@ -193,6 +193,28 @@ async def test_a_call_that_fails_once_is_made_again(call: str, error: Exception)
     cluster.fail(call, error)
     assert (await restored(cluster)).refused == []
     assert content(cluster, "a") == GARBAGE
+
+
+@pytest.mark.parametrize(
+    ("error", "restored_by_us"),
+    [(NotSentError(verb="update", resource="widgets"), 0), (busy(), 3)],
+)
+async def test_only_a_write_that_was_sent_may_have_put_back_what_is_there_then(
+    error: TransientError, restored_by_us: int
+) -> None:
+    cluster = await pruned()
+    cluster.fail("replace", error)
+
+    def put_back(call: str, name: str) -> None:
+        if call == "replace":
+            cluster.hooks.remove(put_back)
+            cluster.touch(name, GARBAGE)
+
+    cluster.hooks.append(put_back)
+    report = await restored(cluster)
+    assert content(cluster, "a") == GARBAGE
+    assert len(report.restored.get(KEY, ())) == restored_by_us
+    assert report.present == 4 - restored_by_us
 
 
 async def test_a_refused_write_is_reported() -> None:

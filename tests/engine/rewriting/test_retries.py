@@ -20,13 +20,17 @@ from espalier.engine.rewriting.retries import (
     FailureKind,
     Gone,
     ReadAgain,
+    Unchanged,
     Wait,
+    WriteResult,
     after_failure,
+    retry_until_decided,
 )
 from espalier.errors import (
     ClusterError,
     ForbiddenError,
     NotFoundError,
+    NotSentError,
     TransientError,
 )
 from espalier.paths import JSON
@@ -246,3 +250,33 @@ REQUIRED = "422 Invalid, spec.x: Required value"
 )
 def test_what_follows_a_failed_write(error: ClusterError, attempt: int, decision: object) -> None:
     assert after_failure(error, attempt=attempt) == decision
+
+
+async def test_writes_that_were_not_sent_do_not_slow_down_the_others() -> None:
+    clock = FakeClock()
+    pacer = Pacer(clock, max_in_flight=16)
+    what = FailingOnce(NotSentError(verb="patch", resource=WIDGETS))
+    fate = await retry_until_decided(what, clock, pacer)
+    assert (fate, pacer.limit) == (Unchanged(), 16)
+    await retry_until_decided(FailingOnce(busy()), clock, pacer)
+    assert pacer.limit < 16
+
+
+class FailingOnce:
+    """
+    An attempt that fails, and then succeeds.
+    """
+
+    key = ObjectKey("default", "w001")
+
+    def __init__(self, error: ClusterError) -> None:
+        self._errors = [error]
+
+    async def attempt(self) -> WriteResult:
+        if self._errors:
+            raise self._errors.pop()
+        return Unchanged()
+
+    def note(self, error: ClusterError, *, reads_again: bool) -> None:
+        assert not reads_again
+        assert isinstance(error, TransientError)

@@ -8,7 +8,7 @@ by another program only causes a listing.
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import msgspec
 
@@ -76,7 +76,7 @@ class ArchiveIndex:
         """
         call = self._call("get", "GET")
         try:
-            found = await self._client.fetch(replace(call, is_read=True), _index)
+            found = await self._client.fetch(call._replace(is_read=True), _index)
         except TransientError:
             raise
         except ClusterError:
@@ -115,18 +115,18 @@ class ArchiveIndex:
             "labels": {**MANAGED_BY, COMPONENT: "archive-index"},
         }
         marks = {crd_hash: mark}
-        call = replace(self._call("create", "POST"), query={"fieldManager": FIELD_MANAGER})
+        call = self._call("create", "POST")._replace(query={"fieldManager": FIELD_MANAGER})
         if self._held is not None:
             metadata["resourceVersion"] = self._held.resource_version
             marks = {**self._held.marks, **marks}
-            call = replace(self._call("update", "PUT"), query=call.query)
+            call = self._call("update", "PUT")._replace(query=call.query)
         body: dict[str, JSON] = {
             "apiVersion": "v1",
             "kind": "ConfigMap",
             "metadata": metadata,
             "data": {**marks},
         }
-        stored = await self._client.fetch(replace(call, body=body), _index)
+        stored = await self._client.fetch(call._replace(body=body), _index)
         self._held = _Held(stored.metadata.resource_version, stored.data or {})
 
     def _call(self, verb: str, method: str) -> ApiRequest:

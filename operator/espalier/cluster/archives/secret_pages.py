@@ -7,7 +7,6 @@ import base64
 import hashlib
 import logging
 from collections.abc import AsyncIterator, Callable
-from dataclasses import replace
 
 import msgspec
 
@@ -128,7 +127,7 @@ class SecretPages:
                 body["preconditions"] = {"uid": uid}
             call = self._parts.call_of_one("delete", "DELETE", name)
             try:
-                await self._client.send(replace(call, body=body))
+                await self._client.send(call._replace(body=body))
             except (NotFoundError, ConflictError):
                 # The Secret does not exist, or another one has its name by now.
                 continue

@@ -5,7 +5,7 @@ Read the labels and annotations of the Secrets in which an archive's pages are s
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import msgspec
 
@@ -106,7 +106,7 @@ class Parts:
         """
         wanted = {**LABELS, **labels}
         selector = ",".join(f"{key}={value}" for key, value in wanted.items())
-        call = replace(self.call("list", "GET", ""), accept=PARTIAL_LIST_TYPE, is_read=True)
+        call = self.call("list", "GET", "")._replace(accept=PARTIAL_LIST_TYPE, is_read=True)
         found: list[SecretPart] = []
         token = ""
         while True:
@@ -114,7 +114,7 @@ class Parts:
             if token:
                 query["continue"] = token
             try:
-                page = await self._client.fetch(replace(call, query=query), _partial_list)
+                page = await self._client.fetch(call._replace(query=query), _partial_list)
             except ExpiredTokenError:
                 if not token:
                     raise
@@ -130,7 +130,7 @@ class Parts:
         """
         Return the part in the Secret of this name; None if there is no such Secret.
         """
-        call = replace(self.get_call(name), accept=PARTIAL_TYPE)
+        call = self.get_call(name)._replace(accept=PARTIAL_TYPE)
         try:
             return _part_of(call, await self._client.fetch(call, _raw))
         except NotFoundError:
@@ -140,14 +140,14 @@ class Parts:
         """
         Return the call that reads one Secret.
         """
-        return replace(self.call_of_one("get", "GET", name), is_read=True)
+        return self.call_of_one("get", "GET", name)._replace(is_read=True)
 
     def call_of_one(self, verb: str, method: str, name: str) -> ApiRequest:
         """
         Return a call to one Secret.
         """
         call = self.call(verb, method, name)
-        return replace(call, path=f"{call.path}/{segment(name)}")
+        return call._replace(path=f"{call.path}/{segment(name)}")
 
     def call(self, verb: str, method: str, name: str) -> ApiRequest:
         """

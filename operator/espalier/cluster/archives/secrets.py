@@ -14,7 +14,7 @@ are changes, and the numbers and digests of pages are compared before they are r
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import msgspec
 
@@ -372,8 +372,7 @@ class SecretArchive(SecretPages):
         """
         Create a Secret; return its stored size.
         """
-        call = replace(
-            self._parts.call("create", "POST", name),
+        call = self._parts.call("create", "POST", name)._replace(
             query={"fieldManager": FIELD_MANAGER},
             body=secret,
         )

@@ -6,7 +6,6 @@ import asyncio
 import base64
 import contextlib
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from functools import partial
 
 import msgspec
@@ -135,7 +134,7 @@ class ConfigMapCheckpoints:
         Delete the document of this definition; one that is not there is not an error.
         """
         call = self._call(definition, "delete", "DELETE")
-        call = replace(call, path=f"{call.path}/{segment(self._name(definition))}")
+        call = call._replace(path=f"{call.path}/{segment(self._name(definition))}")
         with contextlib.suppress(NotFoundError):
             await self._client.send(call)
         self._versions.pop(definition.name, None)
@@ -145,11 +144,11 @@ class ConfigMapCheckpoints:
         call = self._call(definition, "create", "POST")
         if version is not None:
             call = self._call(definition, "update", "PUT")
-            call = replace(call, path=f"{call.path}/{segment(self._name(definition))}")
+            call = call._replace(path=f"{call.path}/{segment(self._name(definition))}")
         body = self._body(definition, data, version)
-        call = replace(call, query={"fieldManager": names.FIELD_MANAGER}, body=body)
+        call = call._replace(query={"fieldManager": names.FIELD_MANAGER}, body=body)
         if self._may_begin is not None:
-            call = replace(call, may_begin=partial(self._may_begin, definition.name))
+            call = call._replace(may_begin=partial(self._may_begin, definition.name))
         try:
             return await self._client.fetch(call, _config_map)
         except NotFoundError:
@@ -186,7 +185,7 @@ class ConfigMapCheckpoints:
 
     async def _found(self, definition: Definition) -> _ConfigMap | None:
         call = self._call(definition, "get", "GET")
-        call = replace(call, path=f"{call.path}/{segment(self._name(definition))}", is_read=True)
+        call = call._replace(path=f"{call.path}/{segment(self._name(definition))}", is_read=True)
         try:
             found = await self._client.fetch(call, _config_map)
         except NotFoundError:

@@ -3,7 +3,7 @@ Read, list and update CustomResourceDefinitions over HTTP.
 """
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
 
@@ -134,7 +134,7 @@ class HttpDefinitions:
         """
         Read only the resource version, from etcd; a whole definition may have a megabyte.
         """
-        call = replace(_get_call(name), accept=PARTIAL_TYPE)
+        call = _get_call(name)._replace(accept=PARTIAL_TYPE)
         return (await self._client.fetch(call, _versioned)).metadata.resource_version
 
     async def other_migrations(self, definition: Definition) -> tuple[str, ...]:
@@ -271,7 +271,7 @@ class HttpDefinitions:
 
     async def _write(self, definition: Definition, call: ApiRequest) -> bytes:
         if self._may_begin is not None:
-            call = replace(call, may_begin=partial(self._may_begin, definition.name))
+            call = call._replace(may_begin=partial(self._may_begin, definition.name))
         return await self._client.send(call)
 
     async def apply_conditions(

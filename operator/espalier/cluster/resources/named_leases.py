@@ -14,7 +14,7 @@ import os
 import secrets
 import socket
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import msgspec
 
@@ -252,7 +252,7 @@ class NamedLeases:
             },
             "spec": {**self._spec(now), "acquireTime": now, "leaseTransitions": 0},
         }
-        call = replace(call, query={"fieldManager": names.FIELD_MANAGER}, body=body)
+        call = call._replace(query={"fieldManager": names.FIELD_MANAGER}, body=body)
         created = await self._client.fetch(call, _lease)
         self._held[lease.name] = created.metadata.resource_version
 
@@ -264,8 +264,7 @@ class NamedLeases:
         self._held[lease.name] = await self._patch(lease, version, spec)
 
     async def _patch(self, lease: LeaseName, version: str, spec: dict[str, JSON]) -> str:
-        call = replace(
-            self._call(lease, "patch", "PATCH"),
+        call = self._call(lease, "patch", "PATCH")._replace(
             query={"fieldManager": names.FIELD_MANAGER},
             body={"metadata": {"resourceVersion": version}, "spec": spec},
             content_type=MERGE_PATCH_TYPE,

@@ -163,16 +163,30 @@ def _name_in(item: msgspec.Raw) -> str:
     return str(ObjectKey(metadata.namespace, metadata.name)) if metadata.name else NAMELESS
 
 
-def stored_metadata(metadata: Metadata) -> StoredMetadata:
+def stored_metadata(metadata: Metadata, *, key: ObjectKey | None = None) -> StoredMetadata:
     """
-    Return the metadata of one object from a list of metadata.
+    Return the metadata of one object from a list of metadata, or from the answer of a write.
+
+    Args:
+        key: Names the object that was written; None if the metadata do.
     """
     return StoredMetadata(
-        key=ObjectKey(metadata.namespace, metadata.name),
+        key=key or ObjectKey(metadata.namespace, metadata.name),
         uid=metadata.uid,
         resource_version=metadata.resource_version,
         created_at=metadata.creation_timestamp or "",
         managed_fields=tuple(metadata.managed_fields or ()),
         generation=metadata.generation or 0,
-        tags=hash(tuple(map(bytes, (metadata.labels, metadata.annotations, metadata.finalizers)))),
+        tags=_tags_of(metadata),
     )
+
+
+# An object without labels, annotations and finalizers, as many are.
+_NO_TAGS = hash((b"", b"", b""))
+
+
+def _tags_of(metadata: Metadata) -> int:
+    labels, annotations, finalizers = metadata.labels, metadata.annotations, metadata.finalizers
+    if not (labels or annotations or finalizers):
+        return _NO_TAGS
+    return hash((bytes(labels), bytes(annotations), bytes(finalizers)))

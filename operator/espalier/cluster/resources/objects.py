@@ -5,7 +5,6 @@ This is the hot path: an object of a page is decoded only when it is used.
 """
 
 from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import replace
 from types import MappingProxyType
 from typing import NamedTuple, TypeVar
 
@@ -95,8 +94,7 @@ class _PageRequest(NamedTuple):
     max_bytes: int
 
     def call_for(self, limit: int) -> ApiRequest:
-        return replace(
-            self.call,
+        return self.call._replace(
             query={**self.call.query, "limit": str(limit)},
             max_answer_bytes=self.max_bytes if limit > 1 else MAX_PAGE_BYTES,
         )
@@ -215,14 +213,13 @@ class HttpObjects:
         """
         Make the server store an object again, with a merge patch that changes nothing.
         """
-        metadata = _guard_of(permit)
-        call = _patch_call(resource, permit.key, metadata, query=_AS_US, accept=PARTIAL_TYPE)
-        body = await self._write(resource, call, permit)
+        call = _write_call(resource, permit, _guard_of(permit))
+        body = await self._lanes.send(resource, call)
         after = decode(call, body, written_version).metadata.resource_version
         if after == permit.resource_version:
             return Written(after)
-        stored = stored_metadata(decode(call, body, partial).metadata)
-        return Written(after, replace(stored, key=permit.key))
+        answer = decode(call, body, partial).metadata
+        return Written(after, stored_metadata(answer, key=permit.key))
 
     async def try_rewrite(
         self, resource: Endpoint, key: ObjectKey, *, uid: str, resource_version: str
@@ -231,7 +228,11 @@ class HttpObjects:
         Return the object that a rewrite would store; this is a dry run.
         """
         metadata: dict[str, JSON] = {"uid": uid, "resourceVersion": resource_version}
-        call = _patch_call(resource, key, metadata, query={**_AS_US, "dryRun": "All"})
+        call = _object_call(resource, key, verb="patch", method="PATCH")._replace(
+            query={**_AS_US, "dryRun": "All"},
+            body={"metadata": metadata},
+            content_type=MERGE_PATCH_TYPE,
+        )
         return read_object(await self._client.send(call), resource, call.attempt)
 
     async def annotate(
@@ -241,8 +242,8 @@ class HttpObjects:
         Set annotations of an object with a merge patch; None removes an annotation.
         """
         metadata: dict[str, JSON] = {**_guard_of(permit), "annotations": {**annotations}}
-        call = _patch_call(resource, permit.key, metadata, query=_AS_US, accept=PARTIAL_TYPE)
-        body = await self._write(resource, call, permit)
+        call = _write_call(resource, permit, metadata)
+        body = await self._lanes.send(resource, call)
         return decode(call, body, written_version).metadata.resource_version
 
     async def replace_managed_fields(
@@ -259,14 +260,14 @@ class HttpObjects:
         left: list[JSON] = [*managed_fields] or [{}]
         change: JSON = {"op": "replace", "path": "/metadata/managedFields", "value": left}
         call = _object_call(resource, permit.key, verb="patch", method="PATCH")
-        call = replace(
-            call,
+        call = call._replace(
             query={"fieldManager": FIELD_MANAGER},
             body=[*tests, change],
             content_type=JSON_PATCH_TYPE,
             accept=PARTIAL_TYPE,
+            may_begin=permit.may_begin,
         )
-        await self._write(resource, call, permit)
+        await self._lanes.send(resource, call)
 
     async def replace(
         self,
@@ -286,13 +287,13 @@ class HttpObjects:
             raise ValueError("the object is not the one that the permit is for")
         call = _object_call(resource, permit.key, verb="update", method="PUT")
         place = "" if subresource is None else f"/{segment(subresource)}"
-        call = replace(
-            call, path=call.path + place, query={"fieldManager": FIELD_MANAGER}, body=obj
+        call = call._replace(
+            path=call.path + place, query={"fieldManager": FIELD_MANAGER}, body=obj
         )
         return read_object(await self._write(resource, call, permit), resource, call.attempt)
 
     async def _write(self, resource: Endpoint, call: ApiRequest, permit: WritePermit) -> bytes:
-        return await self._lanes.send(resource, replace(call, may_begin=permit.may_begin))
+        return await self._lanes.send(resource, call._replace(may_begin=permit.may_begin))
 
     async def look_for_servers_behind(self, resource: Endpoint) -> ServersSeen:
         """
@@ -361,24 +362,18 @@ def _object_call(
     )
 
 
-def _patch_call(
-    resource: Endpoint,
-    key: ObjectKey,
-    metadata: dict[str, JSON],
-    *,
-    query: Mapping[str, str],
-    accept: str = JSON_TYPE,
-) -> ApiRequest:
+def _write_call(resource: Endpoint, permit: WritePermit, metadata: dict[str, JSON]) -> ApiRequest:
     # Built in one call, since no other request is made so often.
     return ApiRequest(
         verb="patch",
-        resource=f"{resource} {key}",
+        resource=f"{resource} {permit.key}",
         method="PATCH",
-        path=object_path(resource, key),
-        query=query,
+        path=object_path(resource, permit.key),
+        query=_AS_US,
         body={"metadata": metadata},
         content_type=MERGE_PATCH_TYPE,
-        accept=accept,
+        accept=PARTIAL_TYPE,
+        may_begin=permit.may_begin,
     )
 
 

@@ -8,7 +8,7 @@ process has seen its annotation change within the duration.
 
 import hashlib
 import logging
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import msgspec
 
@@ -116,8 +116,7 @@ class HttpReplicas:
         return now_seconds - self._seen[key].at_seconds <= self._duration_seconds
 
     async def _patch(self, annotations: dict[str, JSON]) -> _ReplicasLease:
-        call = replace(
-            self._call("patch", "PATCH"),
+        call = self._call("patch", "PATCH")._replace(
             body={"metadata": {"annotations": annotations}},
             content_type=MERGE_PATCH_TYPE,
         )
@@ -136,7 +135,7 @@ class HttpReplicas:
             },
             "spec": {},
         }
-        return await self._client.fetch(replace(self._call("create", "POST"), body=body), _lease)
+        return await self._client.fetch(self._call("create", "POST")._replace(body=body), _lease)
 
     def _call(self, verb: str, method: str) -> ApiRequest:
         call = lease_call(

@@ -9,27 +9,31 @@ import asyncio
 import logging
 import random
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
 from datetime import datetime
 from email.utils import parsedate_to_datetime
 from types import MappingProxyType
-from typing import TypeVar
-from urllib.parse import urlencode
+from typing import NamedTuple, TypeVar
 
 import aiohttp
 import msgspec
-from yarl import URL
 
 from espalier.cluster.auth.connection import Connection
 from espalier.cluster.auth.credentials import read_time
 from espalier.cluster.transport import responses as answers
-from espalier.cluster.transport.deep_nesting import with_large_stack_if_needed
+from espalier.cluster.transport.deep_nesting import with_large_stack
 from espalier.cluster.transport.json_codec import encode_json
-from espalier.cluster.transport.session import TOTAL_SECONDS, CheckedBody, sending_while
+from espalier.cluster.transport.session import (
+    TOTAL_SECONDS,
+    CheckedBody,
+    SendingWhile,
+    unsent_of,
+)
+from espalier.cluster.transport.urls import RequestUrls
 from espalier.engine.ports.clock import Clock
 from espalier.engine.ports.records import always
-from espalier.errors import RejectedError, TransientError
+from espalier.errors import NotSentError, RejectedError, TransientError
 from espalier.paths import JSON
 
 SERVER_TEXT_LOGGER = "espalier.server_text"
@@ -55,15 +59,17 @@ _FIRST_PAUSE_SECONDS = 0.5
 _MAX_PAUSE_SECONDS = 20.0
 _MAX_ERROR_BYTES = 1024 * 1024
 _OK, _ERRORS = 200, 300
+# Counted where there was no response.
+_NO_CODE = "<error>"
+_UNANSWERED = (TimeoutError, aiohttp.ClientError, OSError, asyncio.IncompleteReadError)
 
 _NOTHING: Mapping[str, str] = MappingProxyType({})
 _Result = TypeVar("_Result")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ApiRequest:
+class ApiRequest(NamedTuple):
     """
-    One request.
+    One request. It is made for each write, so it is a kind of record that is made fast.
 
     Attributes:
         verb: The verb as RBAC names it.
@@ -79,14 +85,14 @@ class ApiRequest:
     resource: str
     method: str
     path: str
-    query: Mapping[str, str] = field(default_factory=lambda: _NOTHING, hash=False)
-    body: Mapping[str, JSON] | Sequence[JSON] | None = field(default=None, hash=False)
+    query: Mapping[str, str] = _NOTHING
+    body: Mapping[str, JSON] | Sequence[JSON] | None = None
     content_type: str = JSON_TYPE
     accept: str = JSON_TYPE
     is_read: bool = False
     total_seconds: float = TOTAL_SECONDS
     max_answer_bytes: int = MAX_ANSWER_BYTES
-    may_begin: Callable[[], bool] = field(default=always, hash=False, compare=False)
+    may_begin: Callable[[], bool] = always
 
     @property
     def attempt(self) -> answers.RequestedAction:
@@ -129,6 +135,8 @@ class Client:
         self._max_answer_bytes = max_answer_bytes
         self._dry_run = dry_run
         self._request_seconds = connection.request_seconds
+        self._urls = RequestUrls(connection.server)
+        self._limits_by_seconds: dict[float, aiohttp.ClientTimeout] = {}
 
     @property
     def clock(self) -> Clock:
@@ -147,6 +155,8 @@ class Client:
         Raises:
             ClusterError: The error that ``responses.error_of`` returns for the response.
         """
+        if not call.is_read:
+            return await self._send_once(call)
         return await self._tried(call, lambda: self._send_once(call))
 
     async def fetch(self, call: ApiRequest, decoder: "msgspec.json.Decoder[_Result]") -> _Result:
@@ -206,23 +216,43 @@ class Client:
             attempt += 1
 
     async def _send_once(self, call: ApiRequest) -> bytes:
-        limits = aiohttp.ClientTimeout(
-            total=self._total_seconds(call),
-            sock_connect=self._session.timeout.sock_connect,
-            sock_read=self._session.timeout.sock_read if self._request_seconds is None else None,
-        )
-        async with self._answered(call, limits) as response:
-            max_bytes = min(call.max_answer_bytes, self._max_answer_bytes)
-            body = await _read(response, max_bytes)
-            if body is None:
+        if call.may_begin is always:
+            return await self._body_of(call)
+        with SendingWhile(call.may_begin):
+            return await self._body_of(call)
+
+    async def _body_of(self, call: ApiRequest) -> bytes:
+        max_bytes = min(call.max_answer_bytes, self._max_answer_bytes)
+        begun_seconds, code = self._clock.monotonic_seconds(), _NO_CODE
+        try:
+            async with self._request(call, self._limits(call)) as response:
+                code = self._count_answer(call, response, begun_seconds)
+                if not _OK <= response.status < _ERRORS:
+                    raise await self._failure(call, response)
+                body = await _read(response, max_bytes)
+                if body is not None:
+                    return body
                 response.close()
-                raise TooLargeError(
-                    verb=call.verb,
-                    resource=call.resource,
-                    reason="AnswerTooLarge",
-                    detail=f"more than {max_bytes} bytes",
-                )
-            return body
+        except _UNANSWERED as error:
+            raise self._unanswered(call, error, code, begun_seconds) from error
+        raise TooLargeError(
+            verb=call.verb,
+            resource=call.resource,
+            reason="AnswerTooLarge",
+            detail=f"more than {max_bytes} bytes",
+        )
+
+    def _limits(self, call: ApiRequest) -> aiohttp.ClientTimeout:
+        found = self._limits_by_seconds.get(call.total_seconds)
+        if found is None:
+            found = self._limits_by_seconds[call.total_seconds] = aiohttp.ClientTimeout(
+                total=self._total_seconds(call),
+                sock_connect=self._session.timeout.sock_connect,
+                sock_read=self._session.timeout.sock_read
+                if self._request_seconds is None
+                else None,
+            )
+        return found
 
     def _total_seconds(self, call: ApiRequest) -> float:
         asked = self._request_seconds
@@ -235,49 +265,56 @@ class Client:
     async def _answered(
         self, call: ApiRequest, limits: aiohttp.ClientTimeout
     ) -> AsyncIterator[aiohttp.ClientResponse]:
-        asked = call.query
+        begun_seconds, code = self._clock.monotonic_seconds(), _NO_CODE
+        try:
+            with SendingWhile(call.may_begin):
+                async with self._request(call, limits) as response:
+                    code = self._count_answer(call, response, begun_seconds)
+                    if not _OK <= response.status < _ERRORS:
+                        raise await self._failure(call, response)
+                    yield response
+        except _UNANSWERED as error:
+            raise self._unanswered(call, error, code, begun_seconds) from error
+
+    def _request(
+        self, call: ApiRequest, limits: aiohttp.ClientTimeout
+    ) -> AbstractAsyncContextManager[aiohttp.ClientResponse]:
+        query = call.query
         if self._dry_run and call.method != "GET" and not call.is_read:
-            asked = {**asked, "dryRun": "All"}
-        query = f"?{urlencode(asked)}" if asked else ""
-        url = URL(f"{self._server}{call.path}{query}", encoded=True)
+            query = {**query, "dryRun": "All"}
         headers = {"Accept": call.accept}
         body = None if call.body is None else _encoded(call, call.body)
         if body is not None:
             headers["Content-Type"] = call.content_type
-        code, begun_seconds = "<error>", self._clock.monotonic_seconds()
-        try:
-            async with (
-                sending_while(call.may_begin),
-                self._session.request(
-                    call.method,
-                    url,
-                    data=_checked(body, call.may_begin),
-                    headers=headers,
-                    timeout=limits,
-                    # The API never redirects our calls, and a write must not go to another server.
-                    allow_redirects=False,
-                ) as response,
-            ):
-                code = str(response.status)
-                self._count(call, code, begun_seconds)
-                if not _OK <= response.status < _ERRORS:
-                    raise await self._failure(call, response)
-                yield response
-        except TimeoutError as error:
-            if code == "<error>":
-                self._count(call, code, begun_seconds)
-            raise TransientError(
-                verb=call.verb, resource=call.resource, reason="Timeout", detail=str(error)
-            ) from error
-        except (aiohttp.ClientError, OSError, asyncio.IncompleteReadError) as error:
-            if code == "<error>":
-                self._count(call, code, begun_seconds)
-            raise TransientError(
-                verb=call.verb,
-                resource=call.resource,
-                reason="ConnectionFailed",
-                detail=str(error) or type(error).__name__,
-            ) from error
+        return self._session.request(
+            call.method,
+            self._urls.url_of(call.path, query),
+            data=_checked(body, call.may_begin),
+            headers=headers,
+            timeout=limits,
+            # The API never redirects our calls, and a write must not go to another server.
+            allow_redirects=False,
+        )
+
+    def _count_answer(
+        self, call: ApiRequest, response: aiohttp.ClientResponse, begun_seconds: float
+    ) -> str:
+        code = str(response.status)
+        self._count(call, code, begun_seconds)
+        return code
+
+    def _unanswered(
+        self, call: ApiRequest, error: BaseException, code: str, begun_seconds: float
+    ) -> TransientError:
+        if isinstance(error, TimeoutError):
+            kind, reason, detail = TransientError, "Timeout", str(error)
+        elif (unsent := unsent_of(error)) is not None:
+            kind, reason, detail = NotSentError, "NotSent", str(unsent)
+        else:
+            kind, reason, detail = TransientError, "ConnectionFailed", _text_of(error)
+        if code == _NO_CODE and kind is not NotSentError:
+            self._count(call, code, begun_seconds)
+        return kind(verb=call.verb, resource=call.resource, reason=reason, detail=detail)
 
     def _count(self, call: ApiRequest, code: str, begun_seconds: float) -> None:
         seconds = self._clock.monotonic_seconds() - begun_seconds
@@ -340,11 +377,18 @@ def decode(call: ApiRequest, body: bytes, decoder: "msgspec.json.Decoder[_Result
         RejectedError: The body has an unexpected form.
     """
     try:
-        return with_large_stack_if_needed(lambda: decoder.decode(body))
+        try:
+            return decoder.decode(body)
+        except RecursionError:
+            return with_large_stack(lambda: decoder.decode(body))
     except msgspec.ValidationError as error:
         raise answers.malformed(call.attempt, f"unexpected JSON: {error}") from error
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise answers.malformed(call.attempt, "not JSON, or nested too deeply") from error
+
+
+def _text_of(error: BaseException) -> str:
+    return str(error) or type(error).__name__
 
 
 def _checked(body: bytes | None, may_begin: Callable[[], bool]) -> bytes | CheckedBody | None:

@@ -17,11 +17,16 @@ import aiohttp
 
 from espalier.cluster.auth.connection import Connection
 from espalier.cluster.transport.client import ApiRequest, Client
-from espalier.cluster.transport.session import CheckedConnector, open_session, tls_of
+from espalier.cluster.transport.session import (
+    CheckedConnector,
+    UnsentError,
+    open_session,
+    tls_of,
+)
 from espalier.engine.ports import Endpoint
 from espalier.engine.ports.clock import Clock
 from espalier.engine.ports.servers import ServerBehindError, ServersSeen
-from espalier.errors import TransientError
+from espalier.errors import NotSentError
 
 if TYPE_CHECKING:
     from aiohttp.connector import Connection as HttpConnection
@@ -56,7 +61,7 @@ _MAX_PAUSE_SECONDS = 1.0
 _MAX_RECONNECTIONS = 3
 
 
-class OtherConnectionError(aiohttp.ClientError):
+class OtherConnectionError(UnsentError):
     """
     A request was to go out on a connection whose server was not asked; it was not sent.
     """
@@ -108,6 +113,14 @@ class Lane:
         self._looks: dict[Endpoint, int] = {}
         self._reconnections = 0
 
+    def has_shown(self, resource: Endpoint, look: int) -> bool:
+        """
+        Report whether the server has answered on this connection since the look.
+        """
+        if self._asked_on is not None and self._asked_on.is_closing():
+            self._forget()
+        return self._looks.get(resource) == look
+
     async def is_caught_up(self, resource: Endpoint, look: int, ask: Ask) -> bool:
         """
         Ask the server, unless it has answered on this connection since the look.
@@ -115,10 +128,7 @@ class Lane:
         Raises:
             ClusterError: It does not answer.
         """
-        asked_on = self._asked_on
-        if asked_on is not None and asked_on.is_closing():
-            self._forget()
-        elif self._looks.get(resource) == look:
+        if self.has_shown(resource, look):
             return True
         self._connector.demanded = None
         is_caught_up = await ask(self._client, resource)
@@ -148,7 +158,7 @@ class Lane:
         self._connector.demanded = None if is_free else self._asked_on
         try:
             answer = await self._client.send(call)
-        except TransientError as error:
+        except NotSentError as error:
             if isinstance(error.__cause__, OtherConnectionError):
                 self._reconnections += 1
                 return None
@@ -205,9 +215,10 @@ class Lanes:
         while True:
             async with self._turns:
                 lane = self._idle_lane()
-                is_caught_up = False
+                # Nearly always it has: that is seen without another call.
+                is_caught_up = lane.has_shown(resource, self._looks.get(resource, 0))
                 try:
-                    is_caught_up = await self._is_caught_up(lane, resource)
+                    is_caught_up = is_caught_up or await self._is_caught_up(lane, resource)
                     answer = await lane.send(call) if is_caught_up else None
                 finally:
                     # Others are rather used than one that has just been closed.

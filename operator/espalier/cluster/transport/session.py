@@ -2,10 +2,10 @@
 Sessions to one API server: time limits, connection limit, credentials and user agent.
 """
 
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable
 from contextvars import ContextVar
 from ssl import SSLContext
+from types import TracebackType
 from typing import TYPE_CHECKING
 
 import aiohttp
@@ -40,9 +40,17 @@ MAX_CONTROL_CONNECTIONS = 16
 """For leases, and as many for definitions: neither waits behind the writes of objects."""
 
 
-class NoCredentialsError(aiohttp.ClientError):
+class UnsentError(aiohttp.ClientError):
     """
-    There is no credential to send. It is an error of the client library, so that Kopf retries.
+    A request was not sent, by a decision of this process.
+
+    It is an error of the client library, so that Kopf retries.
+    """
+
+
+class NoCredentialsError(UnsentError):
+    """
+    There is no credential to send.
     """
 
 
@@ -58,6 +66,7 @@ class Authentication:
         self._credentials = connection.credentials
         self._server_name = connection.server_name
         self._origin = URL(connection.server).origin()
+        self._authority = (self._origin.scheme, self._origin.raw_authority)
         self._impersonation = connection.impersonation.headers()
 
     async def __call__(
@@ -69,7 +78,10 @@ class Authentication:
         Raises:
             NoCredentialsError: There is no credential.
         """
-        if request.url.origin() != self._origin:
+        url = request.url
+        # The origin is made anew for each URL, so what is nearly always the same is compared first.
+        is_ours = (url.scheme, url.raw_authority) == self._authority
+        if not is_ours and url.origin() != self._origin:
             return await handler(request)
         if self._server_name is not None:
             request.server_hostname = self._server_name
@@ -104,31 +116,46 @@ async def _signed(
 NOT_SENT = "not sent: whether this process may write is in doubt"
 
 
-class NotBegunError(aiohttp.ClientError):
+class NotBegunError(UnsentError):
     """
     A request must not be sent any more; it was not.
     """
 
 
+def unsent_of(error: BaseException) -> UnsentError | None:
+    """
+    Return what kept a request from being sent, if that is what an error means.
+    """
+    # What is raised while a body is written comes as the cause of another error.
+    return next((one for one in (error, error.__cause__) if isinstance(one, UnsentError)), None)
+
+
 _may_begin: ContextVar[Callable[[], bool]] = ContextVar("may_begin", default=always)
 
 
-@asynccontextmanager
-async def sending_while(may_begin: Callable[[], bool]) -> AsyncIterator[None]:
+class SendingWhile:
     """
-    Send the requests of the block only if a check holds when there is a connection for them.
+    Send the requests of a block only if a check holds when there is a connection for them.
 
     A request may wait for its connection, or its process may be paused, long after it was decided
     upon.
     """
-    if may_begin is always:
-        yield
-        return
-    token = _may_begin.set(may_begin)
-    try:
-        yield
-    finally:
-        _may_begin.reset(token)
+
+    __slots__ = ("_before", "_check")
+
+    def __init__(self, may_begin: Callable[[], bool]) -> None:
+        self._check = may_begin
+
+    def __enter__(self) -> None:
+        self._before = _may_begin.set(self._check)
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        _may_begin.reset(self._before)
 
 
 class CheckedBody(aiohttp.BytesPayload):
@@ -158,7 +185,7 @@ class CheckedBody(aiohttp.BytesPayload):
 
 class CheckedConnector(aiohttp.TCPConnector):
     """
-    Ask the check of ``sending_while`` when there is a connection.
+    Ask the check of ``SendingWhile`` when there is a connection.
     """
 
     async def connect(

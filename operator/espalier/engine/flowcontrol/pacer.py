@@ -20,9 +20,11 @@ from types import TracebackType
 from typing import Self, TypeVar
 
 from espalier.engine.flowcontrol.backoff import LONGEST_CALL_PAUSE_SECONDS
-from espalier.engine.flowcontrol.budget import Budget, Charge
+from espalier.engine.flowcontrol.budget import Budget
+from espalier.engine.flowcontrol.rates import Charge
 from espalier.engine.ports.clock import Clock
-from espalier.errors import ClusterError, TransientError
+from espalier.engine.ports.servers import ServerBehindError
+from espalier.errors import ClusterError, NotSentError, TransientError
 
 FIRST_IN_FLIGHT = 16
 
@@ -118,6 +120,10 @@ class Pacer:
                 self._wake()
                 raise
         self._in_flight += 1
+        if self._not_before_seconds <= self._clock.monotonic_seconds():
+            charge = self._share.begin_now(self._object_bytes)
+            if charge is not None:
+                return charge
         try:
             return await self._begin_within_budget()
         except BaseException:
@@ -291,10 +297,17 @@ class Turn:
         self._pacer.end(self._charge, may_have_written=self._may_have_written(error))
 
     def _may_have_written(self, error: BaseException | None) -> bool:
-        if error is None:
-            return self._written
-        # A call without an answer may have written.
-        return isinstance(error, TransientError) or not isinstance(error, ClusterError)
+        return self._written if error is None else may_have_written(error)
+
+
+def may_have_written(error: BaseException) -> bool:
+    """
+    Report whether a write that ended by an error may have changed something in etcd.
+    """
+    if isinstance(error, NotSentError | ServerBehindError):
+        return False
+    # A call without an answer may have written.
+    return isinstance(error, TransientError) or not isinstance(error, ClusterError)
 
 
 async def work_through(

@@ -12,6 +12,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from espalier.engine.coordination.run_context import RunContext
 from espalier.engine.coordination.write_gate import LeftAlone
 from espalier.engine.flowcontrol.calls import retry_while_unavailable
+from espalier.engine.flowcontrol.pacer import may_have_written
 from espalier.engine.legacy.inverse_patches import invert
 from espalier.engine.legacy.pruner import Pruner, PruneResult
 from espalier.engine.policy.field_managers import is_owned
@@ -20,7 +21,7 @@ from espalier.engine.ports import key_of
 from espalier.engine.ports.archive import ArchiveEntry
 from espalier.engine.ports.records import identity_of, metadata_of
 from espalier.engine.rewriting.retries import UNGUARDED, Failed, Rewritten, Unchanged, WriteResult
-from espalier.errors import ArchiveFullError, ClusterError, ConversionError, TransientError
+from espalier.errors import ArchiveFullError, ClusterError, ConversionError
 from espalier.paths import JSON
 
 COMES_BACK = "removed fields come back with the write itself, as by an admission webhook"
@@ -221,7 +222,7 @@ class Removal:
         """
         self.met = error
         self._is_stale = self._is_stale or reads_again
-        self._may_be_written = self._may_be_written or isinstance(error, TransientError)
+        self._may_be_written = self._may_be_written or may_have_written(error)
 
     async def _rewrite(self) -> WriteResult:
         remover = self._remover

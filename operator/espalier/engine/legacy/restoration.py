@@ -19,7 +19,7 @@ from espalier.engine.coordination.lease import LeaseHolder
 from espalier.engine.coordination.write_gate import LeftAlone, WriteGate
 from espalier.engine.flowcontrol.backoff import call_pause_seconds
 from espalier.engine.flowcontrol.calls import retry_while_unavailable, run_with_watchers
-from espalier.engine.flowcontrol.pacer import Pacer
+from espalier.engine.flowcontrol.pacer import Pacer, may_have_written
 from espalier.engine.legacy.inverse_patches import Addition, added, find
 from espalier.engine.legacy.restorable import Pointer, RestorableFields, removal_of
 from espalier.engine.policy.loss_message import describe_loss
@@ -236,9 +236,9 @@ class _Restorer:
                     obj = await self._objects.replace(
                         self._resource, added(obj, some), permit, subresource=subresource
                     )
-                except TransientError:
-                    # The server may have written it.
-                    written.update(pointers)
+                except ClusterError as error:
+                    if may_have_written(error):
+                        written.update(pointers)
                     raise
                 written.update(pointers)
 

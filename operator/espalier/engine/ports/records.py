@@ -40,10 +40,9 @@ def text_of(value: JSON) -> str:
     return value if isinstance(value, str) else ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Endpoint:
+class Endpoint(NamedTuple):
     """
-    One endpoint of custom objects: a resource at one version.
+    One endpoint of custom objects: a resource at one version. It is looked up for each write.
 
     Attributes:
         plural: As in URLs and RBAC.

@@ -7,12 +7,13 @@ from dataclasses import replace
 from espalier.engine.conversion.stored_version import StoredVersionWitness
 from espalier.engine.coordination.run_context import RunContext
 from espalier.engine.coordination.write_gate import LeftAlone
+from espalier.engine.flowcontrol.pacer import may_have_written
 from espalier.engine.policy.plan import Plan
 from espalier.engine.ports import ObjectKey, StoredMetadata
 from espalier.engine.ports.records import metadata_of
 from espalier.engine.rewriting.retries import UNGUARDED, Failed, Rewritten, Unchanged, WriteResult
 from espalier.engine.rewriting.settled_writes import SettledWrites
-from espalier.errors import ClusterError, ConversionError, TransientError
+from espalier.errors import ClusterError, ConversionError
 
 MAX_GUARDED_ATTEMPTS = 5
 """
@@ -50,14 +51,16 @@ class Rewrite:
         self._conflicts = 0
         self._is_stale = False
         self._may_be_written = False
-        self._stored: StoredMetadata | None = None
+        self._version_after = ""
 
     @property
     def stored(self) -> StoredMetadata | None:
         """
         The state that the listed one was rewritten to; None if another one was rewritten.
         """
-        return self._stored
+        if not self._version_after:
+            return None
+        return replace(self._first, resource_version=self._version_after)
 
     @property
     def key(self) -> ObjectKey:
@@ -107,11 +110,14 @@ class Rewrite:
         if is_proof:
             self._settled.add(self._seen.uid, after)
         if self._seen is self._first:
-            self._stored = replace(self._seen, resource_version=after)
+            self._version_after = after
         if after != self._seen.resource_version:
             return Rewritten(
                 was_at_storage_version=self._is_shown and permit.resource_version is not None,
-                writers=self._witness.writers(self._seen.managed_fields),
+                # Only a pass in which it is asked can end without a proof, which names them.
+                writers=self._witness.writers(self._seen.managed_fields)
+                if self._witness.is_asked
+                else (),
             )
         # An earlier patch without an answer may be the one that rewrote it.
         return Rewritten() if self._may_be_written and self.has_changed else Unchanged()
@@ -122,4 +128,4 @@ class Rewrite:
         """
         self._is_stale = self._is_stale or reads_again
         self._conflicts += reads_again
-        self._may_be_written = self._may_be_written or isinstance(error, TransientError)
+        self._may_be_written = self._may_be_written or may_have_written(error)

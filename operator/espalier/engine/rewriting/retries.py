@@ -21,6 +21,7 @@ from espalier.errors import (
     ConversionError,
     ForbiddenError,
     NotFoundError,
+    NotSentError,
     RejectedError,
     TransientError,
 )
@@ -191,7 +192,7 @@ async def retry_until_decided(what: Attempt, clock: Clock, pacer: Pacer) -> Writ
         except (ConversionError, ServerBehindError):
             raise
         except ClusterError as error:
-            if isinstance(error, TransientError):
+            if isinstance(error, TransientError) and not isinstance(error, NotSentError):
                 pacer.struggled(error)
             decision = after_failure(error, attempt=attempt)
             match decision:
