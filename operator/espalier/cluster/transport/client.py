@@ -267,12 +267,11 @@ class Client:
     ) -> AsyncIterator[aiohttp.ClientResponse]:
         begun_seconds, code = self._clock.monotonic_seconds(), _NO_CODE
         try:
-            with SendingWhile(call.may_begin):
-                async with self._request(call, limits) as response:
-                    code = self._count_answer(call, response, begun_seconds)
-                    if not _OK <= response.status < _ERRORS:
-                        raise await self._failure(call, response)
-                    yield response
+            async with self._request(call, limits) as response:
+                code = self._count_answer(call, response, begun_seconds)
+                if not _OK <= response.status < _ERRORS:
+                    raise await self._failure(call, response)
+                yield response
         except _UNANSWERED as error:
             raise self._unanswered(call, error, code, begun_seconds) from error
 
