@@ -3,7 +3,6 @@ The ConfigMaps with fixed names in an operator's namespace: the switch that paus
 """
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import replace
 
 import msgspec
 
@@ -54,8 +53,7 @@ class ConfigMapSwitch:
             ClusterError: It cannot be read.
         """
         # Sent once: who waits for the answer tries again.
-        call = replace(
-            _call(self._namespace, PAUSE, "get", "GET"),
+        call = _call(self._namespace, PAUSE, "get", "GET")._replace(
             total_seconds=_CALL_SECONDS,
             # Whatever is in it does not matter.
             accept=PARTIAL_TYPE,
@@ -124,21 +122,21 @@ class ReportConfigMap:
             return
         call = _call(self._namespace, REPORT, "update", "PUT")
         body = self._body(data, found.metadata.resource_version)
-        await self._write(replace(call, body=body), may_begin)
+        await self._write(call._replace(body=body), may_begin)
 
     async def _found(self) -> _KeptConfigMap:
         call = _call(self._namespace, REPORT, "get", "GET")
-        call = replace(call, is_read=True, max_answer_bytes=_MAX_ANSWER_BYTES)
+        call = call._replace(is_read=True, max_answer_bytes=_MAX_ANSWER_BYTES)
         return await self._client.fetch(call, _config_map)
 
     async def _create(self, parts: Mapping[str, str], may_begin: Callable[[], bool]) -> None:
         call = _call(self._namespace, REPORT, "create", "POST")
-        call = replace(call, path=call.path.rpartition("/")[0], body=self._body(parts, ""))
+        call = call._replace(path=call.path.rpartition("/")[0], body=self._body(parts, ""))
         await self._write(call, may_begin)
 
     async def _write(self, call: ApiRequest, may_begin: Callable[[], bool]) -> None:
         query = {"fieldManager": names.FIELD_MANAGER}
-        await self._client.send(replace(call, query=query, may_begin=may_begin))
+        await self._client.send(call._replace(query=query, may_begin=may_begin))
 
     def _body(self, data: Mapping[str, str], version: str) -> dict[str, JSON]:
         metadata: dict[str, JSON] = {

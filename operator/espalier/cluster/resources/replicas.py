@@ -141,4 +141,4 @@ class HttpReplicas:
         call = lease_call(
             self._namespace, NAME, verb, method, duration_seconds=self._duration_seconds
         )
-        return replace(call, query={"fieldManager": names.FIELD_MANAGER})
+        return call._replace(query={"fieldManager": names.FIELD_MANAGER})
