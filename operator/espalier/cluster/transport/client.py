@@ -22,11 +22,11 @@ import msgspec
 from espalier.cluster.auth.connection import Connection
 from espalier.cluster.auth.credentials import read_time
 from espalier.cluster.transport import responses as answers
+from espalier.cluster.transport.bodies import body_of, read_body
 from espalier.cluster.transport.deep_nesting import with_large_stack
 from espalier.cluster.transport.json_codec import encode_json
 from espalier.cluster.transport.session import (
     TOTAL_SECONDS,
-    CheckedBody,
     SendingWhile,
     unsent_of,
 )
@@ -229,7 +229,7 @@ class Client:
                 code = self._count_answer(call, response, begun_seconds)
                 if not _OK <= response.status < _ERRORS:
                     raise await self._failure(call, response)
-                body = await _read(response, max_bytes)
+                body = await read_body(response, max_bytes)
                 if body is not None:
                     return body
                 response.close()
@@ -288,7 +288,7 @@ class Client:
         return self._session.request(
             call.method,
             self._urls.url_of(call.path, query),
-            data=_checked(body, call.may_begin),
+            data=body_of(body, call.may_begin),
             headers=headers,
             timeout=limits,
             # The API never redirects our calls, and a write must not go to another server.
@@ -310,7 +310,11 @@ class Client:
         elif (unsent := unsent_of(error)) is not None:
             kind, reason, detail = NotSentError, "NotSent", str(unsent)
         else:
-            kind, reason, detail = TransientError, "ConnectionFailed", _text_of(error)
+            kind, reason, detail = (
+                TransientError,
+                "ConnectionFailed",
+                str(error) or type(error).__name__,
+            )
         if code == _NO_CODE and kind is not NotSentError:
             self._count(call, code, begun_seconds)
         return kind(verb=call.verb, resource=call.resource, reason=reason, detail=detail)
@@ -330,7 +334,7 @@ class Client:
             )
 
     async def _failure(self, call: ApiRequest, response: aiohttp.ClientResponse) -> Exception:
-        body = await _read(response, _MAX_ERROR_BYTES)
+        body = await read_body(response, _MAX_ERROR_BYTES)
         if body is None:
             response.close()
         waiting_seconds = answers.retry_after_seconds_of(
@@ -386,34 +390,8 @@ def decode(call: ApiRequest, body: bytes, decoder: "msgspec.json.Decoder[_Result
         raise answers.malformed(call.attempt, "not JSON, or nested too deeply") from error
 
 
-def _text_of(error: BaseException) -> str:
-    return str(error) or type(error).__name__
-
-
-def _checked(body: bytes | None, may_begin: Callable[[], bool]) -> bytes | CheckedBody | None:
-    return body if body is None or may_begin is always else CheckedBody(body, may_begin)
-
-
 def _encoded(call: ApiRequest, body: Mapping[str, JSON] | Sequence[JSON]) -> bytes:
     try:
         return encode_json(body)
     except ValueError as error:
         raise answers.malformed(call.attempt, f"the body of the request is {error}") from error
-
-
-async def _read(response: aiohttp.ClientResponse, max_bytes: int) -> bytes | None:
-    """
-    Return the body of a response; None if it has more than ``max_bytes``.
-    """
-    announced_bytes = response.content_length
-    if announced_bytes is not None and "Content-Encoding" not in response.headers:
-        # The client reads no more than Content-Length says.
-        return await response.read() if announced_bytes <= max_bytes else None
-    pieces: list[bytes] = []
-    size_bytes = 0
-    async for piece in response.content.iter_any():
-        size_bytes += len(piece)
-        if size_bytes > max_bytes:
-            return None
-        pieces.append(piece)
-    return b"".join(pieces)

@@ -158,31 +158,6 @@ class SendingWhile:
         _may_begin.reset(self._before)
 
 
-class CheckedBody(aiohttp.BytesPayload):
-    """
-    Bytes that are sent only if a check holds in the moment of sending; headers wait for them.
-
-    The event loop, or the whole process, may have been paused since there was a connection.
-    """
-
-    def __init__(self, content: bytes, may_begin: Callable[[], bool]) -> None:
-        super().__init__(content)
-        self._may_begin = may_begin
-
-    async def write_with_length(
-        self, writer: aiohttp.abc.AbstractStreamWriter, content_length: int | None
-    ) -> None:
-        """
-        Write the bytes.
-
-        Raises:
-            NotBegunError: The check does not hold. Nothing of the request was sent.
-        """
-        if not self._may_begin():
-            raise NotBegunError(NOT_SENT)
-        await super().write_with_length(writer, content_length)
-
-
 class CheckedConnector(aiohttp.TCPConnector):
     """
     Ask the check of ``SendingWhile`` when there is a connection.

@@ -24,6 +24,13 @@ class RequestUrls:
         self._prefix = self._base.raw_path.rstrip("/")
         self._with_query: dict[tuple[tuple[str, str], ...], URL] = {}
 
+    @property
+    def remembered(self) -> int:
+        """
+        How many queries are remembered.
+        """
+        return len(self._with_query)
+
     def url_of(self, path: str, query: Mapping[str, str]) -> URL:
         """
         Return the URL of a request.
