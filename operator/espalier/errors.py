@@ -17,7 +17,6 @@ The exceptions of Espalier. A class exists because a caller handles it different
     ├── ConfigurationError             no usable kubeconfig, credentials or settings
     ├── ClusterError                   carries verb, resource, status, reason
     │   ├── TransientError             429, 5xx, timeouts, lost connections
-    │   │   ├── NotSentError           never sent, by a decision of this process
     │   │   └── ConversionError        500; the conversion webhook does not answer as it must
     │   ├── ConflictError              409
     │   ├── NotFoundError              404
@@ -226,13 +225,6 @@ class TransientError(ClusterError):
     """
 
     retry_after_seconds: float | None = None
-
-
-@dataclass(unsafe_hash=True, kw_only=True)
-class NotSentError(TransientError):
-    """
-    The request was never sent, so nothing was written, and the server did not struggle.
-    """
 
 
 @dataclass(unsafe_hash=True, kw_only=True)

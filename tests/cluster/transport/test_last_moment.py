@@ -8,8 +8,9 @@ import itertools
 import pytest
 
 from espalier.engine.ports import ObjectKey, WritePermit
+from espalier.engine.ports.servers import NotSentError
 from espalier.engine.status.conditions import NOT_CHECKED
-from espalier.errors import NotSentError, TransientError
+from espalier.errors import TransientError
 from tests.cluster.scripted import WIDGETS, Reply, Script, connected, definition
 
 WRITTEN = Reply(body={"metadata": {"resourceVersion": "4"}})

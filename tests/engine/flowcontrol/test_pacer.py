@@ -9,7 +9,8 @@ import pytest
 
 from espalier.engine.flowcontrol.budget import Budget
 from espalier.engine.flowcontrol.pacer import TRY_AGAIN_AFTER_SECONDS, Pacer, work_through
-from espalier.errors import NotSentError, RejectedError
+from espalier.engine.ports.servers import NotSentError
+from espalier.errors import RejectedError
 from tests.fakes.clock import FakeClock
 from tests.fakes.faults import busy, rejected
 

@@ -15,7 +15,8 @@ from espalier.engine.legacy.inverse_patches import added, additions, expected_li
 from espalier.engine.legacy.pruner import Pruner
 from espalier.engine.ports import ObjectKey
 from espalier.engine.ports.archive import ArchiveEntry
-from espalier.errors import ForbiddenError, NotSentError, TransientError
+from espalier.engine.ports.servers import NotSentError
+from espalier.errors import ForbiddenError, TransientError
 from espalier.paths import JSON
 from espalier.schema.values import copy_json, equal_json
 from tests.engine.legacy.garbage import CLEAN, GARBAGE, content

@@ -14,6 +14,7 @@ from espalier.engine.flowcontrol.pacer import (
     Pacer,
 )
 from espalier.engine.ports import ObjectKey
+from espalier.engine.ports.servers import NotSentError
 from espalier.engine.rewriting.retries import (
     MAX_ATTEMPTS,
     Failed,
@@ -30,7 +31,6 @@ from espalier.errors import (
     ClusterError,
     ForbiddenError,
     NotFoundError,
-    NotSentError,
     TransientError,
 )
 from espalier.paths import JSON

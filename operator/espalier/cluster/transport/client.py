@@ -33,7 +33,8 @@ from espalier.cluster.transport.session import (
 from espalier.cluster.transport.urls import RequestUrls
 from espalier.engine.ports.clock import Clock
 from espalier.engine.ports.records import always
-from espalier.errors import NotSentError, RejectedError, TransientError
+from espalier.engine.ports.servers import NotSentError
+from espalier.errors import RejectedError, TransientError
 from espalier.paths import JSON
 
 SERVER_TEXT_LOGGER = "espalier.server_text"

@@ -25,8 +25,7 @@ from espalier.cluster.transport.session import (
 )
 from espalier.engine.ports import Endpoint
 from espalier.engine.ports.clock import Clock
-from espalier.engine.ports.servers import ServerBehindError, ServersSeen
-from espalier.errors import NotSentError
+from espalier.engine.ports.servers import NotSentError, ServerBehindError, ServersSeen
 
 if TYPE_CHECKING:
     from aiohttp.connector import Connection as HttpConnection

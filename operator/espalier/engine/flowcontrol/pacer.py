@@ -23,8 +23,8 @@ from espalier.engine.flowcontrol.backoff import LONGEST_CALL_PAUSE_SECONDS
 from espalier.engine.flowcontrol.budget import Budget
 from espalier.engine.flowcontrol.rates import Charge
 from espalier.engine.ports.clock import Clock
-from espalier.engine.ports.servers import ServerBehindError
-from espalier.errors import ClusterError, NotSentError, TransientError
+from espalier.engine.ports.servers import NotSentError, ServerBehindError
+from espalier.errors import ClusterError, TransientError
 
 FIRST_IN_FLIGHT = 16
 

@@ -1,5 +1,8 @@
 """
-API servers that do not store objects at the storage version yet, though the definition has it.
+Writes that are not sent: through servers that are behind, and where this process may not write.
+
+A server is behind if it does not store objects at the storage version yet, though the definition
+has it.
 """
 
 from dataclasses import dataclass
@@ -26,4 +29,13 @@ class ServersSeen(NamedTuple):
 class ServerBehindError(TransientError):
     """
     No connection led to an API server that stores the storage version; nothing was written.
+    """
+
+
+@dataclass(unsafe_hash=True, kw_only=True)
+class NotSentError(TransientError):
+    """
+    This process decided not to send a request, so nothing was written.
+
+    The server did not struggle; the same call may be made again.
     """

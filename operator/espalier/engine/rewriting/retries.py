@@ -13,7 +13,7 @@ from espalier.engine.flowcontrol.backoff import call_pause_seconds, jittered_sec
 from espalier.engine.flowcontrol.pacer import Pacer, Turn
 from espalier.engine.ports import ObjectKey
 from espalier.engine.ports.clock import Clock
-from espalier.engine.ports.servers import ServerBehindError
+from espalier.engine.ports.servers import NotSentError, ServerBehindError
 from espalier.engine.status.causes import cause_of, kind_of, unreached_webhook
 from espalier.errors import (
     ClusterError,
@@ -21,7 +21,6 @@ from espalier.errors import (
     ConversionError,
     ForbiddenError,
     NotFoundError,
-    NotSentError,
     RejectedError,
     TransientError,
 )
