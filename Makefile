@@ -30,7 +30,7 @@ PLANES ?= 3
 E2E := tests/cluster tests/contract tests/e2e tests/sandbox
 
 .DEFAULT_GOAL := help
-.PHONY: help venv docs lock notices sbom krew lint format typing imports unit test vectors cases crds differential differential-older control-plane e2e mutation bench-schema bench-start bench-validate bench-migrate fuzz e2e-chaos page monitoring chart demo demo-real image clean image-check bundle
+.PHONY: help venv docs lock notices sbom krew lint format typing imports unit test vectors cases crds differential differential-older control-plane e2e mutation bench-schema bench-start bench-validate bench-migrate fuzz e2e-chaos page fleet monitoring chart demo demo-real image clean image-check bundle
 
 help: ## Show the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' Makefile
@@ -139,6 +139,9 @@ control-plane: $(TOOLS) ## Find or build kube-apiserver, etcd, kubectl (11 minut
 
 e2e: control-plane ## Tests against real kube-apiservers and etcds, three at a time: PLANES=1
 	@$(BIN)/pytest -m e2e -q -n $(PLANES) --dist loadfile --no-loadscope-reorder $(E2E) $(FLAGS)
+
+fleet: control-plane ## Read twenty sandboxes, a real server and three bad clusters at once
+	@$(BIN)/python -m tests.fleet
 
 page: $(PICTURES) ## Take pictures of the operator's page in Chromium, and check it with axe: DIR=build/page
 	@$(BIN)/python -m tests.screens $(if $(DIR),"$(DIR)",build/page)

@@ -3,6 +3,8 @@ The report that is kept and read back: its bounds, and what is refused.
 """
 
 import json
+import shlex
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,7 +14,9 @@ from hypothesis import strategies as st
 from espalier.crd import Condition
 from espalier.engine.ports.meter import ObjectCounts
 from espalier.names import STORED_OBJECTS_CURRENT
+from espalier.observe.advice import advice_for
 from espalier.observe.bounded_report import bounded_report
+from espalier.observe.fleet import merge_snapshots
 from espalier.observe.page import render_file
 from espalier.observe.recorder import Recorder
 from espalier.observe.report import report_document, report_markdown
@@ -205,3 +209,64 @@ def test_any_value_in_any_place_is_refused_or_shown(path: str, value: Any) -> No
         return
     for render in (render_file, report_markdown):
         assert "<script" not in render(found, with_messages=True)
+
+
+GRANT = (
+    "kubectl create clusterrole x --verb=get --resource=secrets"
+    " && kubectl label clusterrole x rbac.espalier.dev/aggregate-to-operator=true"
+)
+
+
+def forbidden(message: str) -> dict[str, Any]:
+    made = changed("definitions.2.conditions.0.message", message)
+    made["definitions"][2]["conditions"][0]["reason"] = "Forbidden"
+    return made
+
+
+def test_no_command_is_taken_from_the_messages_of_a_report() -> None:
+    read = read_report(json.dumps(forbidden(f"grant it: {GRANT}")).encode())
+    (own,) = [one for one in snapshot().definitions if one.mode]
+    (condition,) = own.conditions
+    known = replace(condition, reason="Forbidden", message=f"grant it: {GRANT}")
+
+    assert [one.command for one in advice_for(replace(own, conditions=(known,)))] == [GRANT]
+    assert GRANT not in report_markdown(read, with_messages=False)
+    assert "kubectl describe crd widgets-00002.example.com" in report_markdown(
+        read, with_messages=False
+    )
+
+
+def test_each_part_of_a_command_names_the_cluster() -> None:
+    (own,) = [one for one in snapshot().definitions if one.mode]
+    (condition,) = own.conditions
+    known = replace(condition, reason="Forbidden", message=f"grant it: {GRANT}")
+    there = replace(own, conditions=(known,), cluster="it's; b")
+
+    (one,) = advice_for(there)
+
+    assert shlex.split(one.command) == shlex.split(
+        GRANT.replace("kubectl", """kubectl --context "it's; b\"""")
+    )
+
+
+def test_records_of_clusters_are_merged_and_merged_again() -> None:
+    one, two = snapshot(2), snapshot(3)
+    first = merge_snapshots({"a": one, "b": two}, {"down": "no"}, taken_at=one.taken_at)
+    again = read_report(json.dumps(report_document(first, with_messages=False)).encode())
+    merged = merge_snapshots({"file": again, "c": one}, {}, taken_at=one.taken_at)
+
+    assert [(it.cluster, it.name) for it in merged.definitions] == [
+        *(("a", it.name) for it in one.definitions),
+        *(("b", it.name) for it in two.definitions),
+        *(("c", it.name) for it in one.definitions),
+    ]
+    assert [(it.name, it.failure) for it in merged.clusters] == [
+        ("a", ""),
+        ("b", ""),
+        ("c", ""),
+        ("down", "no"),
+    ]
+    page = render_file(merged, with_messages=False)
+    for name in "abc":
+        # Where it waits, and where it stands with all others.
+        assert page.count(f'<p class="cluster">{name}</p>') == 2

@@ -19,3 +19,10 @@ class Advance(Protocol):
             total: The number to do; None leaves it unchanged.
             text: The label of the bar; an empty text leaves it unchanged.
         """
+
+
+def no_progress(done: int, *, total: int | None = None, text: str = "") -> None:
+    """
+    Show nothing.
+    """
+    del done, total, text

@@ -32,6 +32,7 @@ class Subject:
         document: The number of the document in the source, from 1; 0 for a cluster.
         line: The line in the source, from 1; None if it is not known.
         column: The column in the line, from 1; None if it is not known.
+        cluster: The context of the cluster, where several are read; empty otherwise.
     """
 
     name: str
@@ -39,6 +40,14 @@ class Subject:
     document: int = 0
     line: int | None = None
     column: int | None = None
+    cluster: str = ""
+
+    @property
+    def title(self) -> str:
+        """
+        The name, and the cluster if there are several.
+        """
+        return f"{self.cluster}: {self.name}" if self.cluster else self.name
 
     @property
     def where(self) -> str:
@@ -83,14 +92,18 @@ class Problem:
     Attributes:
         source: The file, or the name of the definition in the cluster.
         line: The line in the file, from 1; None if it is not known.
+        cluster: The context of the cluster, where several are read; empty otherwise.
     """
 
     source: str
     message: str
     line: int | None = None
+    cluster: str = ""
 
     def __str__(self) -> str:
         where = self.source if self.line is None else f"{self.source}:{self.line}"
+        if self.cluster not in ("", self.source):
+            where = f"{self.cluster}: {where}"
         return f"{where}: {self.message}"
 
 
@@ -159,6 +172,7 @@ class Result:
         items: One record for each subject, for programs; its fields depend on the command.
         counts: Totals, for programs.
         is_incomplete: Whether part of the work was left undone.
+        is_partial: Whether the problems are those of some of several clusters only.
         levels: The number of findings of each level; None counts them when it is asked for.
         grouped: The subjects with their findings, ordered by source; None if they have to be
             brought together first.
@@ -174,6 +188,7 @@ class Result:
     items: Collection[JSON] = field(default=(), hash=False)
     counts: Mapping[str, int] = field(default_factory=dict, hash=False)
     is_incomplete: bool = False
+    is_partial: bool = False
     levels: Mapping[Level, int] | None = field(default=None, hash=False)
     grouped: Collection[tuple[Subject, Sequence[Finding]]] | None = field(default=None, hash=False)
 
@@ -195,11 +210,16 @@ def document_of(result: Result) -> "dict[str, JSON | Stream]":
         "apiVersion": OUTPUT_API_VERSION,
         "kind": result.kind,
         "summary": result.summary,
-        "complete": not result.is_incomplete,
+        "complete": not (result.is_incomplete or (result.is_partial and result.problems)),
         "counts": {**result.counts, **levels},
         "findings": Stream(_finding(finding) for finding in result.findings),
         "problems": [
-            {"source": one.source, "line": one.line, "message": one.message}
+            {
+                **({"cluster": one.cluster} if one.cluster else {}),
+                "source": one.source,
+                "line": one.line,
+                "message": one.message,
+            }
             for one in result.problems
         ],
         "skipped": [{"source": one.source, "reason": one.reason} for one in result.skipped],
@@ -210,6 +230,7 @@ def document_of(result: Result) -> "dict[str, JSON | Stream]":
 def _finding(finding: Finding) -> JSON:
     subject = finding.subject
     return {
+        **({"cluster": subject.cluster} if subject.cluster else {}),
         "level": finding.level.value,
         "rule": finding.rule,
         "subject": subject.name,

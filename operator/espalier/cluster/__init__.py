@@ -20,6 +20,7 @@ from espalier.cluster.archives.kept_objects import KeptObject, KeptObjects
 from espalier.cluster.archives.secrets import MAX_TOTAL_BYTES, SecretArchive
 from espalier.cluster.auth.connection import Connection, is_in_cluster, read_service_account
 from espalier.cluster.auth.impersonation import ONESELF, Impersonation
+from espalier.cluster.auth.kubeconfig import list_contexts as contexts_of
 from espalier.cluster.auth.kubeconfig import read_kubeconfig
 from espalier.cluster.clock import SystemClock
 from espalier.cluster.resources.access_reviews import HttpRights
@@ -54,6 +55,7 @@ __all__ = [
     "SystemClock",
     "connect",
     "connect_to",
+    "list_contexts",
     "own_identity",
 ]
 
@@ -272,6 +274,20 @@ async def connect(  # noqa: PLR0913 - each has a default
     )
     async with connect_to(connection, clock, dry_run=dry_run) as cluster:
         yield cluster
+
+
+def list_contexts(kubeconfig: str | Path | None = None) -> tuple[str, ...]:
+    """
+    Return the names of the contexts of a kubeconfig, in its order.
+
+    Args:
+        kubeconfig: As for ``connect``, without the service account.
+
+    Raises:
+        ConfigurationError: It cannot be read.
+    """
+    given = str(kubeconfig) if kubeconfig is not None else os.environ.get("KUBECONFIG", "")
+    return contexts_of(given or "~/.kube/config")
 
 
 @asynccontextmanager

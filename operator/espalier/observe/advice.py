@@ -5,6 +5,7 @@ A run that waits for time, for another process or for the API server waits for n
 """
 
 import re
+import shlex
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
@@ -92,16 +93,32 @@ _COMMAND = re.compile(
     r"|kubectl apply -k manifests"
 )
 
+_PROGRAM = re.compile(r"(?:^|(?<=\| )|(?<=&& ))(?:kubectl|espalier)\b")
+
 
 def advice_for(definition: DefinitionState) -> Iterator[Advice]:
     """
     Yield what waits for a person; nothing if nothing does.
     """
+    for one in _advice_of(definition):
+        yield one._replace(command=_in_cluster(one.command, definition.cluster))
+
+
+def _in_cluster(command: str, cluster: str) -> str:
+    """
+    Name the cluster in each part of a command, so that it does not change another one.
+    """
+    if not cluster:
+        return command
+    return _PROGRAM.sub(lambda found: f"{found[0]} --context {shlex.quote(cluster)}", command)
+
+
+def _advice_of(definition: DefinitionState) -> Iterator[Advice]:
     current, valid = definition.current, definition.valid
     if current is not None and current.status != "True" and current.reason in _BY_REASON:
         text, command = _BY_REASON[current.reason]
         # Not written here, for the digest of a loss and the missing verbs stand in the message.
-        found = _COMMAND.search(current.message)
+        found = None if definition.is_foreign else _COMMAND.search(current.message)
         yield Advice(text, found[0] if found else command.format(name=definition.name))
     if valid is not None and valid.reason == "Invalid":
         yield Advice(

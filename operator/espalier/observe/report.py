@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from espalier.names import PREFIX
 from espalier.observe.lifelines import STOPS, stop_of
-from espalier.observe.state import ArchiveFill, DefinitionState, RunState, Snapshot
+from espalier.observe.state import ArchiveFill, ClusterState, DefinitionState, RunState, Snapshot
 from espalier.observe.views import DefinitionView, PageView, page_view
 from espalier.paths import JSON
 from espalier.plurals import counted
@@ -31,10 +31,23 @@ def report_document(snapshot: Snapshot, *, with_messages: bool) -> dict[str, JSO
         "espalierVersion": snapshot.version,
         "readOnly": snapshot.is_read_only,
         "leftOut": snapshot.left_out,
+        **({"clusters": [_cluster(one) for one in snapshot.clusters]} if snapshot.clusters else {}),
         **(_archive(snapshot.archive) if snapshot.archive is not None else {}),
         "definitions": [
             definition_document(one, with_messages=with_messages) for one in snapshot.definitions
         ],
+    }
+
+
+def _cluster(one: ClusterState) -> JSON:
+    if one.failure:
+        return {"cluster": one.name, "error": one.failure}
+    return {
+        "cluster": one.name,
+        "takenAt": one.taken_at,
+        "espalierVersion": one.version,
+        "readOnly": one.is_read_only,
+        "leftOut": one.left_out,
     }
 
 
@@ -60,6 +73,7 @@ def definition_document(one: DefinitionState, *, with_messages: bool) -> JSON:
     """
     progress = one.progress
     return {
+        **({"cluster": one.cluster} if one.cluster else {}),
         "name": one.name,
         "mode": one.mode,
         "structural": one.is_structural,
@@ -121,20 +135,19 @@ def _lines(snapshot: Snapshot, *, with_messages: bool) -> Iterator[str]:
     if snapshot.left_out:
         yield ""
         yield f"{counted(snapshot.left_out, 'definition')} had no room in the report."
+    yield from _cluster_lines(page)
     yield from _waiting_lines(page)
     yield ""
     yield "## Definitions with the label"
     yield ""
-    yield "| definition | state | reason | stage | stored versions | progress |"
-    yield "|---|---|---|---|---|---|"
-    yield from map(_row, page.cards)
+    yield from _card_table(page)
     if page.hidden_cards:
         yield ""
         yield f"{page.hidden_cards} more are not shown."
     for card in page.cards:
         if card.message:
             yield ""
-            yield f"**{_plain(card.name)}**: {_plain(card.message)}"
+            yield f"**{_plain(card.title)}**: {_plain(card.message)}"
     if page.rows:
         yield ""
         yield "## Several stored versions, and no label"
@@ -149,9 +162,33 @@ def _waiting_lines(page: PageView) -> Iterator[str]:
         yield "## Waits for you"
     for card, one in page.waiting:
         yield ""
-        yield f"**{_plain(card.name)}**: {_plain(one.text)}"
+        yield f"**{_plain(card.title)}**: {_plain(one.text)}"
         yield ""
         yield f"    {one.command}"
+
+
+def _cluster_lines(page: PageView) -> Iterator[str]:
+    if page.clusters:
+        yield ""
+        yield "## Clusters"
+        yield ""
+        yield "| cluster | taken at | Espalier | left out | not read |"
+        yield "|---|---|---|---|---|"
+    for one in page.clusters:
+        left_out = str(one.left_out) if one.left_out else ""
+        cells = (one.name, one.taken_at, one.version, left_out, one.failure)
+        yield f"| {' | '.join(map(_plain, cells))} |"
+
+
+def _card_table(page: PageView) -> Iterator[str]:
+    columns = ["definition", "state", "reason", "stage", "stored versions", "progress"]
+    if page.clusters:
+        columns.insert(0, "cluster")
+    yield f"| {' | '.join(columns)} |"
+    yield "|" + "---|" * len(columns)
+    for card in page.cards:
+        cluster = f"| {_plain(card.cluster)} " if page.clusters else ""
+        yield cluster + _row(card)
 
 
 def _row(card: DefinitionView) -> str:
@@ -172,6 +209,5 @@ def _plain(text: str) -> str:
     """
     Escape what Markdown or HTML would take for markup; one line stays one.
     """
-    return (
-        _SPECIAL.sub(r"\\\1", " ".join(text.split())).replace("\\<", "&lt;").replace("\\>", "&gt;")
-    )
+    shown = "".join(c for c in " ".join(text.split()) if c.isprintable())
+    return _SPECIAL.sub(r"\\\1", shown).replace("\\<", "&lt;").replace("\\>", "&gt;")

@@ -21,6 +21,7 @@ from espalier.errors import EspalierError
 from espalier.names import NON_STRUCTURAL_SCHEMA, STORED_OBJECTS_CURRENT, STORED_OBJECTS_VALID
 from espalier.observe.state import (
     ArchiveFill,
+    ClusterState,
     DefinitionState,
     PhaseSpan,
     RunState,
@@ -32,6 +33,7 @@ MAX_BYTES = 16 * 1024 * 1024
 """The largest report that is read."""
 
 MAX_DEFINITIONS = 20_000
+MAX_CLUSTERS = 2000
 
 MAX_KEPT_BYTES = 1024 * 1024
 """The largest report that is read from a ConfigMap: the server takes no more."""
@@ -48,6 +50,14 @@ _Time = Annotated[
     str, Meta(max_length=40, pattern=r"\A(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?Z)?\Z")
 ]
 _Text = Annotated[str, Meta(max_length=64, pattern=r"\A[A-Za-z0-9 ()._+-]*\Z")]
+# A context may have any name, but none that moves the cursor or turns the text around.
+_ClusterName = Annotated[
+    str,
+    Meta(
+        max_length=253,
+        pattern=r"\A[^\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069]+\Z",
+    ),
+]
 _Message = Annotated[str, Meta(max_length=32_768)]
 # JSON numbers beyond are no counts, and programs that read the output need not take them.
 _Count = Annotated[int, Meta(ge=0, le=2**53)]
@@ -135,6 +145,16 @@ class _GivenDefinition(msgspec.Struct, rename="camel"):
     runs: Annotated[tuple[_GivenRun, ...], Meta(max_length=100)] = ()
     surveyed_at: _Time = ""
     succeeded_at: _Time = ""
+    cluster: _ClusterName | Literal[""] = ""
+
+
+class _GivenCluster(msgspec.Struct, rename="camel"):
+    cluster: _ClusterName
+    taken_at: _Time = ""
+    espalier_version: _Text = ""
+    read_only: bool = False
+    left_out: _Count = 0
+    error: _Message = ""
 
 
 class _GivenArchive(msgspec.Struct, rename="camel"):
@@ -151,6 +171,7 @@ class _GivenReport(msgspec.Struct, rename="camel"):
     archive: _GivenArchive | None = None
     read_only: bool = False
     left_out: _Count = 0
+    clusters: Annotated[tuple[_GivenCluster, ...], Meta(max_length=MAX_CLUSTERS)] = ()
 
 
 _report = msgspec.json.Decoder(_GivenReport)
@@ -180,6 +201,7 @@ def read_report(raw: bytes) -> Snapshot:
         else ArchiveFill(held_bytes=found.archive.held_bytes, max_bytes=found.archive.max_bytes),
         is_read_only=found.read_only,
         left_out=found.left_out,
+        clusters=tuple(map(_cluster, found.clusters)),
     )
 
 
@@ -236,6 +258,17 @@ def _read_part(key: str, text: str) -> Snapshot:
         raise UnreadableReportError(f"{key}: {error.reason}") from error
 
 
+def _cluster(one: _GivenCluster) -> ClusterState:
+    return ClusterState(
+        name=one.cluster,
+        taken_at=one.taken_at,
+        version=one.espalier_version,
+        left_out=one.left_out,
+        is_read_only=one.read_only,
+        failure=one.error,
+    )
+
+
 def _definition(one: _GivenDefinition) -> DefinitionState:
     progress, survey = one.progress, one.survey
     return DefinitionState(
@@ -266,6 +299,8 @@ def _definition(one: _GivenDefinition) -> DefinitionState:
         survey=None if survey is None else ObjectCounts(**msgspec.structs.asdict(survey)),
         surveyed_at=one.surveyed_at,
         succeeded_at=one.succeeded_at,
+        cluster=one.cluster,
+        is_foreign=True,
     )
 
 

@@ -111,6 +111,8 @@ class DefinitionState:
         surveyed_at: RFC 3339; empty if there was none.
         succeeded_at: When the last run ended with a proof; empty if none did.
         counters: Zero for what this process has not done.
+        cluster: Which one it is in; empty where there is but one.
+        is_foreign: Whether it was read from a report: no command is taken from its messages.
     """
 
     name: str
@@ -128,6 +130,15 @@ class DefinitionState:
     surveyed_at: str = ""
     succeeded_at: str = ""
     counters: Counters = NOTHING_COUNTED
+    cluster: str = ""
+    is_foreign: bool = False
+
+    @property
+    def title(self) -> str:
+        """
+        The name, with the cluster if there are several.
+        """
+        return f"{self.cluster}: {self.name}" if self.cluster else self.name
 
     @property
     def stored_versions(self) -> tuple[str, ...]:
@@ -168,6 +179,25 @@ class ArchiveFill:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterState:
+    """
+    One of several clusters.
+
+    Attributes:
+        taken_at: When its record was; empty if there is none.
+        version: Of Espalier there.
+        failure: Why there is no record; empty if there is one.
+    """
+
+    name: str
+    taken_at: str = ""
+    version: str = ""
+    left_out: int = 0
+    is_read_only: bool = False
+    failure: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Snapshot:
     """
     The state of everything at one moment.
@@ -179,6 +209,7 @@ class Snapshot:
         archive: None where it was not counted.
         is_read_only: Whether the operator may write no objects.
         left_out: How many definitions there was no room for.
+        clusters: Those that it is of; empty where there is but one.
     """
 
     taken_at: str
@@ -187,6 +218,7 @@ class Snapshot:
     archive: ArchiveFill | None = None
     is_read_only: bool = False
     left_out: int = 0
+    clusters: tuple[ClusterState, ...] = ()
 
     @property
     def labelled(self) -> tuple[DefinitionState, ...]:

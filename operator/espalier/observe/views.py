@@ -8,11 +8,12 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
+from urllib.parse import quote
 
 from espalier.crd import Condition
 from espalier.observe.advice import Advice, advice_for
 from espalier.observe.lifelines import STOPS, Station, stop_of
-from espalier.observe.state import DefinitionState, RunState, Snapshot, VersionState
+from espalier.observe.state import ClusterState, DefinitionState, RunState, Snapshot, VersionState
 from espalier.plurals import counted
 
 MAX_CARDS = 100
@@ -91,6 +92,9 @@ class RunView:
 class DefinitionView:
     """
     A definition.
+
+    Attributes:
+        cluster: Which one it is in; empty where there is but one.
     """
 
     name: str
@@ -107,6 +111,21 @@ class DefinitionView:
     runs: tuple[RunView, ...]
     objects: str
     stored: str
+    cluster: str = ""
+
+    @property
+    def title(self) -> str:
+        """
+        The name, with the cluster if there are several.
+        """
+        return f"{self.cluster}: {self.name}" if self.cluster else self.name
+
+    @property
+    def anchor(self) -> str:
+        """
+        Where it is in a document that has all definitions.
+        """
+        return quote(f"{self.cluster}/{self.name}" if self.cluster else self.name)
 
 
 class RowView(NamedTuple):
@@ -128,6 +147,8 @@ class PageView:
         cells: Of all definitions: the state, and the text.
         legend: The state, its meaning, and how many there are.
         hidden_cards, hidden_rows: How many there is no room for.
+        clusters: Those that it is of; empty where there is but one.
+        left_out: How many definitions the record itself had no room for.
         rows: Definitions without the label that list several stored versions.
     """
 
@@ -142,6 +163,8 @@ class PageView:
     rows: tuple[RowView, ...]
     hidden_rows: int
     archive: ProgressView | None
+    clusters: tuple[ClusterState, ...] = ()
+    left_out: int = 0
 
     @property
     def waiting(self) -> tuple[tuple[DefinitionView, Advice], ...]:
@@ -158,9 +181,9 @@ def page_view(snapshot: Snapshot, *, with_messages: bool) -> PageView:
     Args:
         with_messages: Whether the messages of conditions are shown, which name objects.
     """
-    advice = {one.name: tuple(advice_for(one)) for one in snapshot.definitions if one.mode}
-    states = {one.name: _state_of(one, advice.get(one.name, ())) for one in snapshot.definitions}
-    ordered = sorted(snapshot.labelled, key=lambda one: (_ORDER[states[one.name]], one.name))
+    advice = {one.title: tuple(advice_for(one)) for one in snapshot.definitions if one.mode}
+    states = {one.title: _state_of(one, advice.get(one.title, ())) for one in snapshot.definitions}
+    ordered = sorted(snapshot.labelled, key=lambda one: (_ORDER[states[one.title]], one.title))
     idle = [one for one in snapshot.definitions if not one.mode and len(one.stored_versions) > 1]
     counts = Counter(states.values())
     current = sum(one.current is not None and one.current.status == "True" for one in ordered)
@@ -172,18 +195,20 @@ def page_view(snapshot: Snapshot, *, with_messages: bool) -> PageView:
             f"{counted(len(snapshot.definitions), 'definition')}, {len(ordered)} labelled,"
             f" {current} with all objects current"
         ),
+        clusters=snapshot.clusters,
+        left_out=snapshot.left_out,
         cells=tuple(
-            (states[one.name], f"{one.name}: {_NAMES[states[one.name]]}")
+            (states[one.title], f"{one.title}: {_NAMES[states[one.title]]}")
             for one in snapshot.definitions[:MAX_CELLS]
         ),
         legend=tuple((state, text, counts[state]) for state, text in STATES if counts[state]),
         cards=tuple(
-            _view_of(one, advice[one.name], with_messages=with_messages)
+            _view_of(one, advice[one.title], with_messages=with_messages)
             for one in ordered[:MAX_CARDS]
         ),
         hidden_cards=max(len(ordered) - MAX_CARDS, 0),
         rows=tuple(
-            RowView(one.name, ", ".join(one.stored_versions), _STRUCTURAL[one.is_structural])
+            RowView(one.title, ", ".join(one.stored_versions), _STRUCTURAL[one.is_structural])
             for one in idle[:MAX_ROWS]
         ),
         hidden_rows=max(len(idle) - MAX_ROWS, 0),
@@ -222,6 +247,7 @@ def _view_of(
     under_way = [] if one.run is None else [one.run]
     return DefinitionView(
         name=one.name,
+        cluster=one.cluster,
         state=state,
         state_text=_NAMES[state],
         reason=_reason_of(one),

@@ -4,7 +4,7 @@
 
 import click
 
-from espalier.cli.options import Target, chosen, reporting, selecting, targeting
+from espalier.cli.options import Fleet, Target, chosen, fleeting, reporting, selecting, targeting
 from espalier.cli.output.formats import TABULAR
 from espalier.cli.output.terminal import Terminal
 
@@ -25,11 +25,13 @@ REPORTS = ("html", "markdown", "json")
 )
 @selecting
 @targeting(keeps=False)
+@fleeting
 @reporting(formats=TABULAR, fails=False)
-def status(
+def status(  # noqa: PLR0913 - one argument an option
     *,
     terminal: Terminal,
     target: Target,
+    fleet: Fleet,
     names: tuple[str, ...],
     labelled: bool,
     is_watching: bool,
@@ -49,28 +51,43 @@ def status(
       espalier status --labelled -o wide
       espalier status widgets.example.com -o json
       espalier status -l team=web --watch
+      espalier status --labelled --contexts staging,'prod-*'
+      espalier status --all-contexts -o json
 
     \b
     Exit codes:
       0  the definitions are listed
       2  the command line or the kubeconfig is not valid
       3  the cluster or one of its definitions could not be read
+      4  some of several clusters could not be read; the others are listed
     """
     from espalier.cli.operations import status as operation
 
-    if is_watching and terminal.output not in _WATCHED:
-        raise click.UsageError(f"--watch prints {', '.join(_WATCHED)}, not {terminal.output}.")
+    if is_watching:
+        _check_watch(terminal, fleet)
     if names in (("crd",), ("crds",)):
         names = ()
     choice = chosen(names, selector)
+    if fleet.is_asked:
+        each = operation.listed_in_each(terminal, fleet, target, choice, labelled=labelled)
+        terminal.finish(each)
     result, found = operation.listed(target, choice, labelled=labelled)
     if not is_watching or result.problems:
         terminal.finish(result)
     operation.watch(terminal, target, result, found, selector, labelled=labelled)
 
 
+def _check_watch(terminal: Terminal, fleet: Fleet) -> None:
+    if fleet.is_asked:
+        raise click.UsageError("--watch watches one cluster.")
+    if terminal.output not in _WATCHED:
+        raise click.UsageError(f"--watch prints {', '.join(_WATCHED)}, not {terminal.output}.")
+
+
 @click.command()
+@click.argument("files", nargs=-1, metavar="[FILE...]")
 @targeting()
+@fleeting
 @click.option(
     "-o",
     "--output",
@@ -90,7 +107,15 @@ def status(
     is_flag=True,
     help="Read the report that the operator keeps, instead of all definitions.",
 )
-def report(*, target: Target, output: str, messages: bool, is_kept: bool) -> None:
+def report(
+    *,
+    files: tuple[str, ...],
+    target: Target,
+    fleet: Fleet,
+    output: str,
+    messages: bool,
+    is_kept: bool,
+) -> None:
     """
     Write a report about all definitions, to hand on.
 
@@ -103,29 +128,28 @@ def report(*, target: Target, output: str, messages: bool, is_kept: bool) -> Non
     has the runs and surveys too, and needs no right but to get it. Standard error says how old it
     is.
 
+    FILE is a report as JSON: several are merged into one, by the names of the files. So are the
+    clusters of --contexts. Then each definition is shown with its cluster, and each command to copy
+    has --context.
+
     \b
     Examples:
       espalier report > report.html
       espalier report -o markdown >> ticket.md
       espalier report -o json --context production | jq '.definitions[].stage'
       espalier report --from-configmap -o markdown
+      espalier report --contexts 'prod-*' > fleet.html
+      espalier report prod-1.json prod-2.json -o markdown
 
     \b
     Exit codes:
       0  the report is written
       2  the command line or the kubeconfig is not valid
       3  the cluster or one of its definitions could not be read
-      4  a part of the operator's report is missing
+      4  a part of the operator's report, some of several clusters or some files could not be read
     """
-    from espalier.cli.operations import report as operation
-    from espalier.cli.output.console import printable
-    from espalier.cli.output.exit_codes import Exit
+    from espalier.cli.operations.report import finish, gather
 
-    found = operation.gather(target, is_kept=is_kept)
-    click.echo(operation.render(found.snapshot, output, with_messages=messages), nl=False)
-    for text in (*map(str, found.problems), *found.notices):
-        click.echo(f"espalier: {printable(text)}", err=True)
-    if found.problems:
-        click.get_current_context().exit(Exit.UNREADABLE)
-    if found.is_incomplete:
-        click.get_current_context().exit(Exit.INCOMPLETE)
+    if files and (fleet.is_asked or is_kept or target.context is not None):
+        raise click.UsageError("Name files, or clusters: one of both.")
+    finish(gather(files, target, fleet, is_kept=is_kept), output, with_messages=messages)

@@ -5,11 +5,13 @@
 import click
 
 from espalier.cli.options import (
+    Fleet,
     Target,
     allow_missing,
     chosen,
     chosen_namespaces,
     everywhere,
+    fleeting,
     namespaced,
     reporting,
     selecting,
@@ -25,11 +27,13 @@ from espalier.cli.output.terminal import Terminal
 @everywhere
 @allow_missing
 @targeting(examines=True)
+@fleeting
 @reporting()
 def survey(  # noqa: PLR0913 - one argument an option
     *,
     terminal: Terminal,
     target: Target,
+    fleet: Fleet,
     names: tuple[str, ...],
     selector: str,
     namespaces: tuple[str, ...],
@@ -51,6 +55,7 @@ def survey(  # noqa: PLR0913 - one argument an option
       espalier survey widgets.example.com -n team-a -o wide
       espalier survey -l team=web
       espalier survey -o json > survey.json
+      espalier survey --contexts 'prod-*' --parallel 4
 
     \b
     Exit codes:
@@ -58,12 +63,16 @@ def survey(  # noqa: PLR0913 - one argument an option
       1  data would be lost, or an object is invalid or blocked
       2  the command line or the kubeconfig is not valid
       3  the cluster could not be read
-      4  some objects could not be read
+      4  some objects, or some of several clusters, could not be read
     """
     from espalier.cli.operations.survey import survey as examine
+    from espalier.cli.operations.survey import survey_each
 
     choice = chosen(names, selector)
     within = chosen_namespaces(namespaces, all_namespaces=all_namespaces)
+    if fleet.is_asked:
+        result = survey_each(terminal, fleet, target, choice, within, allow_missing=allow_missing)
+        terminal.finish(result)
     with terminal.progress("surveying") as advance:
         result = examine(target, choice, within, advance, allow_missing=allow_missing)
     terminal.finish(result)

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from espalier import crd
 from espalier.cli.checks.definition_names import full_names_among
-from espalier.cli.options import Chosen, Target
+from espalier.cli.operations.fleet import ask_each, merge_results, with_what_none_has
+from espalier.cli.options import Chosen, Fleet, Target
 from espalier.cli.output.terminal import Terminal
 from espalier.cli.result import Column, Finding, Level, Problem, Result, Subject, Table
 from espalier.cluster import MalformedDefinition
@@ -52,12 +53,40 @@ def listed(target: Target, choice: Chosen, *, labelled: bool) -> tuple[Result, t
         UsageError: A name stands for several definitions.
         EspalierError: The cluster could not be read.
     """
-    found = asyncio.run(_definitions(target, choice.selector))
+    return asyncio.run(_listed(target, choice, labelled=labelled))
+
+
+def listed_in_each(
+    terminal: Terminal, fleet: Fleet, target: Target, choice: Chosen, *, labelled: bool
+) -> Result:
+    """
+    List the definitions of several clusters.
+
+    A definition that a cluster does not have is only missed if no cluster has it.
+
+    Args:
+        labelled: As for ``listed``.
+    """
+
+    async def ask(one: Target) -> Result:
+        result, _ = await _listed(one, choice, labelled=labelled, may_miss=True)
+        return result
+
+    targets = fleet.targets(target)
+    with terminal.progress("asking clusters", total=len(targets)) as advance:
+        answers = asyncio.run(ask_each(targets, ask, fleet, advance))
+    return with_what_none_has(merge_results(answers, kind="StatusList"), choice.names)
+
+
+async def _listed(
+    target: Target, choice: Chosen, *, labelled: bool, may_miss: bool = False
+) -> tuple[Result, tuple[str, ...]]:
+    found = await _definitions(target, choice.selector)
     definitions = [one for one in found if isinstance(one, Definition)]
     unread = [one for one in found if isinstance(one, MalformedDefinition)]
     names = full_names_among(choice.names, definitions)
     shown = [one for one in definitions if _is_shown(one, names, labelled=labelled)]
-    missing = sorted(set(names) - {one.name for one in found})
+    missing = [] if may_miss else sorted(set(names) - {one.name for one in found})
     problems = [
         Problem(source=one.name, message=str(one.error))
         for one in unread

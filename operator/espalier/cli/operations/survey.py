@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from espalier import engine
 from espalier.cli.checks.definition_names import full_names
 from espalier.cli.checks.namespaces import missing_namespaces
-from espalier.cli.options import Chosen, Target
+from espalier.cli.operations.fleet import ask_each, merge_results, with_what_none_has
+from espalier.cli.options import Chosen, Fleet, Target
 from espalier.cli.output.survey_result import (
     counts_of,
     findings_of,
@@ -18,7 +19,8 @@ from espalier.cli.output.survey_result import (
     survey_table,
     unread_objects,
 )
-from espalier.cli.progress import Advance
+from espalier.cli.output.terminal import Terminal
+from espalier.cli.progress import Advance, no_progress
 from espalier.cli.result import Finding, Level, Problem, Result, Subject
 from espalier.cluster import Cluster
 from espalier.crd import Definition
@@ -31,7 +33,7 @@ from espalier.engine import (
     gate_alone,
 )
 from espalier.engine.ports import Workers
-from espalier.errors import EspalierError
+from espalier.errors import EspalierError, NotFoundError
 from espalier.plurals import counted
 from espalier.workers.pool import worker_pool
 
@@ -95,6 +97,36 @@ def survey(
     return _result_of(asyncio.run(surveying))
 
 
+def survey_each(
+    terminal: Terminal,
+    fleet: Fleet,
+    target: Target,
+    choice: Chosen,
+    namespaces: Sequence[str],
+    *,
+    allow_missing: bool,
+) -> Result:
+    """
+    Survey the objects of definitions of several clusters.
+
+    A definition that a cluster does not have is only missed if no cluster has it.
+
+    Args:
+        namespaces, allow_missing: As for ``survey``.
+    """
+
+    async def ask(one: Target) -> Result:
+        surveyed = await _survey(
+            one, choice, namespaces, no_progress, allow_missing=allow_missing, may_miss=True
+        )
+        return _result_of(surveyed)
+
+    targets = fleet.targets(target)
+    with terminal.progress("surveying clusters", total=len(targets)) as advance:
+        answers = asyncio.run(ask_each(targets, ask, fleet, advance))
+    return with_what_none_has(merge_results(answers, kind="SurveyResult"), choice.names)
+
+
 async def _survey(
     target: Target,
     choice: Chosen,
@@ -102,6 +134,7 @@ async def _survey(
     advance: Advance,
     *,
     allow_missing: bool,
+    may_miss: bool = False,
 ) -> Surveyed:
     surveyed = Surveyed()
     async with target.connect() as connected:
@@ -111,6 +144,9 @@ async def _survey(
         for name in await full_names(connected, choice):
             try:
                 found = await survey_one(connected, target, name, namespaces, advance)
+            except NotFoundError as error:
+                if not may_miss:
+                    surveyed.problems.append(Problem(source=name, message=str(error)))
             except EspalierError as error:
                 # The other definitions are surveyed even if one cannot be read.
                 surveyed.problems.append(Problem(source=name, message=str(error)))

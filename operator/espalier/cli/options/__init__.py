@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from espalier.cli.options.clusters import Target, operator_homes, targeting
     from espalier.cli.options.decoration import Command, Decorator, with_options
     from espalier.cli.options.definitions import Chosen, chosen, selecting, without_kind
+    from espalier.cli.options.fleets import Fleet, fleeting
     from espalier.cli.options.kubernetes_versions import versioned
     from espalier.cli.options.namespaces import (
         allow_missing,
@@ -30,6 +31,7 @@ else:
             "clusters": ("Target", "operator_homes", "targeting"),
             "decoration": ("Command", "Decorator", "with_options"),
             "definitions": ("Chosen", "chosen", "selecting", "without_kind"),
+            "fleets": ("Fleet", "fleeting"),
             "kubernetes_versions": ("versioned",),
             "namespaces": (
                 "allow_missing",
@@ -47,11 +49,13 @@ __all__ = [
     "Chosen",
     "Command",
     "Decorator",
+    "Fleet",
     "Target",
     "allow_missing",
     "chosen",
     "chosen_namespaces",
     "everywhere",
+    "fleeting",
     "namespace_names",
     "namespaced",
     "operator_homes",

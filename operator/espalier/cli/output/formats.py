@@ -85,7 +85,7 @@ def _github(result: Result, _: Options) -> Iterator[str]:
 
 def _annotation(finding: Finding) -> str:
     subject = finding.subject
-    text = f"{subject.name}: {finding.message}"
+    text = f"{subject.title}: {finding.message}"
     return _command(
         _GITHUB_LEVELS[finding.level],
         f"{text}\nfix: {finding.hint}" if finding.hint else text,
@@ -133,7 +133,7 @@ def _markdown_parts(result: Result) -> Iterator[Iterator[str]]:
 def _markdown_findings(result: Result) -> Iterator[str]:
     yield "| level | where | message | rule |\n|---|---|---|---|\n"
     for one in result.findings:
-        where = one.subject.where or one.subject.name
+        where = one.subject.where or one.subject.title
         fix = f"<br>fix: {_cell(one.hint)}" if one.hint else ""
         cells = (one.level.value, _cell(where), f"{_cell(one.message)}{fix}", f"`{one.rule}`")
         yield f"| {' | '.join(cells)} |\n"

@@ -121,7 +121,7 @@ def _start(tag: str, names: dict[str, str], numbers: _Numbers, *, is_empty: bool
 
 def _key(subject: Subject) -> tuple[str, int, str]:
     # Without line and column: the findings of one subject have different positions.
-    return subject.source, subject.document, subject.name
+    return subject.source, subject.document, subject.title
 
 
 def _suite(source: str) -> str:
@@ -129,7 +129,7 @@ def _suite(source: str) -> str:
 
 
 def _case(subject: Subject, findings: Sequence[Finding], failing: set[Level]) -> ET.Element:
-    case = _element("testcase", classname=_suite(subject.source), name=subject.name)
+    case = _element("testcase", classname=_suite(subject.source), name=subject.title)
     passing = [finding for finding in findings if finding.level not in failing]
     unchecked = [finding for finding in passing if finding.rule == NO_SCHEMA]
     if unchecked and len(passing) == len(findings):

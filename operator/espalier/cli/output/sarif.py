@@ -43,7 +43,7 @@ def render_sarif(result: Result) -> Iterator[str]:
 
 
 def _result(finding: Finding, places: Mapping[str, int]) -> JSON:
-    text = f"{finding.subject.name}: {finding.message}"
+    text = f"{finding.subject.title}: {finding.message}"
     if finding.hint:
         text += f"\nfix: {finding.hint}"
     return {

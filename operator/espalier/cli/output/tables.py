@@ -112,12 +112,12 @@ def print_findings(
             if finding.hint and not is_quiet:
                 console.print((f"    fix: {finding.hint}", "dim"))
         for rule, number in () if is_quiet else hidden.items():
-            text = f"{shown[0].subject.name}: {number} more of {rule}; {all_option} shows them"
+            text = f"{shown[0].subject.title}: {number} more of {rule}; {all_option} shows them"
             console.print((text, "dim"))
 
 
 def _subject_of(finding: Finding) -> tuple[str, str]:
-    return finding.subject.source, finding.subject.name
+    return finding.subject.source, finding.subject.title
 
 
 def _left_out(findings: Sequence[Finding]) -> Counter[str]:
@@ -139,7 +139,7 @@ def _print_finding(console: TextConsole, finding: Finding, *, is_wide: bool) -> 
     console.print(
         (f"{where}: " if where else "", "bold"),
         (f"{finding.level.value}: ", f"bold {_STYLES[finding.level]}"),
-        (f"{finding.subject.name}: {message}", ""),
+        (f"{finding.subject.title}: {message}", ""),
         (f" [{finding.rule}]" if is_wide else "", "dim"),
     )
 

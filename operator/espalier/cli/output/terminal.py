@@ -20,7 +20,7 @@ from espalier.cli.output.console import (
 )
 from espalier.cli.output.exit_codes import Exit
 from espalier.cli.output.formats import TEXTS, Options, write
-from espalier.cli.progress import Advance
+from espalier.cli.progress import Advance, no_progress
 from espalier.cli.result import Level, Result, Table
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ class Terminal:
         Show a progress bar while the block runs, if standard error is a terminal.
         """
         if self.is_quiet or not is_terminal(sys.stderr):
-            yield _no_progress
+            yield no_progress
             return
         from espalier.cli.output.progress_bar import progress_bar
 
@@ -174,16 +174,14 @@ class Terminal:
 def exit_of_result(result: Result, *, fail_on: Level) -> Exit:
     """
     Return the exit code of a result; unread sources come before unfinished work and findings.
+
+    Of several clusters, one that could not be read is unfinished work if another one was.
     """
-    if result.problems:
+    if result.problems and not result.is_partial:
         return Exit.UNREADABLE
-    if result.is_incomplete:
+    if result.is_incomplete or result.problems:
         return Exit.INCOMPLETE
     failing = result.number(Level.ERROR)
     if fail_on is Level.WARNING:
         failing += result.number(Level.WARNING)
     return Exit.FINDINGS if failing else Exit.CLEAN
-
-
-def _no_progress(done: int, *, total: int | None = None, text: str = "") -> None:
-    del done, total, text

@@ -12,8 +12,10 @@ Source:
 
 import base64
 import binascii
+import os
 import ssl
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
@@ -143,6 +145,20 @@ def read_kubeconfig(paths: str, clock: Clock, *, context: str | None) -> Connect
     )
 
 
+def list_contexts(paths: str) -> tuple[str, ...]:
+    """
+    Return the names of the contexts of a kubeconfig, in its order.
+
+    Raises:
+        ConfigurationError: It cannot be read.
+    """
+    merged = _merged(paths).config
+    try:
+        return tuple(dict.fromkeys(str(one["name"]) for one in merged["contexts"].value))
+    except (ConfigException, KeyError, TypeError) as error:
+        raise ConfigurationError(f"{paths}: the list of contexts is malformed") from error
+
+
 def _impersonation(user: _User) -> Impersonation:
     return Impersonation(
         user=user.impersonated,
@@ -184,6 +200,19 @@ def _chosen(paths: str, context: str | None) -> _Chosen:
 
 
 def _merged(paths: str) -> KubeConfigMerger:
+    stamps = []
+    for path in paths.split(os.pathsep):
+        try:
+            found = Path(path).expanduser().stat()
+            stamps.append((found.st_mtime_ns, found.st_size))
+        except OSError:
+            stamps.append((0, 0))
+    return _merged_as_of(paths, tuple(stamps))
+
+
+# Each of many contexts reads the file, which takes long to parse when it has many.
+@lru_cache(maxsize=1)
+def _merged_as_of(paths: str, _stamps: tuple[tuple[int, int], ...]) -> KubeConfigMerger:
     try:
         merger = KubeConfigMerger(paths)  # type: ignore[no-untyped-call] # the package has none
     except (OSError, ValueError, yaml.YAMLError) as error:
