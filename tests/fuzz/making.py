@@ -63,9 +63,10 @@ def case(seed: int) -> Case:
     Make the case of a number.
     """
     dice = Dice(Random(seed))  # noqa: S311 - no secret is made
-    definition = _definition(dice)
+    # Copies: parts of what is generated are shared by all cases, and here they are changed.
+    definition = deepcopy(_definition(dice))
     schemas = list(_schemas(definition)) or [{}]
-    objects = [_object(dice, n, definition, dice.pick(schemas)) for n in range(OBJECTS)]
+    objects = [deepcopy(_object(dice, n, definition, dice.pick(schemas))) for n in range(OBJECTS)]
     for _ in range(dice.pick((0, 1, 2, 3, 8))):
         # Most of what is wrong elsewhere is refused before a schema is read.
         hostile.change(dice, definition if dice.seldom(8) else dice.pick(schemas))
@@ -86,7 +87,7 @@ def _definition(dice: Dice) -> Tree:
         return making_definitions.plain(making_schemas.root(dice, sound_one_in=1.2))
     if kind < _GENERATED:
         return making_definitions.definition(dice)
-    return deepcopy(dice.pick(_PUBLISHED))
+    return dice.pick(_PUBLISHED)
 
 
 def _schemas(definition: Tree) -> Iterator[Tree]:

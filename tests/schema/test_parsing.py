@@ -193,3 +193,9 @@ def test_a_text_is_no_number_of_the_keyword_s_type(keyword: str, go_type: str) -
 
     field = f"Go struct field JSONSchemaProps.{keyword}"
     assert str(caught.value) == f"json: cannot unmarshal string into {field} of type {go_type}"
+
+
+@pytest.mark.parametrize("bound", [10**400, -(10**400)])
+def test_a_number_beyond_all_floats_is_refused(bound: int) -> None:
+    with pytest.raises(SchemaParseError, match=r"JSONSchemaProps\.minimum of type float64"):
+        schema.parse({"type": "number", "minimum": bound}, profile=Profile.APISERVER)

@@ -21,6 +21,8 @@ MAX_SCHEMA_DEPTH = 200
 MAX_DEFAULT_DEPTH = 200
 """How deep a default may nest."""
 
+_MOST_FLOAT = 1.7976931348623157e308  # as the server's decoder, which reads no larger numbers
+
 
 def parse(schema: JSON, *, profile: Profile) -> Structural | None:
     """
@@ -247,6 +249,8 @@ class _Keywords:
     def number(self, keyword: str, go_type: str = "float64") -> float | None:
         value = self._raw.get(keyword)
         if value is not None and type_of(value) not in ("integer", "number"):
+            raise self._wrong(value, keyword, go_type)
+        if isinstance(value, int) and abs(value) > _MOST_FLOAT:
             raise self._wrong(value, keyword, go_type)
         return value  # type: ignore[return-value]  # type_of has just checked it
 
