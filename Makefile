@@ -30,7 +30,7 @@ PLANES ?= 3
 E2E := tests/cluster tests/contract tests/e2e tests/sandbox
 
 .DEFAULT_GOAL := help
-.PHONY: help venv docs lock notices sbom krew lint format typing imports unit test vectors cases crds differential differential-older control-plane e2e mutation bench-schema bench-start bench-validate bench-migrate fuzz e2e-chaos page fleet monitoring chart demo demo-real image clean image-check bundle
+.PHONY: help venv docs docs-site lock notices sbom krew lint format typing imports unit test vectors cases crds differential differential-older control-plane e2e mutation bench-schema bench-start bench-validate bench-migrate fuzz e2e-chaos page fleet monitoring chart demo demo-real image clean image-check bundle
 
 help: ## Show the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' Makefile
@@ -176,6 +176,9 @@ docs: $(TOOLS) ## Write docs/reference/{cli,rights,log-messages}.md from --help,
 	@$(BIN)/python -m tests.docs.log_messages
 	@$(BIN)/python -m tests.docs.rights
 	@$(BIN)/python -m tests.charts.generating
+
+docs-site: $(TOOLS) ## Build the site of the documentation, and check its links: build/docs/site
+	@$(BIN)/python -m tests.docs.site
 
 lock: $(RELEASE) ## Write requirements.lock and requirements-build.lock: FLAGS=--upgrade
 	@$(BIN)/python -m tests.release.lock $(FLAGS)

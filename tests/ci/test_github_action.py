@@ -231,6 +231,13 @@ def test_names_of_files_are_no_commands_to_github(tmp_path: Path) -> None:
     assert annotation.startswith("::error file=config/crd/a%0A%3A%3Aadd-mask%3A%3Ax.yaml,line=2::")
 
 
+def test_what_is_installed_by_default_is_pinned() -> None:
+    lines = (ROOT / "requirements.lock").read_text(encoding="utf-8").splitlines()
+
+    assert any(line.startswith("click==") for line in lines)
+    assert any(line.strip().startswith("--hash=sha256:") for line in lines)
+
+
 def test_the_page_shows_inputs_that_exist() -> None:
     (workflow,) = [yaml.safe_load(block) for block in blocks(PAGE, "yaml")]
     *_, used = workflow["jobs"]["crds"]["steps"]
