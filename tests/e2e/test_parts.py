@@ -22,13 +22,13 @@ from tests.e2e.waiting import eventually
 from tests.e2e.writes import NAMESPACE
 
 # It creates many objects, and waits for leases of killed processes.
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]
 
 EXAMPLE = MANIFESTS / "examples" / "migrate-job.yaml"
 JOBS = f"/apis/batch/v1/namespaces/{NAMESPACE}/jobs"
-OBJECTS, PARTS, AT_A_TIME = 2000, 4, 2
+OBJECTS, PARTS, AT_A_TIME = 1200, 4, 2
 # So slow that a part is at work for some seconds.
-WRITES_PER_SECOND = 75
+WRITES_PER_SECOND = 50
 VERSIONS = [version(name, schema({"size": {"type": "integer"}})) for name in ("v1alpha1", "v1")]
 INDEX = "batch.kubernetes.io/job-completion-index"
 
@@ -193,7 +193,6 @@ def test_a_job_with_kills_and_a_pause_rewrites_each_object_once_and_the_last_ste
     finish = ("migrate", parcels.name, "--yes", "--finish", "--settle-seconds", "0")
 
     story.kill_in_the_middle(0, is_disrupted=False)
-    story.kill_in_the_middle(1, is_disrupted=True)
     story.kill_in_the_middle(0, is_disrupted=True)
     story.suspend("migrate", suspended=True)
 
@@ -212,7 +211,7 @@ def test_a_job_with_kills_and_a_pause_rewrites_each_object_once_and_the_last_ste
     assert 0 < done < OBJECTS
 
     story.suspend("migrate", suspended=False)
-    story.until(story.is_complete("migrate"), within_seconds=90)
+    story.until(story.is_complete("migrate"), within_seconds=120)
     assert parcels.stored_at() == {"v1": OBJECTS}
     assert parcels.stored_versions() == ["v1alpha1", "v1"]
     story.suspend("finish", suspended=False)
