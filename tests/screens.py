@@ -62,7 +62,16 @@ def three() -> Recorder:
     for phase, seconds in ((Phase.VERIFY, 30.0), (Phase.TRIM, 44.0), (Phase.SURVEY, 1.0)):
         clock.seconds += seconds
         recorder.enter(gadgets.name, phase)
-    recorder.survey(gadgets.name, ObjectCounts(objects=1250, invalid=3, unwritable=1))
+    recorder.survey(
+        gadgets.name,
+        ObjectCounts(
+            objects=1250,
+            invalid=3,
+            unwritable=1,
+            lost=((".spec.legacy.colour at v1alpha1", 812), (".spec.replicas at v1alpha1", 40)),
+            violated=((".spec.size: Invalid value", 3),),
+        ),
+    )
     clock.seconds += 22.0
     recorder.report(gadgets, (*conditions.current(gadgets, objects=1250), INVALID))
     recorder.end_run(gadgets.name, "verified", reason="Verified")

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from espalier.crd import Condition
+from espalier.engine.ports.meter import ObjectCounts
 from espalier.engine.status import conditions
 from espalier.engine.status.conditions import Reason
 from espalier.names import STORED_OBJECTS_CURRENT
@@ -18,7 +19,7 @@ from espalier.observe.page import render_definition, render_file, render_page, s
 from espalier.observe.recorder import Recorder
 from espalier.observe.state import DefinitionState, Snapshot, VersionState
 from tests.handlers.world import definition_of
-from tests.observe.states import StillClock, migrating, prove, rewrite, versions
+from tests.observe.states import ENFORCED, StillClock, migrating, prove, rewrite, versions
 
 CRD = "widgets.example.com"
 # What HTML5 lets stand without an end.
@@ -206,3 +207,20 @@ def test_every_text_comes_out_as_text(name: str, reason: str, message: str, vers
         assert not [key for key, _ in read.attributes if key.startswith("on") or key == "style"]
         assert message[:2000] in read.text or not message.strip()
         assert "49" not in read.text or "49" in name + reason + message + version
+
+
+def test_the_most_frequent_paths_are_bars_and_only_text() -> None:
+    recorder = Recorder(StillClock())
+    made = definition_of(labels=ENFORCED)
+    recorder.see(made)
+    lost = (("<script>alert(1)</script>" + "x" * 10_000, 40),)
+    recorder.survey(made.name, ObjectCounts(80, lost=lost, violated=((".spec.a\x1b[2J", 8),)))
+
+    page = render_definition(recorder.snapshot(), made.name, with_messages=False) or ""
+
+    assert "A rewrite would or might remove" in page
+    assert "40 of 80 objects" in page
+    assert 'width="50.0%"' in page
+    assert "<script" not in page
+    assert "\x1b" not in page
+    assert "x" * 200 not in page

@@ -59,6 +59,7 @@ _ClusterName = Annotated[
     ),
 ]
 _Message = Annotated[str, Meta(max_length=32_768)]
+_Path = Annotated[str, Meta(max_length=32_768)]
 # JSON numbers beyond are no counts, and programs that read the output need not take them.
 _Count = Annotated[int, Meta(ge=0, le=2**53)]
 _Seconds = Annotated[float, Meta(ge=0, le=1e12)]
@@ -106,6 +107,8 @@ class _GivenSurvey(msgspec.Struct, rename="camel"):
     invalid: _Count = 0
     unwritable: _Count = 0
     undecodable: _Count = 0
+    lost: Annotated[tuple[tuple[_Path, _Count], ...], Meta(max_length=20)] = ()
+    violated: Annotated[tuple[tuple[_Path, _Count], ...], Meta(max_length=20)] = ()
 
 
 class _GivenPhase(msgspec.Struct, rename="camel"):

@@ -5,13 +5,21 @@ A template only places them.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 from urllib.parse import quote
 
 from espalier.crd import Condition
 from espalier.observe.advice import Advice, advice_for
+from espalier.observe.bars import (
+    BarPart,
+    ProgressView,
+    parts_of,
+    path_bars,
+    percent_of,
+    sparkline_of,
+)
 from espalier.observe.lifelines import STOPS, Station, stop_of
 from espalier.observe.state import ClusterState, DefinitionState, RunState, Snapshot, VersionState
 from espalier.plurals import counted
@@ -41,40 +49,6 @@ _ORDER = {state: place for place, (state, _) in enumerate(STATES)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BarPart:
-    """
-    A part of a bar.
-
-    Attributes:
-        at, share: In percent of the bar.
-    """
-
-    kind: str
-    text: str
-    at: float
-    share: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProgressView:
-    """
-    How far a pass came.
-
-    Attributes:
-        share: In percent; None where it is not known how many objects there are.
-        rate, left: Empty where they are not known.
-        spark: The points of a line in a box of 100 by 20; empty without enough of them.
-    """
-
-    title: str
-    share: float | None
-    count: str
-    rate: str
-    left: str
-    spark: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class RunView:
     """
     A run.
@@ -94,6 +68,7 @@ class DefinitionView:
     A definition.
 
     Attributes:
+        paths: The most frequent paths that would be lost or are invalid, each with a bar.
         cluster: Which one it is in; empty where there is but one.
     """
 
@@ -111,6 +86,7 @@ class DefinitionView:
     runs: tuple[RunView, ...]
     objects: str
     stored: str
+    paths: tuple[tuple[str, tuple[ProgressView, ...]], ...] = ()
     cluster: str = ""
 
     @property
@@ -263,6 +239,7 @@ def _view_of(
         ),
         runs=tuple(_run_view(run) for run in (*under_way, *one.runs)),
         objects=_objects_text(one),
+        paths=tuple(path_bars(one)),
         stored=", ".join(one.stored_versions),
     )
 
@@ -303,11 +280,11 @@ def _progress_view(one: DefinitionState) -> ProgressView | None:
         left = f"about {duration_text((total - progress.done) / rate)} left"
     return ProgressView(
         title=str(progress),
-        share=None if total is None else _percent(progress.done, total),
+        share=None if total is None else percent_of(progress.done, total),
         count=f"{progress.done:,} of {total:,}" if total is not None else f"{progress.done:,}",
         rate=f"{rate:.0f} objects/s" if rate else "",
         left=left,
-        spark=_spark(one.rates),
+        spark=sparkline_of(one.rates),
     )
 
 
@@ -317,7 +294,7 @@ def _archive_view(snapshot: Snapshot) -> ProgressView | None:
         return None
     return ProgressView(
         title="archive of removed data",
-        share=_percent(fill.held_bytes, fill.max_bytes),
+        share=percent_of(fill.held_bytes, fill.max_bytes),
         count=f"{_size_text(fill.held_bytes)} of {_size_text(fill.max_bytes)}",
         rate="",
         left="",
@@ -340,32 +317,12 @@ def _run_view(run: RunState) -> RunView:
         begun_at=run.begun_at,
         outcome=run.outcome or "under way",
         took=duration_text(run.seconds),
-        phases=_parts((name, seconds, duration_text(seconds)) for name, seconds in merged.items()),
-        results=_parts((name, count, f"{count:,.0f}") for name, count in results.items() if count),
-    )
-
-
-def _parts(items: Iterable[tuple[str, float, str]]) -> tuple[BarPart, ...]:
-    kept = list(items)
-    total, at, parts = sum(size for _, size, _ in kept), 0.0, []
-    for kind, size, text in kept:
-        share = _percent(size, total)
-        parts.append(BarPart(kind=kind, text=text, at=at, share=share))
-        at += share
-    return tuple(parts)
-
-
-def _percent(part: float, whole: float) -> float:
-    return round(100 * min(max(part / whole, 0.0), 1.0), 2) if whole else 100.0
-
-
-def _spark(rates: Sequence[float]) -> str:
-    if len(rates) < 2:  # noqa: PLR2004 - a line has two ends
-        return ""
-    highest = max(rates) or 1.0
-    step = 100 / (len(rates) - 1)
-    return " ".join(
-        f"{place * step:.1f},{20 - 18 * rate / highest:.1f}" for place, rate in enumerate(rates)
+        phases=parts_of(
+            (name, seconds, duration_text(seconds)) for name, seconds in merged.items()
+        ),
+        results=parts_of(
+            (name, count, f"{count:,.0f}") for name, count in results.items() if count
+        ),
     )
 
 

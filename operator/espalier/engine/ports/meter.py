@@ -63,12 +63,16 @@ class ObjectCounts(NamedTuple):
         invalid: Those that violate the schema.
         unwritable: Those that cannot be updated any more.
         undecodable: Those that the server itself cannot read.
+        lost: The paths that a rewrite would or might remove in most objects, and in how many.
+        violated: The paths that violate the schema in most objects, likewise.
     """
 
     objects: int
     invalid: int = 0
     unwritable: int = 0
     undecodable: int = 0
+    lost: tuple[tuple[str, int], ...] = ()
+    violated: tuple[tuple[str, int], ...] = ()
 
 
 class Meter(Protocol):

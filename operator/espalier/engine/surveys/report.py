@@ -2,13 +2,20 @@
 The records that a survey returns.
 """
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from espalier.engine.conversion.comparison import ConversionLoss
+from espalier.engine.policy.loss_message import describe_loss
 from espalier.engine.ports import ObjectKey
 from espalier.engine.ports.meter import ObjectCounts
-from espalier.engine.status.path_counts import Counts
+from espalier.engine.status.path_counts import Counts, PathCount
+
+MAX_SHOWN_PATHS = 5
+"""How many paths are shown beside the numbers."""
+
+MAX_SHOWN_CHARACTERS = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,14 +96,26 @@ class Survey:
     @property
     def counts(self) -> ObjectCounts:
         """
-        The numbers of objects.
+        The numbers of objects, and the most frequent paths.
         """
+        lost = self.would_lose.paths if self.would_lose is not None else ()
         return ObjectCounts(
             objects=self.objects,
             invalid=self.violations.objects,
             unwritable=self.unwritable.objects,
             undecodable=len(self.undecodable),
+            lost=_shown(lost, describe_loss),
+            violated=_shown(self.violations.paths, str),
         )
+
+
+def _shown(
+    paths: Sequence[PathCount], describe: Callable[[str], str]
+) -> tuple[tuple[str, int], ...]:
+    # Whoever writes objects chooses keys of maps, which are part of paths.
+    return tuple(
+        (describe(one.path)[:MAX_SHOWN_CHARACTERS], one.objects) for one in paths[:MAX_SHOWN_PATHS]
+    )
 
 
 class Looked(NamedTuple):
