@@ -164,7 +164,7 @@ demo-real: control-plane ## The same story against a real kube-apiserver and etc
 image: ## Build the container image: IMAGE=name:tag
 	docker build --tag $(IMAGE) .
 
-image-check: control-plane ## Build the Dockerfile twice with buildah, compare, and migrate with the image (root, Debian, 10 minutes)
+image-check: control-plane ## Build the Dockerfile twice with buildah, compare, and migrate with the image (root, Debian, 10 minutes): FLAGS=image.tar keeps it
 	@$(BIN)/python -m tests.release.image_check $(FLAGS)
 
 bundle: $(TOOLS) ## Make everything that an installation without a network needs: FLAGS="--image image.tar"

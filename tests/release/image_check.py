@@ -1,5 +1,5 @@
 """
-Check the image that the Dockerfile makes: ``python -m tests.release.image_check``.
+Check the image that the Dockerfile makes: ``python -m tests.release.image_check [FILE]``.
 
 It is built twice over a base from Debian's packages, and the layers must be the same. Then the
 operator runs from it as a kubelet would have it run: as user 65532, with a read-only root and the
@@ -11,7 +11,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -58,9 +58,12 @@ exec chroot --userspec=65532:65532 "$root" "$@"
 """
 
 
-def main() -> int:
+def main(arguments: Sequence[str]) -> int:
     """
     Build, run and report.
+
+    Args:
+        arguments: A file for the image, as an OCI archive, if there is one.
 
     Returns:
         0 if everything is as it must be, else 1.
@@ -78,6 +81,8 @@ def main() -> int:
         root = builder.mount(TAGS[0])
         _check_inside(root)
         _check_migration(root)
+        for name in arguments:
+            _report(name, _timed(partial(builder.export, TAGS[0], Path(name))))
     except (ImageError, AssertionError, subprocess.SubprocessError) as error:
         sys.stderr.write(f"FAILED: {error}\n")
         return 1
@@ -223,4 +228,4 @@ def _report(what: str, text: str) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))
