@@ -30,7 +30,7 @@ PLANES ?= 3
 E2E := tests/cluster tests/contract tests/e2e tests/sandbox
 
 .DEFAULT_GOAL := help
-.PHONY: help venv docs docs-site lock notices sbom krew lint format typing imports unit test vectors cases crds differential differential-older control-plane e2e mutation bench-schema bench-start bench-validate bench-migrate fuzz e2e-chaos page fleet monitoring chart demo demo-real image clean image-check bundle
+.PHONY: help venv docs docs-site lock notices sbom krew lint format typing imports unit test vectors cases crds differential differential-older control-plane e2e mutation bench-schema bench-start bench-validate bench-migrate fuzz e2e-chaos page fleet monitoring chart demo demo-real image clean image-check matrix bundle
 
 help: ## Show the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' Makefile
@@ -142,6 +142,8 @@ e2e: control-plane ## Tests against real kube-apiservers and etcds, three at a t
 
 fleet: control-plane ## Read twenty sandboxes, a real server and three bad clusters at once
 	@$(BIN)/python -m tests.fleet
+matrix: control-plane ## Older API servers and other Pythons, hours: FLAGS="--kubernetes 1.34 --python 3.12 --no-chaos"
+	@$(BIN)/python -m tests.e2e.matrix $(FLAGS)
 
 page: $(PICTURES) ## Take pictures of the operator's page in Chromium, and check it with axe: DIR=build/page
 	@$(BIN)/python -m tests.screens $(if $(DIR),"$(DIR)",build/page)

@@ -3,7 +3,7 @@ Find or build the binaries of the control plane.
 
 They are looked up in ``KUBEBUILDER_ASSETS``, then in the user's cache folder. If they are in
 neither, they are built from Go modules into the cache folder. The version stands only in ``go.mod``
-beside this file.
+beside this file; those of older releases stand in the folder ``older``.
 """
 
 import fcntl
@@ -15,12 +15,14 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 MODULE = Path(__file__).parent
+NEWEST = MODULE / "go.mod"
+GIVEN = "KUBEBUILDER_ASSETS"
 LEAST_GO = (1, 26)
 PROGRESS_SECONDS = 15.0
 STAMP = ".complete"
@@ -33,6 +35,8 @@ TOOLS: Mapping[str, str] = {
     CONTROLLER_MANAGER: f"k8s.io/kubernetes/cmd/{CONTROLLER_MANAGER}",
 }
 """The binaries and the packages they are built from."""
+
+OLDER_TOOLS = ("kube-apiserver", CONTROLLER_MANAGER)
 
 # The programs in the KUBEBUILDER_ASSETS of envtest.
 REQUIRED = ("etcd", "kube-apiserver", "kubectl")
@@ -59,22 +63,49 @@ class Assets:
     controller_manager: Path | None
 
 
-def version() -> str:
+def version(modules: Path = NEWEST) -> str:
     """
-    Return the version of Kubernetes in ``go.mod``, such as ``v1.37.2``.
+    Return the version of Kubernetes in a file of modules, such as ``v1.37.2``.
     """
-    found = re.search(r"\sk8s\.io/kubernetes (v\d+\.\d+\.\d+)\b", (MODULE / "go.mod").read_text())
+    found = re.search(r"\sk8s\.io/kubernetes (v\d+\.\d+\.\d+)\b", modules.read_text())
     if found is None:
-        raise AssetsError(f"{MODULE / 'go.mod'} does not require k8s.io/kubernetes")
+        raise AssetsError(f"{modules} does not require k8s.io/kubernetes")
     return found[1]
 
 
-def cache_folder(environment: Mapping[str, str]) -> Path:
+def cache_folder(environment: Mapping[str, str], modules: Path = NEWEST) -> Path:
     """
     Return the folder of the built binaries.
     """
     home = environment.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(home) / "espalier" / "control-plane" / version()
+    return Path(home) / "espalier" / "control-plane" / version(modules)
+
+
+def older_releases() -> dict[str, Path]:
+    """
+    Return the files of modules of older releases, such as that of ``1.34``.
+    """
+    return {path.stem: path for path in sorted((MODULE / "older").glob("*.mod"))}
+
+
+def older_assets(modules: Path, environment: Mapping[str, str] = os.environ) -> Path:
+    """
+    Find or build the servers of an older release; etcd and kubectl are those of the newest one.
+
+    Returns:
+        A folder for ``KUBEBUILDER_ASSETS``.
+
+    Raises:
+        AssetsError: They cannot be built.
+    """
+    newest = find_assets({key: environment[key] for key in environment if key != GIVEN})
+    folder = cache_folder(environment, modules)
+    if not is_complete(folder, modules):
+        build(folder, modules, tools=OLDER_TOOLS)
+    for link, target in (("etcd", newest.etcd), ("kubectl", newest.kubectl)):
+        if not (folder / link).exists():
+            (folder / link).symlink_to(target)
+    return folder
 
 
 def find_assets(environment: Mapping[str, str] = os.environ, *, may_build: bool = True) -> Assets:
@@ -85,7 +116,7 @@ def find_assets(environment: Mapping[str, str] = os.environ, *, may_build: bool 
         AssetsError: There are none, and they cannot or must not be built.
     """
     cache = cache_folder(environment)
-    given = environment.get("KUBEBUILDER_ASSETS")
+    given = environment.get(GIVEN)
     if given:
         missing = [name for name in REQUIRED if not _is_program(Path(given) / name)]
         if not missing:
@@ -98,15 +129,15 @@ def find_assets(environment: Mapping[str, str] = os.environ, *, may_build: bool 
     return _assets_in(cache, spare=cache)
 
 
-def is_complete(folder: Path) -> bool:
+def is_complete(folder: Path, modules: Path = NEWEST) -> bool:
     """
-    Report whether a cache folder has all binaries for this ``go.mod`` and ``go.sum``.
+    Report whether a cache folder has all binaries for a file of modules and its sums.
     """
     stamp = folder / STAMP
-    return stamp.is_file() and stamp.read_text(encoding="utf-8").strip() == _fingerprint()
+    return stamp.is_file() and stamp.read_text(encoding="utf-8").strip() == _fingerprint(modules)
 
 
-def build(folder: Path) -> None:
+def build(folder: Path, modules: Path = NEWEST, *, tools: Collection[str] = TOOLS) -> None:
     """
     Build the binaries, and move them into place together.
 
@@ -116,15 +147,15 @@ def build(folder: Path) -> None:
     go = _find_go(folder)
     folder.parent.mkdir(parents=True, exist_ok=True)
     with _lock(folder.with_name(f".{folder.name}.lock")):
-        if is_complete(folder):
+        if is_complete(folder, modules):
             return  # another process built it while this one waited
         with tempfile.TemporaryDirectory(prefix=f".{folder.name}.", dir=folder.parent) as name:
             fresh, old = Path(name) / "fresh", Path(name) / "old"
             fresh.mkdir()
-            for number, tool in enumerate(TOOLS, 1):
-                _tell(f"Building {tool} {version()}, {number} of {len(TOOLS)} ...")
-                _build_one(go, tool, fresh / tool)
-            (fresh / STAMP).write_text(_fingerprint() + "\n", encoding="utf-8")
+            for number, tool in enumerate(tools, 1):
+                _tell(f"Building {tool} {version(modules)}, {number} of {len(tools)} ...")
+                _build_one(go, tool, fresh / tool, modules)
+            (fresh / STAMP).write_text(_fingerprint(modules) + "\n", encoding="utf-8")
             if folder.exists():
                 folder.rename(old)
             fresh.rename(folder)
@@ -147,10 +178,10 @@ def _is_program(path: Path) -> bool:
     return path.is_file() and os.access(path, os.X_OK)
 
 
-def _fingerprint() -> str:
+def _fingerprint(modules: Path) -> str:
     digest = hashlib.sha256()
-    for name in ("go.mod", "go.sum"):
-        digest.update((MODULE / name).read_bytes())
+    for path in (modules, modules.with_suffix(".sum")):
+        digest.update(path.read_bytes())
     return digest.hexdigest()
 
 
@@ -184,8 +215,8 @@ def _lock(path: Path) -> Iterator[None]:
         yield
 
 
-def _build_one(go: str, tool: str, target: Path) -> None:
-    number = version()
+def _build_one(go: str, tool: str, target: Path, modules: Path) -> None:
+    number = version(modules)
     major, minor, _ = number.removeprefix("v").split(".")
     # Without these, clients cannot parse the server's version.
     stamps = {
@@ -195,7 +226,7 @@ def _build_one(go: str, tool: str, target: Path) -> None:
         "gitTreeState": "clean",
     }
     flags = " ".join(f"-X k8s.io/component-base/version.{k}={v}" for k, v in stamps.items())
-    command = [go, "build", "-trimpath", "-buildvcs=false", "-mod=readonly"]
+    command = [go, "build", "-trimpath", "-buildvcs=false", "-mod=readonly", f"-modfile={modules}"]
     command += ["-ldflags", f"-s -w {flags}", "-o", str(target), TOOLS[tool]]
     environment = {**os.environ, "CGO_ENABLED": "0", "GOWORK": "off"}
     start = time.monotonic()

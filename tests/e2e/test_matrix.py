@@ -1,0 +1,40 @@
+"""
+The table of versions in the README is written by the runs; these tests need no server.
+"""
+
+from tests.docs.reading import ROOT
+from tests.e2e.controlplane import assets
+from tests.e2e.matrix.table import BEGIN, END, Row, rows_in, with_rows
+
+OLD = Row("Python 3.12.1", "unit", "9 passed", "2026-01-02")
+README = f"# Title\n\n{BEGIN}{END}\nmore\n"
+
+
+def test_a_row_replaces_that_of_the_same_minor_version() -> None:
+    newer = Row("Python 3.12.7", "unit", "2 failed, 8 passed", "2026-02-03", is_passed=False)
+    other = Row("Kubernetes 1.34.4", "e2e", "7 passed; chaos passed", "2026-02-03")
+
+    text = with_rows(with_rows(README, [OLD]), [newer, other])
+
+    assert [row[:4] for row in rows_in(text)] == [other[:4], newer[:4]]
+    assert text.startswith("# Title\n\n")
+    assert text.endswith("\nmore\n")
+
+
+def test_the_readme_names_only_releases_that_can_be_run() -> None:
+    releases = {f"Kubernetes {name}" for name in assets.older_releases()}
+    newest = assets.version().removeprefix("v")
+    rows = rows_in((ROOT / "README.md").read_text(encoding="utf-8"))
+
+    assert rows
+    for row in rows:
+        known = (*releases, f"Kubernetes {newest}", "Python")
+        assert row.name.startswith(known), row.name
+
+
+def test_each_file_of_modules_is_of_its_release() -> None:
+    releases = assets.older_releases()
+
+    assert releases
+    for name, modules in releases.items():
+        assert assets.version(modules).startswith(f"v{name}.")
