@@ -30,7 +30,7 @@ PLANES ?= 3
 E2E := tests/cluster tests/contract tests/e2e tests/sandbox
 
 .DEFAULT_GOAL := help
-.PHONY: help venv docs docs-site lock notices sbom krew lint format typing imports unit test vectors cases crds differential differential-older control-plane e2e mutation bench-schema bench-start bench-validate bench-migrate fuzz e2e-chaos page fleet monitoring chart demo demo-real image clean image-check matrix bundle
+.PHONY: help venv docs docs-site lock notices sbom krew lint format typing imports unit test vectors cases crds differential differential-older control-plane e2e mutation bench-schema bench-start bench-validate bench-migrate fuzz e2e-chaos page fleet monitoring chart demo demo-real image clean image-check matrix soak bundle
 
 help: ## Show the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' Makefile
@@ -133,6 +133,9 @@ bench-migrate: control-plane ## Measure migrations against a bare loop (needs Go
 
 e2e-chaos: control-plane ## Kill the operator and the servers in mid-run, twelve minutes: SEED=1
 	@$(BIN)/python -m tests.e2e.chaos $(if $(SEED),--seed $(SEED)) $(FLAGS)
+
+soak: control-plane ## Hundreds of faults while definitions are migrated, hours: SEED=1 FLAGS="--faults 100"
+	@$(BIN)/python -m tests.e2e.soak $(if $(SEED),--seed $(SEED)) $(FLAGS)
 
 control-plane: $(TOOLS) ## Find or build kube-apiserver, etcd, kubectl (11 minutes, once)
 	@$(BIN)/python -m tests.e2e.controlplane

@@ -12,6 +12,8 @@ from typing import Self
 
 from tests.e2e.controlplane.api import Api
 from tests.e2e.controlplane.running import ControlPlane
+from tests.e2e.crds import Crd
+from tests.e2e.writes import ACCOUNT, NAMESPACE
 
 ROOT = Path(__file__).parent.parent.parent
 MANIFESTS = ROOT / "manifests"
@@ -78,3 +80,18 @@ def account_api(plane: ControlPlane, kubeconfig: Path) -> Api:
 def _from(folder: Path, target: Path) -> str:
     # kubectl accepts no absolute paths.
     return os.path.relpath(target, folder.resolve())
+
+
+def grant_objects(crd: Crd) -> None:
+    """
+    Grant the operator's account what it needs for the objects of a definition.
+    """
+    api = "/apis/rbac.authorization.k8s.io/v1"
+    head = {"apiVersion": "rbac.authorization.k8s.io/v1", "metadata": {"name": crd.plural}}
+    verbs = ["get", "list", "watch", "update", "patch"]
+    rule = {"apiGroups": [crd.group], "resources": [crd.plural], "verbs": verbs}
+    crd.plane.api.post(f"{api}/clusterroles", head | {"kind": "ClusterRole", "rules": [rule]})
+    account = {"kind": "ServiceAccount", "name": ACCOUNT, "namespace": NAMESPACE}
+    role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": crd.plural}
+    binding = {"kind": "ClusterRoleBinding", "subjects": [account], "roleRef": role}
+    crd.plane.api.post(f"{api}/clusterrolebindings", head | binding)

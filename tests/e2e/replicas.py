@@ -10,6 +10,7 @@ from pathlib import Path
 from tests.e2e.controlplane.auditing import Request
 from tests.e2e.controlplane.running import ControlPlane
 from tests.e2e.crds import Crd
+from tests.e2e.installing import token_of
 from tests.e2e.operating import Operator
 from tests.e2e.waiting import eventually
 from tests.e2e.writes import ACCOUNT, NAMESPACE
@@ -32,7 +33,7 @@ class ReplicaProcess:
     ) -> None:
         kubeconfig = plane.service_account_kubeconfig(NAMESPACE, ACCOUNT, suffix=suffix, url=url)
         self._plane = plane
-        self._credential = _credential_of(kubeconfig)
+        self._credential = credential_of(kubeconfig)
         self.operator = Operator(plane, kubeconfig, lease_seconds=LEASE_SECONDS, **settings)
 
     def requests(self, mark: dict[Path, int]) -> list[Request]:
@@ -111,8 +112,10 @@ def times(requests: list[Request]) -> list[datetime]:
     return [request.received for request in requests]
 
 
-def _credential_of(kubeconfig: Path) -> str:
-    (user,) = json.loads(kubeconfig.read_text(encoding="utf-8"))["users"]
-    payload = user["user"]["token"].split(".")[1]
+def credential_of(kubeconfig: Path) -> str:
+    """
+    Return what the audit log calls the token in a kubeconfig.
+    """
+    payload = token_of(kubeconfig).split(".")[1]
     claims = json.loads(base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))
     return f"JTI={claims['jti']}"

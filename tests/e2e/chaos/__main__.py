@@ -28,6 +28,7 @@ from tests.e2e.chaos.writing import Writer
 from tests.e2e.controlplane.assets import find_assets
 from tests.e2e.controlplane.running import ControlPlane
 from tests.e2e.crds import CURRENT, Crd, schema, version
+from tests.e2e.installing import grant_objects
 from tests.e2e.operating import is_ours
 from tests.patience import PACE, Deadline
 
@@ -137,7 +138,7 @@ class _Chaos:
     def _prepare(self) -> None:
         crd, plane = self._crd, self._plane
         plane.kubectl("apply", "-k", str(ROOT / "manifests"))
-        _grant(plane, crd)
+        grant_objects(crd)
         crd.create(VERSIONS, storage="v1alpha1")
         objects = (crd.object("v1alpha1", n, spec={"value": 0}) for n in self._names)
         plane.api.create_many(crd.objects_path("v1alpha1"), objects, in_flight=IN_FLIGHT - 1)
@@ -303,18 +304,6 @@ class _Chaos:
 
     def _tell(self, text: str) -> None:
         say(f"{time.monotonic() - self._begun:4.0f} s  {text}")
-
-
-def _grant(plane: ControlPlane, crd: Crd) -> None:
-    api = "/apis/rbac.authorization.k8s.io/v1"
-    head = {"apiVersion": "rbac.authorization.k8s.io/v1", "metadata": {"name": "storms"}}
-    verbs = ["get", "list", "watch", "update", "patch"]
-    rule = {"apiGroups": [crd.group], "resources": [crd.plural], "verbs": verbs}
-    plane.api.post(f"{api}/clusterroles", head | {"kind": "ClusterRole", "rules": [rule]})
-    account = {"kind": "ServiceAccount", "name": "espalier", "namespace": "espalier-system"}
-    role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "storms"}
-    binding = {"kind": "ClusterRoleBinding", "subjects": [account], "roleRef": role}
-    plane.api.post(f"{api}/clusterrolebindings", head | binding)
 
 
 @contextmanager

@@ -25,6 +25,7 @@ class Writer:
         expected: The expected value of each object; None for deleted objects.
         writes: The number of confirmed writes.
         refused: The number of writes that admission denied.
+        turn: Held during each write; whoever holds it, nothing is written.
     """
 
     def __init__(self, crd: Crd, names: list[str], *, seed: int) -> None:
@@ -38,6 +39,7 @@ class Writer:
         self.failure: BaseException | None = None
         self.writes = 0
         self.refused = 0
+        self.turn = threading.Lock()
 
     def start(self) -> None:
         self._thread.start()
@@ -51,7 +53,8 @@ class Writer:
     def _run(self) -> None:
         try:
             while not self._stopping.is_set():
-                self._write()
+                with self.turn:
+                    self._write()
                 time.sleep(PAUSE_SECONDS)
         except BaseException as error:  # noqa: BLE001 - raised again when the writer is stopped
             self.failure = error

@@ -60,6 +60,18 @@ class Etcd:
         body = {"key": _encode(start), "range_end": _encode(_end_of(start))}
         return int(self._call("POST", "/v3/kv/deleterange", body).get("deleted", 0))
 
+    def refuse_writes(self, *, is_full: bool) -> None:
+        """
+        Raise or end the alarm of a full database, under which all writes are refused.
+        """
+        status = self._call("POST", "/v3/maintenance/status", {})
+        body = {
+            "action": "ACTIVATE" if is_full else "DEACTIVATE",
+            "memberID": status["header"]["member_id"],
+            "alarm": "NOSPACE",
+        }
+        self._call("POST", "/v3/maintenance/alarm", body)
+
     def count(self, prefix: str) -> int:
         """
         Return the number of keys below a prefix.

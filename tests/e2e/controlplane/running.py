@@ -123,7 +123,19 @@ class ControlPlane:
         """
         End etcd with SIGKILL, and start it again with its data, which must be durable.
         """
+        self.end_etcd()
+        self.start_etcd_again()
+
+    def end_etcd(self) -> None:
+        """
+        End etcd with SIGKILL.
+        """
         self.end_at_once(self._etcd)
+
+    def start_etcd_again(self) -> None:
+        """
+        Start etcd after ``end_etcd``, with the data that its folder has now.
+        """
         self._etcd = self._start_etcd()
         self._wait(self._etcd, self.etcd.is_healthy)
 
