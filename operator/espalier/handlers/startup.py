@@ -21,6 +21,7 @@ from espalier.engine.ports.clock import Clock
 from espalier.engine.ports.definitions import Definitions
 from espalier.engine.ports.workers import Workers
 from espalier.engine.settings import Ports, RunSettings
+from espalier.errors import ForbiddenError
 from espalier.handlers.application import Espalier, KeepReport
 from espalier.handlers.engine_work import EngineWork
 from espalier.handlers.registry import register
@@ -39,6 +40,9 @@ from espalier.workers.pool import worker_pool
 
 KOPF_USER_AGENT = f"kopf/{version('kopf')}"
 """Marks Kopf's requests in the audit log; none of them may change anything."""
+
+FORBIDDEN_TRIES, FORBIDDEN_PAUSE_SECONDS = 10, 1.0
+"""How often it is asked at the start, and the pause in between."""
 
 
 async def run_operator(
@@ -92,9 +96,23 @@ async def preflight(cluster: Cluster) -> None:
     """
     Check that definitions can be listed: Kopf would retry without an end.
 
+    An API server that has only just begun to answer does not know any role yet, so a refusal must
+    last.
+
     Raises:
         ClusterError: The API server cannot be reached, or refuses to list definitions.
     """
+    for _ in range(FORBIDDEN_TRIES - 1):
+        try:
+            await _list_one(cluster)
+        except ForbiddenError:
+            await cluster.clock.sleep(FORBIDDEN_PAUSE_SECONDS)
+        else:
+            return
+    await _list_one(cluster)
+
+
+async def _list_one(cluster: Cluster) -> None:
     async for _ in cluster.definitions.list_definitions(page_size=1):
         return
 
