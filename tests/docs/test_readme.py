@@ -32,7 +32,6 @@ def test_the_readme_shows_these_commands_and_no_others() -> None:
         "make demo",
         "make test",
         "espalier check docs/examples/widgets.yaml",
-        "make vectors OPS=structural,prune,nulls,default,condition",
     ]
 
 
@@ -44,13 +43,6 @@ def test_checking_a_file_gives_the_output_shown() -> None:
     shown = SHOWN["espalier check docs/examples/widgets.yaml"]
 
     assert run(sys.executable, "-m", *shlex.split(shown.command)) == shown.output
-
-
-def test_the_vectors_give_the_output_shown() -> None:
-    shown = SHOWN["make vectors OPS=structural,prune,nulls,default,condition"]
-    ops = shown.command.partition("OPS=")[2]
-
-    assert run(sys.executable, "-m", "tests.vectors", "--ops", ops) == shown.output
 
 
 def test_the_demo_shows_the_lines_of_the_readme_in_their_order(demo_output: str) -> None:

@@ -165,5 +165,6 @@ class Passes(Generic[ItemT]):
                 kept.append(item)
         wanted = work.unproved(kept, tally, sample)
         await preflight.look([work.key_of(item) for item in wanted])
-        tally.admission = preflight.note()
+        tally.admission = preflight.note(tally.failed_causes.keys())
         await work.work_on(await work.go_ahead(wanted, preflight, tally), tally)
+        tally.admission = preflight.note(tally.failed_causes.keys())

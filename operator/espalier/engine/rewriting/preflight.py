@@ -9,7 +9,7 @@ changed an object.
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from espalier import crd
 from espalier.engine.conversion.webhook import ask_webhook, converts_by_webhook
@@ -78,12 +78,11 @@ class Preflight:
             if shown is not None:
                 self._measured(size_of(shown))
         self._allowed += len(keys) / WRITES_PER_SAMPLE
-        least = 1
+        tried: Collection[ObjectKey] = ()
         if not self._is_answered:
-            await self._sample(keys)
-            least = 0
+            tried = await self._sample(keys)
         if self._is_answered:
-            await self._sample_more(keys, least=least)
+            await self._sample_more(keys, tried)
 
     async def hindrance(self, keys: Sequence[ObjectKey]) -> str:
         """
@@ -101,18 +100,26 @@ class Preflight:
                 self._hindrance = error.detail
         return self._hindrance
 
-    def note(self) -> str:
+    def note(self, failed: Collection[ObjectKey] = ()) -> str:
         """
         Describe what the dry runs could not show; empty if they have shown all.
-        """
-        return ". ".join(self._notes())
 
-    async def _sample(self, keys: Sequence[ObjectKey]) -> None:
+        Args:
+            failed: Objects whose writes have failed too; their dry runs add nothing to that.
+        """
+        return ". ".join(self._notes(failed))
+
+    async def _sample(self, keys: Sequence[ObjectKey]) -> Collection[ObjectKey]:
+        """
+        Try objects until a few were tried and one was answered; return them.
+        """
         away = 0
         was_refused = False
+        tried: set[ObjectKey] = set()
         for number, key in enumerate(spread(keys, most=MAX_TRIES)):
             if number >= SAMPLES and (self._is_answered or was_refused):
-                return
+                break
+            tried.add(key)
             fate, is_refused = await self._try(key)
             was_refused = was_refused or is_refused
             if isinstance(fate, Failed) and not is_refused:
@@ -120,21 +127,24 @@ class Preflight:
                 # A single object may be to blame for such errors; not for those of several ones.
                 if away == SAMPLES and not self._is_answered:
                     raise self._silence(fate)
+        return tried
 
-    async def _sample_more(self, keys: Sequence[ObjectKey], *, least: int) -> None:
+    async def _sample_more(self, keys: Sequence[ObjectKey], tried: Collection[ObjectKey]) -> None:
         """
         Try one object of each namespace that is new, as far as the number of writes allows.
 
         Args:
-            least: How many objects are tried in any case.
+            tried: Those that were just tried; without any, one object is tried in any case.
         """
+        least = 0 if tried else 1
         new = {key.namespace: key for key in keys if key.namespace not in self._sampled}
         most = math.ceil(self._allowed)
         chosen = spread(tuple(new.values()), most=most) or (keys[len(keys) // 2],)[:least]
         self._allowed = max(0.0, self._allowed - len(chosen))
         chosen = tuple(dict.fromkeys((*chosen, *self._of_suspects(keys))))
         for key in chosen:
-            await self._try(key)
+            if key not in tried:
+                await self._try(key)
 
     def _of_suspects(self, keys: Sequence[ObjectKey]) -> tuple[ObjectKey, ...]:
         """
@@ -172,7 +182,7 @@ class Preflight:
         if size_bytes is not None:
             self._pacer.sampled([size_bytes])
 
-    def _notes(self) -> Iterator[str]:
+    def _notes(self, failed: Collection[ObjectKey]) -> Iterator[str]:
         if self._refused_by:
             names = enumerated(f'admission webhook "{name}"' for name in self._refused_by)
             verb = "does" if len(self._refused_by) == 1 else "do"
@@ -180,5 +190,11 @@ class Preflight:
                 "Admission could not be sampled, so what it changes is not known:"
                 f" {names} {verb} not support dry runs"
             )
-        if self._failed.failed:
-            yield f"Dry runs failed: {describe_failures(self._failed.failures)}"
+        found = self._failed
+        if any(key in failed for key in found.failed_causes):
+            found = Tally()
+            for key, cause in self._failed.failed_causes.items():
+                if key not in failed:
+                    found.fail(key, cause)
+        if found.failed:
+            yield f"Dry runs failed: {describe_failures(found.failures)}"
