@@ -126,5 +126,5 @@ def test_the_walk_finds_the_hints_that_are_known() -> None:
     assert ("cli/output/terminal.py", "--yes") in found
     assert ("cli/checks/namespaces.py", "--allow-missing") in found
     assert ("cli/operations/plan.py", "--if-absent") in found
-    assert ("engine/status/stop_reasons.py", "--archive-max-bytes") in found
+    assert ("engine/ports/archive.py", "--archive-max-bytes") in found
     assert "--allow-missing" not in OPTIONS["status"]

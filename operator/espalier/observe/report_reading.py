@@ -19,6 +19,7 @@ from espalier.engine.ports.meter import ObjectCounts, WriteCounts
 from espalier.engine.ports.progress import PassProgress
 from espalier.errors import EspalierError
 from espalier.names import NON_STRUCTURAL_SCHEMA, STORED_OBJECTS_CURRENT, STORED_OBJECTS_VALID
+from espalier.observe.report import API_VERSION
 from espalier.observe.state import (
     ArchiveFill,
     ClusterState,
@@ -166,7 +167,7 @@ class _GivenArchive(msgspec.Struct, rename="camel"):
 
 
 class _GivenReport(msgspec.Struct, rename="camel"):
-    api_version: Literal["report.espalier.dev/v1alpha1"]
+    api_version: Annotated[str, Meta(pattern=rf"\A{re.escape(API_VERSION)}\Z")]
     kind: Literal["Report"]
     taken_at: Annotated[_Time, Meta(min_length=1)]
     espalier_version: _Text

@@ -164,7 +164,7 @@ UNREADABLE = [
     (["--crd", "crd.yaml", "no.yaml"], "no.yaml: cannot be read"),
     (
         ["--crd", "crd.yaml", "--crd", "other.yaml", "objects.yaml"],
-        "other.yaml:1:1: widgets.example.com is already defined in crd.yaml:1:1",
+        "other.yaml:1: widgets.example.com is already defined in crd.yaml:1",
     ),
 ]
 
