@@ -57,7 +57,8 @@ def with_rows(text: str, rows: Iterable[Row]) -> str:
     lines = [f"| {' | '.join(row[:4])} |\n" for _, row in sorted(kept.items())]
     before, _, rest = text.partition(BEGIN)
     _, _, after = rest.partition(END)
-    return before + BEGIN + HEAD + "".join(lines) + END + after
+    table = HEAD + "".join(lines) if lines else ""
+    return before + BEGIN + table + END + after
 
 
 def write_rows(root: Path, rows: Iterable[Row]) -> None:
