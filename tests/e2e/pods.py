@@ -2,19 +2,16 @@
 Run the pods of Jobs without a kubelet: their commands as processes, their phases as they end.
 """
 
-import base64
-import json
 import os
 import re
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 from tests.e2e.controlplane.processes import Child
 from tests.e2e.controlplane.running import ControlPlane
 from tests.e2e.crds import Document
-from tests.e2e.installing import token_of
+from tests.e2e.replicas import credential_of
 from tests.patience import PACE
 
 NODE = "node-of-tests"
@@ -119,7 +116,7 @@ class PodRunner:
         kubeconfig = self._plane.service_account_kubeconfig(
             self._namespace, account, suffix=f"-{name}"
         )
-        self.credentials[_credential_of(kubeconfig)] = name
+        self.credentials[credential_of(kubeconfig)] = name
         (container,) = pod["spec"]["containers"]
         variables = {one["name"]: _value_of(one, pod) for one in container.get("env") or ()}
         command = [
@@ -168,12 +165,3 @@ def _value_of(variable: Document, pod: Document) -> str:
     field = _FIELD.fullmatch(variable["valueFrom"]["fieldRef"]["fieldPath"])
     assert field is not None, variable
     return str(pod["metadata"][field[1]][field[2]])
-
-
-def _credential_of(kubeconfig: Path) -> str:
-    """
-    Return how the audit log names a token.
-    """
-    claims = token_of(kubeconfig).split(".")[1]
-    found = json.loads(base64.urlsafe_b64decode(claims + "=" * (-len(claims) % 4)))
-    return f"JTI={found['jti']}"

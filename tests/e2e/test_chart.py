@@ -22,6 +22,7 @@ from tests.e2e.uninstalling import (
     refusal_of_deletion,
     run_cleanup,
     traces_in,
+    wait_until_guarded,
 )
 from tests.e2e.waiting import eventually
 from tests.e2e.writes import ACCOUNT, NAMESPACE
@@ -47,11 +48,7 @@ def install(plane: ControlPlane, *arguments: str, namespace: str = "default") ->
     output = run_helm(
         "install", RELEASE, str(CHART), "-n", namespace, *arguments, kubeconfig=plane.kubeconfig
     )
-
-    def guarded() -> None:
-        assert "espalier-keep-archives" in refusal_of_deletion(plane)
-
-    eventually(guarded)
+    wait_until_guarded(plane)
     return output
 
 

@@ -3,13 +3,13 @@ What Prometheus reads at the end of a run is what happened.
 """
 
 import json
-import socket
 import urllib.request
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from tests.e2e.conftest import MakeCrd, StartOperator
+from tests.e2e.controlplane.running import free_port
 from tests.e2e.crds import schema, version
 from tests.e2e.operating import espalier
 from tests.e2e.waiting import eventually
@@ -18,13 +18,6 @@ pytestmark = pytest.mark.e2e
 
 OBJECTS = 60
 SCRAPE_SECONDS = 20.0
-
-
-def free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        port: int = found.getsockname()[1]
-        return port
 
 
 def scrape(port: int, crd: str) -> dict[tuple[str, str], float]:

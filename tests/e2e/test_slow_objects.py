@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.conftest import MakeCrd, StartOperator
+from tests.e2e.controlplane.running import free_port
 from tests.e2e.crds import CURRENT, NAMESPACE, VALID, Crd, Document, schema, version
 from tests.e2e.waiting import eventually
 from tests.patience import PACE
@@ -87,13 +88,6 @@ def watched(port: int, process_id: int) -> Iterator[Watcher]:
 def listens(port: int) -> None:
     with socket.socket() as client:
         assert client.connect_ex(("127.0.0.1", port)) == 0
-
-
-def free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        port: int = found.getsockname()[1]
-        return port
 
 
 def test_objects_that_take_minutes_hold_up_neither_the_probes_nor_other_definitions(

@@ -18,9 +18,9 @@ from tests.e2e.uninstalling import (
     namespace_of,
     plane_with_controllers,
     pruned_relics,
-    refusal_of_deletion,
     run_cleanup,
     traces_in,
+    wait_until_guarded,
 )
 from tests.e2e.waiting import eventually
 from tests.e2e.writes import ACCOUNT, NAMESPACE
@@ -42,14 +42,11 @@ def install(plane: ControlPlane, *components: str) -> None:
     apply(plane, *components)
     plane.kubectl("apply", "-f", str(MANIFESTS / "examples" / "clusterrole.yaml"))
 
-    def guarded() -> None:
-        assert "espalier-keep-archives" in refusal_of_deletion(plane)
-
     def aggregated() -> None:
         roles = "/apis/rbac.authorization.k8s.io/v1/clusterroles/espalier-objects"
         assert "widgets" in json.dumps(plane.api.get(roles).get("rules"))
 
-    eventually(guarded)
+    wait_until_guarded(plane)
     eventually(aggregated)
 
 

@@ -10,6 +10,7 @@ from tests.e2e.controlplane.assets import find_assets
 from tests.e2e.controlplane.running import ControlPlane, ControlPlaneError
 from tests.e2e.crds import Crd, Document, schema, version
 from tests.e2e.operating import Operator, espalier
+from tests.e2e.waiting import eventually
 from tests.e2e.writes import ACCOUNT, NAMESPACE
 
 SIZE = {"size": {"type": "integer"}}
@@ -42,6 +43,17 @@ def refusal_of_deletion(plane: ControlPlane) -> str:
     except ControlPlaneError as error:
         return str(error)
     return ""
+
+
+def wait_until_guarded(plane: ControlPlane) -> None:
+    """
+    Wait until the namespace of the archives cannot be deleted any more.
+    """
+
+    def guarded() -> None:
+        assert "espalier-keep-archives" in refusal_of_deletion(plane)
+
+    eventually(guarded)
 
 
 def pruned_relics(plane: ControlPlane) -> Crd:

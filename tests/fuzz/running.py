@@ -91,6 +91,7 @@ def run_part(part: range, *, deadline_seconds: int, memory_bytes: int) -> Iterat
                     *limits,
                 ],
                 stdout=subprocess.PIPE,
+                bufsize=0,
                 stderr=errors,
                 env=os.environ | {"PYTHONHASHSEED": "0"},
             )

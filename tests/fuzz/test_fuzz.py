@@ -50,7 +50,7 @@ def test_json_of_any_depth_is_written() -> None:
 
 
 def test_cases_that_end_the_worker_are_findings_and_the_others_go_on() -> None:
-    # No case is done with so little CPU time or memory, and none has a result.
+    # No case is done with so little memory, and none has a result; 0 seconds are no limit.
     slow = list(run_part(range(3, 5), deadline_seconds=0, memory_bytes=2**24))
 
     assert [done.seed for done in slow] == [3, 4]

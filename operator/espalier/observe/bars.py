@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from espalier.observe.state import DefinitionState
+from espalier.plurals import counted
 
 MAX_PATH = 200
 """How many characters of a path are shown."""
@@ -66,7 +67,7 @@ def _path_bar(path: str, count: int, objects: int) -> ProgressView:
     return ProgressView(
         title=shown if len(shown) <= MAX_PATH else f"{shown[:MAX_PATH]} ...",
         share=percent_of(count, objects),
-        count=f"{count:,} of {objects:,} object{'' if objects == 1 else 's'}",
+        count=f"{count:,} of {counted(objects, 'object', is_grouped=True)}",
         rate="",
         left="",
         spark="",

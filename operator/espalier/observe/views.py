@@ -260,7 +260,7 @@ def _objects_text(one: DefinitionState) -> str:
     if one.survey is None:
         return ""
     found = one.survey
-    parts = [f"{found.objects:,} stored {'object' if found.objects == 1 else 'objects'}"]
+    parts = [counted(found.objects, "stored object", is_grouped=True)]
     if found.invalid:
         parts.append(f"{found.invalid} violate the schema")
     if found.unwritable:

@@ -72,7 +72,7 @@ class ControlPlane:
         self._write("tokens.csv", f"{self.token},admin,admin,system:masters\n")
         self._write("audit-policy.json", json.dumps(POLICY))
         self.ssl_context = ssl.create_default_context(cafile=self._authority.certificate)
-        etcd_port, self._port = _free_port(), _free_port()
+        etcd_port, self._port = free_port(), free_port()
         self.etcd = Etcd(etcd_port)
         self.url = f"https://127.0.0.1:{self._port}"
         self.api = self.api_of(self.url)
@@ -159,7 +159,7 @@ class ControlPlane:
         Returns:
             Its process, which can be paused, resumed and passed to ``end``, and a client for it.
         """
-        port = _free_port()
+        port = free_port()
         child = self._start_api_server("second", port, *flags, etcd_url=etcd_url)
         api = self.api_of(f"https://127.0.0.1:{port}")
         self._wait(child, lambda: self._is_ready(api))
@@ -318,7 +318,7 @@ class ControlPlane:
         return result.stdout
 
     def _start_etcd(self) -> Child:
-        peers = f"http://127.0.0.1:{_free_port()}"
+        peers = f"http://127.0.0.1:{free_port()}"
         return self.start_child(
             "etcd",
             [
@@ -393,7 +393,7 @@ class ControlPlane:
         return path
 
 
-def _free_port() -> int:
+def free_port() -> int:
     # Not a port of the kernel's choice: from those it takes the clients' ports too, and one could
     # be gone before the server listens. Workers that run side by side choose from their own block.
     worker = os.environ.get("PYTEST_XDIST_WORKER", "").removeprefix("gw") or "0"

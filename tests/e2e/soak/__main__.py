@@ -154,6 +154,9 @@ class _Soak:
         for writer in self._writers:
             writer.stop()
         self._look()
+        demand(trims_of(self._crd), "no trim was found in etcd")
+        demand(self._toll.tenures, "no tenure was found in etcd")
+        demand(self._toll.writes_looked_at, "no write was found in the audit logs")
         self._check_contents()
         return {
             "objects": len(self._names),
