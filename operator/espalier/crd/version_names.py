@@ -9,6 +9,9 @@ def version_priority(name: str) -> tuple[int, int, int, str]:
     """
     Return what versions of a group are ordered by; the one that servers prefer is the greatest.
 
+    Names that are no Kubernetes version come last, and rise with the alphabet; servers have these
+    in the opposite order.
+
     Source:
         apimachinery, ``pkg/version/helpers.go``, ``CompareKubeAwareVersionStrings``.
     """

@@ -47,7 +47,8 @@ def bounded_report(snapshot: Snapshot, *, max_bytes: int, with_messages: bool) -
     Args:
         with_messages: Whether it holds the messages of conditions, which name objects.
     """
-    room = max_bytes - len(_encoded(replace(snapshot, definitions=(), left_out=10**6)))
+    empty = replace(snapshot, definitions=(), left_out=10**6)
+    room = max_bytes - len(orjson.dumps(report_document(empty, with_messages=False)))
     kept: list[DefinitionState] = []
     for one in sorted(snapshot.definitions, key=_rank):
         room -= len(orjson.dumps(definition_document(one, with_messages=with_messages))) + 1
@@ -59,15 +60,9 @@ def bounded_report(snapshot: Snapshot, *, max_bytes: int, with_messages: bool) -
         definitions=tuple(sorted(kept, key=lambda one: one.name)),
         left_out=len(snapshot.definitions) - len(kept),
     )
-    return BoundedReport(
-        _encoded(shown, with_messages=with_messages).decode(),
-        _encoded(replace(shown, taken_at=""), with_messages=with_messages),
-    )
+    document = report_document(shown, with_messages=with_messages)
+    return BoundedReport(orjson.dumps(document).decode(), orjson.dumps({**document, "takenAt": ""}))
 
 
 def _rank(one: DefinitionState) -> tuple[bool, bool, str]:
     return (not one.mode, len(one.stored_versions) <= 1, one.name)
-
-
-def _encoded(snapshot: Snapshot, *, with_messages: bool = False) -> bytes:
-    return orjson.dumps(report_document(snapshot, with_messages=with_messages))

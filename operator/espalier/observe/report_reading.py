@@ -18,9 +18,9 @@ from espalier.crd import Condition
 from espalier.engine.ports.meter import ObjectCounts, WriteCounts
 from espalier.engine.ports.progress import PassProgress
 from espalier.errors import EspalierError
-from espalier.names import NON_STRUCTURAL_SCHEMA, STORED_OBJECTS_CURRENT, STORED_OBJECTS_VALID
 from espalier.observe.report import API_VERSION
 from espalier.observe.state import (
+    SHOWN,
     ArchiveFill,
     ClusterState,
     DefinitionState,
@@ -36,12 +36,10 @@ MAX_BYTES = 16 * 1024 * 1024
 MAX_DEFINITIONS = 20_000
 MAX_CLUSTERS = 2000
 
-MAX_KEPT_BYTES = 1024 * 1024
+MAX_CONFIG_MAP_BYTES = 1024 * 1024
 """The largest report that is read from a ConfigMap: the server takes no more."""
 
 _KEY = re.compile(r"bucket-(0|[1-9]\d?)-of-([1-9]\d?)\.json", re.ASCII)
-
-_TYPES = (NON_STRUCTURAL_SCHEMA, STORED_OBJECTS_CURRENT, STORED_OBJECTS_VALID)
 
 _LABEL = r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?"
 _DefinitionName = Annotated[str, Meta(max_length=253, pattern=rf"\A{_LABEL}(\.{_LABEL})+\Z")]
@@ -202,7 +200,7 @@ def read_report(raw: bytes) -> Snapshot:
         definitions=tuple(map(_definition, found.definitions)),
         archive=None
         if found.archive is None
-        else ArchiveFill(held_bytes=found.archive.held_bytes, max_bytes=found.archive.max_bytes),
+        else ArchiveFill(**msgspec.structs.asdict(found.archive)),
         is_read_only=found.read_only,
         left_out=found.left_out,
         clusters=tuple(map(_cluster, found.clusters)),
@@ -231,8 +229,8 @@ def read_kept_report(data: Mapping[str, str]) -> KeptReport:
     Raises:
         UnreadableReportError: There is no part, or one cannot be read.
     """
-    if sum(len(text) for text in data.values()) > MAX_KEPT_BYTES:
-        raise UnreadableReportError(f"more than {MAX_KEPT_BYTES} bytes")
+    if sum(len(text) for text in data.values()) > MAX_CONFIG_MAP_BYTES:
+        raise UnreadableReportError(f"more than {MAX_CONFIG_MAP_BYTES} bytes")
     parts: list[tuple[int, int, Snapshot]] = []
     for key, text in sorted(data.items()):
         found = _KEY.fullmatch(key)
@@ -290,7 +288,11 @@ def _definition(one: _GivenDefinition) -> DefinitionState:
             for version in one.versions
         ),
         generation=one.generation,
-        conditions=tuple(_condition(found) for found in one.conditions if found.type in _TYPES),
+        conditions=tuple(
+            Condition(**msgspec.structs.asdict(found))
+            for found in one.conditions
+            if found.type in SHOWN
+        ),
         progress=None
         if progress is None
         else PassProgress(
@@ -308,16 +310,6 @@ def _definition(one: _GivenDefinition) -> DefinitionState:
     )
 
 
-def _condition(one: _GivenCondition) -> Condition:
-    return Condition(
-        type=one.type,
-        status=one.status,
-        reason=one.reason,
-        message=one.message,
-        last_transition_time=one.last_transition_time,
-    )
-
-
 def _run(one: _GivenRun) -> RunState:
     return RunState(
         id=one.id,
@@ -325,6 +317,6 @@ def _run(one: _GivenRun) -> RunState:
         seconds=one.seconds,
         outcome=one.outcome,
         reason=one.reason,
-        phases=tuple(PhaseSpan(phase=span.phase, seconds=span.seconds) for span in one.phases),
+        phases=tuple(PhaseSpan(**msgspec.structs.asdict(span)) for span in one.phases),
         writes=WriteCounts(**msgspec.structs.asdict(one.writes)),
     )

@@ -257,7 +257,7 @@ def state_of(definition: Definition) -> DefinitionState:
     Whether it is structural is what its condition shows, which API servers and the operator keep.
     """
     structural = definition.condition(NON_STRUCTURAL_SCHEMA)
-    kept = tuple(c for c in definition.conditions if c.type in _SHOWN)
+    kept = tuple(c for c in definition.conditions if c.type in SHOWN)
     current = definition.condition(STORED_OBJECTS_CURRENT)
     mode = read_policy(definition).mode
     return DefinitionState(
@@ -272,7 +272,8 @@ def state_of(definition: Definition) -> DefinitionState:
     )
 
 
-_SHOWN = (NON_STRUCTURAL_SCHEMA, STORED_OBJECTS_CURRENT, STORED_OBJECTS_VALID)
+SHOWN = (NON_STRUCTURAL_SCHEMA, STORED_OBJECTS_CURRENT, STORED_OBJECTS_VALID)
+"""The types of the conditions that a record has."""
 
 
 def _is_structural(condition: Condition | None) -> bool | None:

@@ -4,8 +4,7 @@
 
 import click
 
-from espalier.cli.options import Target, chosen, reporting, targeting
-from espalier.cli.options.namespaces import namespaced
+from espalier.cli.options import Target, chosen, namespaced, reporting, targeting
 from espalier.cli.output.terminal import Terminal
 
 

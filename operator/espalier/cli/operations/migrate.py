@@ -197,12 +197,11 @@ async def _migrate(
         workers_of(target) as workers,
     ):
         ports = replace(_ports_of(connected, target, request), workers=workers)
+        run_once = _run_of(connected, target, request, ports)
         for name in names:
             definition = await ports.definitions.get_definition(name)
             warnings += await _warnings(connected, definition, request.namespaces)
-            run_once = _run_of(connected, target, request, ports)
-            outcome = await run_once(definition, reporter)
-            outcomes.append((name, outcome))
+            outcomes.append((name, await run_once(definition, reporter)))
     found = result_of(outcomes, is_met=request.is_met_by, warnings=warnings)
     is_loss = request.part is not None and all(one.reason in _LOSSES for _, one in outcomes)
     # A Job may try the others again; this one waits for a person.

@@ -143,8 +143,8 @@ class _Watching:
         self._printer.begin([_kept(item) for item in self._definitions.values()])
 
     def show(self, definition: Definition) -> None:
-        self._definitions[definition.name] = _item(definition)
-        self._printer.add(_row(definition), _kept(_item(definition)))
+        item = self._definitions[definition.name] = _item(definition)
+        self._printer.add(_row(definition), _kept(item))
 
     def forget(self, name: str) -> None:
         """

@@ -145,7 +145,7 @@ async def _survey(
             try:
                 found = await survey_one(connected, target, name, namespaces, advance)
             except NotFoundError as error:
-                if not may_miss:
+                if not (may_miss and error.is_object):
                     surveyed.problems.append(Problem(source=name, message=str(error)))
             except EspalierError as error:
                 # The other definitions are surveyed even if one cannot be read.

@@ -86,17 +86,20 @@ class KeptObjects:
             ClusterError: They could not be listed.
         """
         for kind in _PATHS:
-            token = ""
+            token, listed = "", set[str]()
             while True:
                 try:
                     page = await self._client.fetch(self._list_call(kind, token), _list)
                 except ExpiredTokenError as error:
-                    if not token:
+                    if not token or error.fresh_token == token:
                         raise
-                    # What was deleted meanwhile is not listed again.
+                    # Without a fresh token it begins anew; nothing is yielded twice.
                     token = error.fresh_token or ""
                     continue
                 for item in page.items or ():
+                    if item.metadata.name in listed:
+                        continue
+                    listed.add(item.metadata.name)
                     yield KeptObject(
                         kind=kind,
                         namespace=self._namespace,

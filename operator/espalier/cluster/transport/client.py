@@ -129,7 +129,6 @@ class Client:
         dry_run: bool = False,
     ) -> None:
         self._session = session
-        self._server = connection.server
         self._figures = connection.figures
         self._clock = clock
         self._chance = chance

@@ -114,7 +114,7 @@ def name_of(kind: str, crd: str, *, max_characters: int = 200) -> str:
     Return the name of an object that belongs to a definition.
 
     Args:
-        kind: The prefix: ``checkpoint``, ``archive`` or ``lease``.
+        kind: The prefix, such as ``checkpoint`` or ``lease-part-3``.
         crd: The definition's name, of up to 253 characters.
         max_characters: The longest name; the end of the definition's name is cut off.
 

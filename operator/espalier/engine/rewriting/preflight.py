@@ -58,7 +58,7 @@ class Preflight:
         self._allowed = 0.0
         self._hindrance = ""
         self._refused_by: dict[str, None] = {}
-        self._failed = Tally()
+        self._failed: dict[ObjectKey, Failed] = {}
 
     async def look(self, keys: Sequence[ObjectKey]) -> None:
         """
@@ -167,14 +167,14 @@ class Preflight:
         if dry_run.refused_by:
             self._refused_by[dry_run.refused_by] = None
         elif isinstance(fate, Failed):
-            self._failed.fail(key, fate.cause, kind=fate.kind)
+            self._failed[key] = fate
         return fate, bool(dry_run.refused_by)
 
     def _silence(self, last: Failed) -> RunStoppedError:
         is_webhook = last.why is FailureKind.UNREACHED
         return RunStoppedError(
             Reason.WEBHOOK_UNAVAILABLE if is_webhook else Reason.FAILED,
-            f"no dry run of a rewrite was answered: {describe_failures(self._failed.failures)};"
+            f"no dry run of a rewrite was answered: {describe_failures(self._tally().failures)};"
             " nothing is written until one is",
         )
 
@@ -190,11 +190,13 @@ class Preflight:
                 "Admission could not be sampled, so what it changes is not known:"
                 f" {names} {verb} not support dry runs"
             )
-        found = self._failed
-        if any(key in failed for key in found.failed_causes):
-            found = Tally()
-            for key, cause in self._failed.failed_causes.items():
-                if key not in failed:
-                    found.fail(key, cause)
+        found = self._tally(failed)
         if found.failed:
             yield f"Dry runs failed: {describe_failures(found.failures)}"
+
+    def _tally(self, left_out: Collection[ObjectKey] = ()) -> Tally:
+        found = Tally()
+        for key, fate in self._failed.items():
+            if key not in left_out:
+                found.fail(key, fate.cause, kind=fate.kind)
+        return found
