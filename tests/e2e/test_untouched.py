@@ -184,7 +184,7 @@ def remove(plane: ControlPlane, names: set[str]) -> None:
 @pytest.mark.skipif(
     not PUBLISHED.is_dir(),
     reason="published CRDs are other projects' files and not in this repository:"
-    f" none in {PUBLISHED}",
+    f" put some, each with its .oracle.json, into {PUBLISHED}",
 )
 @pytest.mark.timeout(300)
 def test_published_crds_get_the_servers_verdict_and_no_write(

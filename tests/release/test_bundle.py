@@ -105,7 +105,9 @@ def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_it_installs_without_a_network(unpacked: Path, tmp_path: Path) -> None:
     unshare = shutil.which("unshare")
     if os.geteuid() != 0 or unshare is None:
-        pytest.skip("a process without a network needs root and unshare")
+        pytest.skip(
+            "a process without a network needs root and unshare: run make bundle as root on Linux"
+        )
     python, espalier = tmp_path / "venv" / "bin" / "python", tmp_path / "venv" / "bin" / "espalier"
     definition = shutil.copy(DEFINITION, tmp_path)
     script = f"""
