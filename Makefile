@@ -9,6 +9,7 @@ TOOLS := $(VENV)/.tools
 RIVALS := $(VENV)/.rivals
 PICTURES := $(VENV)/.pictures
 SCHEMAS := $(VENV)/.schemas
+FUZZ := $(VENV)/.fuzz
 RELEASE := $(VENV)/.release
 MUTATION := build/mutation
 # The time in everything that is built: that of the commit.
@@ -30,7 +31,7 @@ PLANES ?= 3
 E2E := tests/cluster tests/contract tests/e2e tests/sandbox
 
 .DEFAULT_GOAL := help
-.PHONY: help venv docs docs-site lock notices sbom krew lint format typing imports unit test vectors cases crds differential differential-older control-plane e2e mutation bench-schema bench-start bench-validate bench-migrate fuzz e2e-chaos page fleet monitoring chart demo demo-real image clean image-check matrix soak bundle
+.PHONY: help venv docs docs-site lock notices sbom krew lint format typing imports unit test vectors cases crds differential differential-older control-plane e2e mutation bench-schema bench-start bench-validate bench-migrate bench-survey bench-scale bench-definitions fuzz fuzz-coverage e2e-chaos e2e-large page fleet monitoring chart demo demo-real image clean image-check matrix soak bundle
 
 help: ## Show the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' Makefile
@@ -60,6 +61,11 @@ $(PICTURES): $(TOOLS)
 $(RELEASE): $(TOOLS)
 	@echo "Installing what locks versions ..."
 	@$(PIP) install --group release
+	@touch $@
+
+$(FUZZ): $(TOOLS)
+	@echo "Installing what fuzzes by coverage ..."
+	@$(PIP) install --group fuzz
 	@touch $@
 
 $(SCHEMAS): $(TOOLS)
@@ -119,6 +125,10 @@ mutation: $(TOOLS) ## Mutate the schema core in a copy and name the mutants that
 fuzz: $(TOOLS) ## Try hostile definitions and objects: FLAGS="--cases 10000 --seed 0 --processes 2"
 	@$(BIN)/python -m tests.fuzz $(FLAGS)
 
+fuzz-coverage: $(FUZZ) ## Try hostile cases, and keep those that reach more lines: FLAGS="-max_total_time=600 corpus"
+	@mkdir -p build/fuzz
+	@$(BIN)/python -m tests.fuzz.guided -timeout=900 -len_control=0 -rss_limit_mb=2048 -artifact_prefix=build/fuzz/ $(or $(FLAGS),-max_total_time=600)
+
 bench-schema: $(RUNTIME) ## Measure the schema core: copies, normal forms, compile times
 	@$(BIN)/python -m benchmarks.schema
 
@@ -128,10 +138,19 @@ bench-validate: $(RIVALS) ## Measure validation against other validators (needs 
 bench-start: $(RUNTIME) ## Measure how long commands take to start: ROUNDS=9
 	@$(BIN)/python -m benchmarks.start $(if $(ROUNDS),--rounds $(ROUNDS))
 
-bench-migrate: control-plane ## Measure migrations against a bare loop (needs Go): N=10000 ROUNDS=5 FLAGS=--in-tree
+bench-migrate: control-plane ## Measure migrations against a bare loop (needs Go): N=10000 ROUNDS=5 FLAGS=--no-in-tree
 	@$(BIN)/python -m benchmarks.migrate $(if $(filter-out file,$(origin N)),--objects $(N)) $(if $(ROUNDS),--rounds $(ROUNDS)) $(FLAGS)
 
-e2e-chaos: control-plane ## Kill the operator and the servers in mid-run, twelve minutes: SEED=1
+bench-survey: control-plane ## Measure surveys of stored objects against kubectl-validate (needs Go): N=100000 ROUNDS=3
+	@$(BIN)/python -m benchmarks.survey $(if $(filter-out file,$(origin N)),--objects $(N)) $(if $(ROUNDS),--rounds $(ROUNDS)) $(FLAGS)
+
+bench-definitions: $(RUNTIME) ## Measure the operator with many definitions in a sandbox: N=10000
+	@$(BIN)/python -m benchmarks.definitions $(if $(filter-out file,$(origin N)),--definitions $(N))
+
+bench-scale: control-plane ## Migrate a million small objects, an hour and 10 GiB of memory: N=1000000
+	@$(BIN)/python -m benchmarks.scale $(if $(filter-out file,$(origin N)),--objects $(N)) $(FLAGS)
+
+e2e-chaos: control-plane ## Kill the operator and the servers in mid-run, twelve minutes: SEED=1 FLAGS="--parts 4"
 	@$(BIN)/python -m tests.e2e.chaos $(if $(SEED),--seed $(SEED)) $(FLAGS)
 
 soak: control-plane ## Hundreds of faults while definitions are migrated, hours: SEED=1 FLAGS="--faults 100"
@@ -142,6 +161,9 @@ control-plane: $(TOOLS) ## Find or build kube-apiserver, etcd, kubectl (11 minut
 
 e2e: control-plane ## Tests against real kube-apiservers and etcds, three at a time: PLANES=1
 	@$(BIN)/pytest -m e2e -q -n $(PLANES) --dist loadfile --no-loadscope-reorder $(E2E) $(FLAGS)
+
+e2e-large: control-plane ## The tests of parts and replicas at full size, not in CI: FLAGS=-x
+	@ESPALIER_E2E_SIZE=large $(BIN)/pytest -m e2e -q tests/e2e/test_parts.py tests/e2e/test_replicas.py $(FLAGS)
 
 fleet: control-plane ## Read twenty sandboxes, a real server and three bad clusters at once
 	@$(BIN)/python -m tests.fleet

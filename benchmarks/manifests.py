@@ -4,6 +4,7 @@ Definitions and objects as files, for comparing whole command lines.
 
 import itertools
 import random
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,13 +12,30 @@ from typing import Any, NamedTuple
 import yaml
 
 from benchmarks.validate_objects import subjects
+from espalier.crd import Definition, Version, read_definition, resource_of
 from espalier.paths import JSON
+from espalier.schema import Profile, Resource, check_creation, normalize
+from espalier.schema.rules.judge import CelJudge
 
 Node = dict[str, Any]
 
 _MOST_LEVELS = 6
 _OPTIONAL_FIELDS = 0.35
 _INVALID_OBJECTS = 0.1
+_MOST_ATTEMPTS = 30
+_RULES = CelJudge()
+_FORMATS = {"date-time": "2026-01-02T03:04:05Z", "byte": "aGVsbG8="}
+# Texts for patterns: URLs, durations, quantities, names.
+_TEXTS = (
+    "https://example.com/",
+    "90m",
+    "90d",
+    "512MB",
+    "1.5Gi",
+    "name",
+    "NAME_1",
+    "example.com/name",
+)
 
 
 class Kind(NamedTuple):
@@ -87,20 +105,48 @@ def published_kinds(files: Sequence[Path]) -> Iterator[Kind]:
 def objects_of(kind: Kind, number: int) -> Iterator[Node]:
     """
     Yield objects of a kind, the same in every run; about a tenth of them has a wrong type.
+
+    The others are drawn again until they satisfy the rules too, if a few attempts do.
     """
     dice = random.Random(kind.plural)  # noqa: S311 - no secret
+    resource = resource_of(*_read(kind))
     for index in range(number):
-        obj: Node = {
-            "apiVersion": f"{kind.group}/{kind.version}",
-            "kind": kind.name,
-            "metadata": {"name": f"{kind.name.lower()}-{index}", "namespace": "default"},
-        }
-        for name, child in kind.schema.get("properties", {}).items():
-            if name not in obj and (name != "status" or dice.random() < _OPTIONAL_FIELDS):
-                obj[name] = _value(child, dice, 0)
+        obj = _drawn(kind, index, dice)
+        for _ in range(_MOST_ATTEMPTS):
+            if _is_accepted(obj, resource):
+                break
+            obj = _drawn(kind, index, dice)
         if dice.random() < _INVALID_OBJECTS:
             _spoil(obj.get("spec"), dice)
         yield obj
+
+
+def _drawn(kind: Kind, index: int, dice: random.Random) -> Node:
+    obj: Node = {
+        "apiVersion": f"{kind.group}/{kind.version}",
+        "kind": kind.name,
+        "metadata": {"name": f"{kind.name.lower()}-{index}", "namespace": "default"},
+    }
+    for name, child in kind.schema.get("properties", {}).items():
+        if name not in obj and (name != "status" or dice.random() < _OPTIONAL_FIELDS):
+            obj[name] = _value(child, dice, 0)
+    return obj
+
+
+def _read(kind: Kind) -> tuple[Definition, Version]:
+    definition = read_definition(kind.definition)
+    return definition, definition.versions[0]
+
+
+def _is_accepted(obj: Node, resource: Resource) -> bool:
+    """
+    Report whether an object is created as it is: it satisfies all rules, and loses no field.
+    """
+    normal = normalize(obj, resource.structural, profile=Profile.APISERVER)
+    if normal.removed or not isinstance(normal.value, dict):
+        return False
+    answer = check_creation(normal.value, resource, rules=_RULES)
+    return not answer.errors and not answer.unchecked
 
 
 def _value(schema: Node, dice: random.Random, level: int) -> Any:
@@ -143,10 +189,12 @@ def _object(schema: Node, dice: random.Random, level: int) -> Node:
 
 
 def _text(schema: Node, dice: random.Random) -> str:
-    formats = {"date-time": "2026-01-02T03:04:05Z", "byte": "aGVsbG8="}
-    if schema.get("format") in formats:
-        return formats[schema["format"]]
+    if schema.get("format") in _FORMATS:
+        return _FORMATS[schema["format"]]
     text = f"value-{dice.randint(0, 999)}"
+    if "pattern" in schema and not re.search(schema["pattern"], text):
+        fitting = (one for one in _TEXTS if re.search(schema["pattern"], one))
+        return next(fitting, text)
     length = min(len(text), schema.get("maxLength", 99))
     return (text * 20)[: max(schema.get("minLength", 0), length)]
 

@@ -44,7 +44,13 @@ FLIP_SECONDS = 60.0
 # After the change the server rebuilds its handlers and caches; that must not count for the first.
 QUIET_SECONDS = 3.0
 
-HEADLINES = ("rewrite_over_bare_loop", "objects_per_second", "peak_rss_mib")
+HEADLINES = (
+    "rewrite_over_bare_loop",
+    "whole_over_in_tree",
+    "patches_per_object",
+    "objects_per_second",
+    "peak_rss_mib",
+)
 
 
 def main() -> None:
@@ -69,7 +75,8 @@ def main() -> None:
             f" {idle.resident_mib:.0f} MiB, {idle.peak_mib:.0f} MiB at its peak"
         )
         figures["idle_rss_mib"] = idle.resident_mib
-    figures |= {name: figures[f"{name}_{given.bytes[0]}"] for name in HEADLINES}
+    first = {name: figures.get(f"{name}_{given.bytes[0]}") for name in HEADLINES}
+    figures |= {name: figure for name, figure in first.items() if figure is not None}
     print(orjson.dumps({name: round(figure, 3) for name, figure in figures.items()}).decode())
 
 
@@ -82,7 +89,10 @@ def _arguments() -> argparse.Namespace:
         "--definitions", type=int, default=1000, help="for the idle operator; 0 skips it"
     )
     parser.add_argument(
-        "--in-tree", action="store_true", help="also time a StorageVersionMigration of each size"
+        "--in-tree",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="also time a StorageVersionMigration in each round, where it can be run",
     )
     parser.add_argument(
         "--workers", type=int, help="workers of the bare loop; else six settings are tried first"
@@ -117,7 +127,8 @@ def _measure(
     before = bench_of("befores", given.before) if given.before else None
     for one in filter(None, (engine, before)):
         one.prove_first()
-    rounds = list(_rounds(bare, engine, before, given.rounds, size_bytes))
+    in_tree = bare if given.in_tree and plane.has_controller_manager else None
+    rounds = list(_rounds(bare, engine, before, in_tree, given.rounds, size_bytes))
     figures = figures_of(given.objects, rounds)
     print_row("median", figures)
     if before is not None:
@@ -131,21 +142,18 @@ def _measure(
             f" {figures['bare_sent_bytes_per_object']:.0f},"
             f" {figures['bare_received_bytes_per_object']:.0f}"
         )
-    if given.in_tree:
-        seconds = bare.in_tree_seconds()
-        figures["in_tree_seconds"] = seconds
-        figures["whole_over_in_tree"] = figures["whole_seconds"] / seconds
-        print(
-            f"in-tree: {seconds:.1f} s, of which the engine's whole run takes"
-            f" {figures['whole_over_in_tree']:.2f}"
-        )
     bare.crd.remove()
     engine.crd.remove()
     return figures
 
 
 def _rounds(
-    bare: "Bench", engine: "Bench", before: "Bench | None", rounds: int, size_bytes: int
+    bare: "Bench",
+    engine: "Bench",
+    before: "Bench | None",
+    in_tree: "Bench | None",
+    rounds: int,
+    size_bytes: int,
 ) -> Iterator[Round]:
     """
     Run all of them in turn; the order alternates, since the machine may become slower or faster.
@@ -156,7 +164,7 @@ def _rounds(
     )
     print(
         f"{'round':>7} {'bare':>7} {'rewrite':>8} {'ratio':>6} {'verify':>7} {'whole':>8}"
-        f" {'bare CPU':>9} {'CPU':>8} {'peak RSS':>9} {'flat':>5}"
+        f" {'bare CPU':>9} {'CPU':>8} {'peak RSS':>9} {'flat':>5} {'in-tree':>8}"
     )
     for number in range(1, rounds + 1):
         if number % 2:
@@ -165,7 +173,7 @@ def _rounds(
         else:
             other = before.engine() if before else None
             run, loop = engine.engine(), bare.bare()
-        found = Round(loop, run, other)
+        found = Round(loop, run, other, in_tree.in_tree_seconds() if in_tree else None)
         print_row(f"{number}", figures_of(bare.objects, [found]))
         yield found
 
@@ -343,11 +351,11 @@ def _build_loop(folder: Path) -> Path:
 
 
 @contextmanager
-def control_plane() -> Iterator[ControlPlane]:
+def control_plane(*, etcd_flags: Sequence[str] = ()) -> Iterator[ControlPlane]:
     """
     Run a control plane with the namespace of the checkpoints.
     """
-    plane = ControlPlane(find_assets())
+    plane = ControlPlane(find_assets(), etcd_flags=etcd_flags)
     plane.start()
     try:
         namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": CHECKPOINTS}}

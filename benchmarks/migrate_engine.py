@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import orjson
 
-from benchmarks.migrate_memory import peak_mib
+from benchmarks.migrate_memory import peak_mib, resident_mib
 from espalier import cluster, engine
 from espalier.cli.event_loop import run
 from espalier.crd import Condition, Definition
@@ -51,6 +51,10 @@ class EngineRun:
             of the first; 1.0 if there are too few pages.
         judged: How many objects were looked at, since they might have lost something.
         patches: All PATCH requests of the run, dry runs and renewals of the lease among them.
+        first_tenth_per_second: The rate of the first tenth of the rewriting pass; 0 if there are
+            too few pages.
+        first_tenth_rss_mib: The resident memory at the end of that tenth.
+        last_tenth_rss_mib: The resident memory at the end of the rewriting pass.
     """
 
     rewrite_seconds: float
@@ -64,6 +68,19 @@ class EngineRun:
     second_half_over_first: float
     judged: int = 0
     patches: int = 0
+    first_tenth_per_second: float = 0.0
+    last_tenth_per_second: float = 0.0
+    first_tenth_rss_mib: float = 0.0
+    last_tenth_rss_mib: float = 0.0
+
+
+class _Page(NamedTuple):
+    done: int
+    seconds: float
+    rss_mib: float
+
+    def rate_since(self, earlier: "_Page") -> float:
+        return (self.done - earlier.done) / (self.seconds - earlier.seconds)
 
 
 class _Moment(NamedTuple):
@@ -80,7 +97,7 @@ class _Stopwatch:
 
     count: Callable[[], Traffic]
     begun: dict[str, _Moment] = field(default_factory=dict)
-    pages: list[tuple[int, float]] = field(default_factory=list)
+    pages: list[_Page] = field(default_factory=list)
 
     async def report(
         self,
@@ -92,7 +109,7 @@ class _Stopwatch:
         if progress is not None:
             self.note(progress.phase)
             if progress.phase == "rewriting":
-                self.pages.append((progress.done, time.perf_counter()))
+                self.pages.append(_Page(progress.done, time.perf_counter(), resident_mib()))
         elif conditions[0].status == "True":
             self.note("done")
 
@@ -100,11 +117,25 @@ class _Stopwatch:
         """
         Return the rate of the rewriting pass's second half divided by that of its first half.
         """
-        (first, begun), (last, ended) = self.pages[0], self.pages[-1]
-        middle, halfway = next(page for page in self.pages if page[0] * 2 >= last)
-        if not first < middle < last:
+        first, middle, last = self.pages[0], self.page_at(0.5), self.pages[-1]
+        if not first.done < middle.done < last.done:
             return 1.0
-        return (last - middle) / (ended - halfway) * (halfway - begun) / (middle - first)
+        return last.rate_since(middle) / middle.rate_since(first)
+
+    def page_at(self, share: float) -> _Page:
+        """
+        Return the first page with which this share of the rewriting pass was done.
+        """
+        return next(page for page in self.pages if page.done >= self.pages[-1].done * share)
+
+    def tenths(self) -> tuple[float, float]:
+        """
+        Return the rates of the first and of the last tenth of the rewriting pass, or zeros.
+        """
+        first, one, nine, last = self.pages[0], *map(self.page_at, (0.1, 0.9)), self.pages[-1]
+        if not first.done < one.done < nine.done < last.done:
+            return 0.0, 0.0
+        return one.rate_since(first), last.rate_since(nine)
 
     def note(self, phase: str) -> None:
         moment = _Moment(time.perf_counter(), time.process_time(), self.count())
@@ -144,6 +175,7 @@ async def run_engine(
     start, rewriting, verifying, done = (
         watch.begun[phase] for phase in ("start", "rewriting", "verifying", "done")
     )
+    first_tenth, last_tenth = watch.tenths()
     return EngineRun(
         rewrite_seconds=verifying.seconds - rewriting.seconds,
         verify_seconds=done.seconds - verifying.seconds,
@@ -156,6 +188,10 @@ async def run_engine(
         second_half_over_first=watch.halves(),
         judged=judged.total(),
         patches=sum(times for (method, _), times in requests.items() if method == "PATCH"),
+        first_tenth_per_second=first_tenth,
+        last_tenth_per_second=last_tenth,
+        first_tenth_rss_mib=watch.page_at(0.1).rss_mib,
+        last_tenth_rss_mib=watch.pages[-1].rss_mib,
     )
 
 

@@ -37,11 +37,13 @@ class Round:
 
     Attributes:
         before: A run of the engine of the other checkout, if one was given.
+        in_tree_seconds: The time of a StorageVersionMigration, if one was run.
     """
 
     bare: LoopRun
     engine: EngineRun
     before: EngineRun | None = None
+    in_tree_seconds: float | None = None
 
     @property
     def ratio(self) -> float:
@@ -60,7 +62,8 @@ def print_row(title: str, figures: Figures) -> None:
         f" {figures['objects_per_second']:>8.0f} {figures['rewrite_over_bare_loop']:>6.2f}"
         f" {figures['verified_per_second']:>7.0f} {figures['whole_seconds']:>6.1f} s"
         f" {figures['bare_cpu_us_per_object']:>6.0f} us {figures['cpu_us_per_object']:>5.0f} us"
-        f" {figures['peak_rss_mib']:>5.0f} MiB {figures['second_half_over_first']:>5.2f}",
+        f" {figures['peak_rss_mib']:>5.0f} MiB {figures['second_half_over_first']:>5.2f}"
+        + (f" {figures['in_tree_seconds']:>6.1f} s" if "in_tree_seconds" in figures else ""),
         flush=True,
     )
 
@@ -73,7 +76,7 @@ def figures_of(objects: int, rounds: Sequence[Round]) -> Figures:
     def median(figure: Callable[[Round], float]) -> float:
         return statistics.median(figure(one) for one in rounds)
 
-    return {
+    figures = {
         "rewrite_over_bare_loop": median(lambda one: one.ratio),
         "objects_per_second": median(lambda one: objects / one.engine.rewrite_seconds),
         "verified_per_second": median(lambda one: objects / one.engine.verify_seconds),
@@ -89,6 +92,12 @@ def figures_of(objects: int, rounds: Sequence[Round]) -> Figures:
         "bare_sent_bytes_per_object": median(lambda one: one.bare.sent_bytes / objects),
         "bare_received_bytes_per_object": median(lambda one: one.bare.received_bytes / objects),
     }
+    timed = [(one.engine.total_seconds, one.in_tree_seconds) for one in rounds]
+    both = [(whole, in_tree) for whole, in_tree in timed if in_tree is not None]
+    if both:
+        figures["in_tree_seconds"] = statistics.median(in_tree for _, in_tree in both)
+        figures["whole_over_in_tree"] = statistics.median(whole / other for whole, other in both)
+    return figures
 
 
 def over_before(pairs: Sequence[tuple[EngineRun, EngineRun]]) -> Figures:

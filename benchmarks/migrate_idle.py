@@ -2,17 +2,21 @@
 Measure the memory of an idle operator in a cluster with many definitions.
 """
 
+import json
 import os
+import shutil
+import sys
 import time
 from pathlib import Path
 from typing import NamedTuple
+from urllib.parse import urlsplit
 
 from tests.e2e.controlplane.api import CRDS
+from tests.e2e.controlplane.processes import Child
 from tests.e2e.controlplane.running import ControlPlane
 from tests.e2e.crds import Document, schema, version
-from tests.e2e.operating import Operator
 
-from benchmarks.migrate_memory import peak_mib, resident_mib
+from benchmarks.migrate_memory import cpu_seconds, peak_mib, resident_mib
 
 GROUP = "idle.example.com"
 MANIFESTS = Path(__file__).parent.parent / "manifests"
@@ -21,6 +25,19 @@ FIELDS = 40
 QUIET_SECONDS = 10.0
 QUIET_CPU_SECONDS = 0.2
 PATIENCE_SECONDS = 900.0
+STOP_SECONDS = 30.0
+NAMESPACE = "espalier-system"
+IN_POD = """
+import sys
+from pathlib import Path
+from espalier.cluster.auth import connection
+folder = Path(sys.argv.pop(1))
+for function in (connection.is_in_cluster, connection.read_service_account):
+    function.__kwdefaults__["folder"] = folder
+from espalier.cli import main
+sys.argv[0] = "espalier"
+main()
+"""
 
 
 class Idle(NamedTuple):
@@ -39,33 +56,46 @@ def measure_idle(plane: ControlPlane, definitions: int) -> Idle:
     Raises:
         SystemExit: The operator does not become idle in time.
     """
-    plane.api.create_many(CRDS, (_definition(number) for number in range(definitions)))
+    plane.api.create_many(CRDS, (definition(number) for number in range(definitions)))
     plane.kubectl("apply", "-k", str(MANIFESTS))
-    operator = Operator(plane, plane.kubeconfig)
+    operator = _start_in_pod(plane)
     try:
-        pid = operator.child.pid
+        pid = operator.pid
         deadline = time.monotonic() + PATIENCE_SECONDS
-        while (before := _cpu_seconds(pid)) < 1.0 or not _is_quiet(pid, before):
-            if operator.child.exit_code is not None or time.monotonic() > deadline:
-                raise SystemExit(f"the operator does not become idle:\n{operator.child.tail()}")
+        while (before := cpu_seconds(pid)) < 1.0 or not _is_quiet(pid, before):
+            if operator.exit_code is not None or time.monotonic() > deadline:
+                raise SystemExit(f"the operator does not become idle:\n{operator.tail()}")
         return Idle(resident_mib(pid), peak_mib(pid))
     finally:
-        operator.stop()
+        operator.stop(grace_seconds=STOP_SECONDS)
+
+
+def _start_in_pod(plane: ControlPlane) -> Child:
+    # As in a pod, where the files of the service account are at a fixed place.
+    known = json.loads(plane.service_account_kubeconfig(NAMESPACE, "espalier").read_text())
+    cluster, server = known["clusters"][0]["cluster"], urlsplit(plane.url)
+    folder = plane.folder / "service-account"
+    folder.mkdir(exist_ok=True)
+    (folder / "token").write_text(known["users"][0]["user"]["token"])
+    shutil.copy(cluster["certificate-authority"], folder / "ca.crt")
+    place = {
+        "KUBERNETES_SERVICE_HOST": str(server.hostname),
+        "KUBERNETES_SERVICE_PORT": str(server.port),
+    }
+    kept = {key: value for key, value in os.environ.items() if not key.startswith("KUBE")}
+    command: list[str | Path] = [sys.executable, "-c", IN_POD, str(folder), "operator"]
+    return plane.start_child("operator", command, environment=kept | place)
 
 
 def _is_quiet(pid: int, before_cpu_seconds: float) -> bool:
     time.sleep(QUIET_SECONDS)
-    return _cpu_seconds(pid) - before_cpu_seconds < QUIET_CPU_SECONDS
+    return cpu_seconds(pid) - before_cpu_seconds < QUIET_CPU_SECONDS
 
 
-def _cpu_seconds(pid: int) -> float:
-    # The name may have any character, so count from behind it: 12th and 13th are user and system.
-    text = Path("/proc", str(pid), "stat").read_text(encoding="utf-8").rpartition(")")[2]
-    user, system = text.split()[11:13]
-    return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
-
-
-def _definition(number: int) -> Document:
+def definition(number: int) -> Document:
+    """
+    Return a definition with a schema of 40 fields and a name of its own.
+    """
     plural = f"idlers{number:04}"
     fields = {
         f"field{index:02}": {

@@ -5,9 +5,24 @@ What a command costs: CPU time and memory of its process.
 import os
 import statistics
 import subprocess
-from collections.abc import Mapping, Sequence
+import sys
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
+
+# In an interpreter with nothing in it: the kernel counts the memory of a parent as its child's.
+_MEASURE = """\
+import os, sys
+child = os.fork()
+if not child:
+    nothing = os.open(os.devnull, os.O_RDWR)
+    os.dup2(nothing, 1)
+    os.dup2(nothing, 2)
+    os.execvp(sys.argv[1], sys.argv[1:])
+_, status, usage = os.wait4(child, 0)
+cpu_seconds = usage.ru_utime + usage.ru_stime
+print(os.waitstatus_to_exitcode(status), cpu_seconds, usage.ru_maxrss)
+"""
 
 
 class Cost(NamedTuple):
@@ -23,19 +38,33 @@ class Cost(NamedTuple):
     peak_mib: float
 
 
-def cost_of(command: Sequence[str], *, variables: Mapping[str, str] | None = None) -> Cost:
+def cost_of(
+    command: Sequence[str],
+    *,
+    variables: Mapping[str, str] | None = None,
+    may_exit_with: Collection[int] | None = None,
+) -> Cost:
     """
-    Run a command without output, whatever its exit code, and return its cost.
+    Run a command without output, and return its cost.
+
+    Args:
+        may_exit_with: Exit codes besides 0; None allows each.
+
+    Raises:
+        SystemExit: It ended with another exit code.
     """
-    process = subprocess.Popen(  # noqa: S603 - commands of this folder
-        command,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        env={**os.environ, **(variables or {})},
+    # An installed program has its bytecode, so Python may write it here.
+    inherited = {n: text for n, text in os.environ.items() if n != "PYTHONDONTWRITEBYTECODE"}
+    ran = subprocess.run(  # noqa: S603 - commands of this folder
+        [sys.executable, "-I", "-S", "-c", _MEASURE, *command],
+        stdout=subprocess.PIPE,
+        env={**inherited, **(variables or {})},
+        check=True,
     )
-    _, _, usage = os.wait4(process.pid, 0)
-    process.returncode = 0
-    return Cost(usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024)
+    exit_code, cpu_seconds, peak_kib = ran.stdout.split()
+    if may_exit_with is not None and int(exit_code) not in {0, *may_exit_with}:
+        raise SystemExit(f"exit code {int(exit_code)}: {' '.join(command)}")
+    return Cost(float(cpu_seconds), int(peak_kib) / 1024)
 
 
 def medians(costs: Sequence[Cost]) -> Cost:

@@ -22,7 +22,7 @@ from espalier.schema import Normalizer, Profile
 
 # The fast path for objects that need no change is compiled only after some hundreds of them.
 _WARMING = 2_000
-_MANY = 300
+_MANY = 600
 _REPEATS = 9
 _GROWN_BYTES = (1_000, 10_000, 100_000, 1_000_000)
 _LARGE_SCHEMA_BYTES = 800_000

@@ -16,7 +16,7 @@ from benchmarks.processes import Cost, cost_of, installed_go_command, medians
 from benchmarks.validate_objects import as_json_schema
 
 _OBJECTS = 1057
-_KUBECTL_VALIDATE = ("sigs.k8s.io/kubectl-validate", "v0.0.4")
+KUBECTL_VALIDATE = ("sigs.k8s.io/kubectl-validate", "v0.0.4")
 _KUBECONFORM = ("github.com/yannh/kubeconform/cmd/kubeconform", "v0.8.0")
 
 
@@ -53,7 +53,7 @@ def _commands(
         text = orjson.dumps(as_json_schema(kind.schema))
         (schemas / f"{kind.name.lower()}.json").write_bytes(text)
     location = f"{schemas}/{{{{ .ResourceKind }}}}.json"
-    kubectl_validate = str(installed_go_command(*_KUBECTL_VALIDATE))
+    kubectl_validate = str(installed_go_command(*KUBECTL_VALIDATE))
     kubeconform = str(installed_go_command(*_KUBECONFORM))
     espalier = [sys.executable, "-m", "espalier", "validate", "--allow-unchecked"]
     return {

@@ -31,8 +31,8 @@ The exceptions of Espalier. A class exists because a caller handles it different
     ├── ArchiveFullError               the fields to be removed cannot be archived
     └── LeaseLostError                 another process runs on this CRD now
 
-All are plain dataclasses with ``unsafe_hash``: a frozen one breaks when it is raised inside a
-context manager, since its ``__traceback__`` cannot be set.
+All are plain dataclasses that compare by identity, as exceptions do: a frozen one breaks when it is
+raised inside a context manager, since its ``__traceback__`` cannot be set.
 """
 
 from collections.abc import Hashable
@@ -56,7 +56,7 @@ class DefinitionError(EspalierError):
     """
 
 
-@dataclass(unsafe_hash=True)
+@dataclass(eq=False)
 class MalformedDefinitionError(DefinitionError):
     """
     A value is not a CustomResourceDefinition, or one of its fields has the wrong JSON type.
@@ -69,7 +69,7 @@ class MalformedDefinitionError(DefinitionError):
         return f"{render_path(self.path)}: {self.detail}" if self.path else self.detail
 
 
-@dataclass(unsafe_hash=True)
+@dataclass(eq=False)
 class NonStructuralSchemaError(DefinitionError):
     """
     A schema is not structural.
@@ -82,7 +82,7 @@ class NonStructuralSchemaError(DefinitionError):
         return f"{self.crd}: not structural: {aggregate(str(f) for f in self.findings)}"
 
 
-@dataclass(unsafe_hash=True)
+@dataclass(eq=False)
 class NoStorageVersionError(DefinitionError):
     """
     Not exactly one version is marked as the storage version.
@@ -96,7 +96,7 @@ class NoStorageVersionError(DefinitionError):
         return f"{self.crd}: exactly one version must have storage: true, marked: {marked}"
 
 
-@dataclass(unsafe_hash=True)
+@dataclass(eq=False)
 class NothingServedError(DefinitionError):
     """
     No version is served through which objects could be read.
@@ -109,7 +109,7 @@ class NothingServedError(DefinitionError):
         return f"{self.crd}: neither {self.version} nor another version is served"
 
 
-@dataclass(unsafe_hash=True)
+@dataclass(eq=False)
 class UnknownVersionError(DefinitionError):
     """
     The CustomResourceDefinition has no version of the requested name.
@@ -123,7 +123,7 @@ class UnknownVersionError(DefinitionError):
         return f"{self.crd}: no version {self.version}; there are {', '.join(self.versions)}"
 
 
-@dataclass(unsafe_hash=True)
+@dataclass(eq=False)
 class SchemaParseError(EspalierError):
     """
     A schema has a part that the API server refuses to turn into a structural schema.
@@ -138,7 +138,7 @@ class SchemaParseError(EspalierError):
         return self.detail
 
 
-@dataclass(unsafe_hash=True)
+@dataclass(eq=False)
 class MalformedValueError(EspalierError):
     """
     A value cannot be decoded as an object: its metadata, kind or apiVersion is malformed.
@@ -149,7 +149,7 @@ class MalformedValueError(EspalierError):
     """
 
     detail: str
-    finding: FieldError | None = field(default=None, hash=False, compare=False)
+    finding: FieldError | None = None
 
     def __str__(self) -> str:
         return self.detail
@@ -161,7 +161,7 @@ class UnusableNameError(MalformedValueError, ValueError):
     """
 
 
-@dataclass(unsafe_hash=True)
+@dataclass(eq=False)
 class SourceError(EspalierError):
     """
     A file cannot be read, or holds no documents of the expected form.
@@ -181,7 +181,7 @@ class SourceError(EspalierError):
         return f"{where}: {self.detail}"
 
 
-@dataclass(unsafe_hash=True)
+@dataclass(eq=False)
 class ConfigurationError(EspalierError):
     """
     There is no usable kubeconfig, no credential, or a setting makes no sense.
@@ -193,7 +193,7 @@ class ConfigurationError(EspalierError):
         return self.detail
 
 
-@dataclass(unsafe_hash=True, kw_only=True)
+@dataclass(eq=False, kw_only=True)
 class ClusterError(EspalierError):
     """
     The API server answered with an error, or did not answer.
@@ -218,7 +218,7 @@ class ClusterError(EspalierError):
         return f"{text}: {self.detail}" if self.detail else text
 
 
-@dataclass(unsafe_hash=True, kw_only=True)
+@dataclass(eq=False, kw_only=True)
 class TransientError(ClusterError):
     """
     The server was busy or did not answer; the same call may be repeated.
@@ -227,21 +227,21 @@ class TransientError(ClusterError):
     retry_after_seconds: float | None = None
 
 
-@dataclass(unsafe_hash=True, kw_only=True)
+@dataclass(eq=False, kw_only=True)
 class ConversionError(TransientError):
     """
     The conversion webhook does not answer, or answers with an error; do not write now.
     """
 
 
-@dataclass(unsafe_hash=True, kw_only=True)
+@dataclass(eq=False, kw_only=True)
 class ConflictError(ClusterError):
     """
     The object has another resource version by now; read it again.
     """
 
 
-@dataclass(unsafe_hash=True, kw_only=True)
+@dataclass(eq=False, kw_only=True)
 class NotFoundError(ClusterError):
     """
     The object, or its whole resource, is gone.
@@ -254,7 +254,7 @@ class NotFoundError(ClusterError):
     is_object: bool = False
 
 
-@dataclass(unsafe_hash=True, kw_only=True)
+@dataclass(eq=False, kw_only=True)
 class ExpiredTokenError(ClusterError):
     """
     A continue token or a resource version is too old.
@@ -267,14 +267,14 @@ class ExpiredTokenError(ClusterError):
     fresh_token: str | None = None
 
 
-@dataclass(unsafe_hash=True, kw_only=True)
+@dataclass(eq=False, kw_only=True)
 class ForbiddenError(ClusterError):
     """
     A permission is missing; a person must grant it.
     """
 
 
-@dataclass(unsafe_hash=True, kw_only=True)
+@dataclass(eq=False, kw_only=True)
 class NamespaceGoneError(ClusterError):
     """
     The namespace of a new object does not exist, or is being deleted.
@@ -293,7 +293,7 @@ class NamespaceGoneError(ClusterError):
         return self.status != HTTPStatus.NOT_FOUND
 
 
-@dataclass(unsafe_hash=True, kw_only=True)
+@dataclass(eq=False, kw_only=True)
 class UndecodableError(ClusterError):
     """
     The server cannot read what is stored; it answers 500, and a retry cannot help.
@@ -306,7 +306,7 @@ class UndecodableError(ClusterError):
     keys: tuple[str, ...] = field(default=())
 
 
-@dataclass(unsafe_hash=True, kw_only=True)
+@dataclass(eq=False, kw_only=True)
 class ConversionRefusedError(UndecodableError):
     """
     The conversion webhook answers, but does not convert an object, or converts it wrongly.
@@ -316,7 +316,7 @@ class ConversionRefusedError(UndecodableError):
     """
 
 
-@dataclass(unsafe_hash=True, kw_only=True)
+@dataclass(eq=False, kw_only=True)
 class RejectedError(ClusterError):
     """
     The server refuses; a retry cannot help.
@@ -328,7 +328,7 @@ class RejectedError(ClusterError):
     causes: tuple[str, ...] = field(default=())
 
 
-@dataclass(unsafe_hash=True)
+@dataclass(eq=False)
 class DefinitionChangedError(EspalierError):
     """
     The CustomResourceDefinition changed while objects were being rewritten; start over.
@@ -341,7 +341,7 @@ class DefinitionChangedError(EspalierError):
         return f"{self.crd}: {self.detail}; start over"
 
 
-@dataclass(unsafe_hash=True)
+@dataclass(eq=False)
 class RunStoppedError(EspalierError):
     """
     A run must stop; nothing more is written.
@@ -358,7 +358,7 @@ class RunStoppedError(EspalierError):
         return f"{self.reason}: {self.detail}"
 
 
-@dataclass(unsafe_hash=True)
+@dataclass(eq=False)
 class ArchiveFullError(EspalierError):
     """
     The fields to be removed cannot be archived, so they must not be removed.
@@ -375,7 +375,7 @@ class ArchiveFullError(EspalierError):
         return self.detail
 
 
-@dataclass(unsafe_hash=True)
+@dataclass(eq=False)
 class LeaseLostError(EspalierError):
     """
     Another process holds the lease of this CRD, or may take it now; stop immediately.

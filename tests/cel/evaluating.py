@@ -6,6 +6,7 @@ import base64
 from collections.abc import Callable
 from typing import Any
 
+import espalier.schema.rules.list_types  # noqa: F401 - says how lists of schemas are compared
 from espalier.cel.checker.check import check
 from espalier.cel.checker.declarations import Declarations
 from espalier.cel.environment import NEW_FUNCTIONS, TYPES

@@ -9,9 +9,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 import yaml
 
+from espalier.cli import main
+from espalier.cli.commands.operator import operator
 from espalier.handlers.settings import Settings, read_settings
 from tests.charts.generating import CHART, camel, setting_schemas
 from tests.charts.rendering import RenderingError, comparable, rendered, run_helm
@@ -215,6 +218,20 @@ def test_the_image_is_named(image: dict[str, str], expected: str) -> None:
     assert container["image"] == expected
 
 
+def test_arguments_are_those_of_the_command_line() -> None:
+    values = {"logLevels": ["warning", "espalier.engine=debug"], "requestTimeout": "1m30s"}
+
+    (plain,) = comparable(rendered())[DEPLOYMENT]["spec"]["template"]["spec"]["containers"]
+    (full,) = comparable(rendered(values))[DEPLOYMENT]["spec"]["template"]["spec"]["containers"]
+
+    assert plain["args"] == ["operator", "--log-format", "json"]
+    # A command keeps the help option of its first context, and its page shows it.
+    root = click.Context(main, **main.context_settings)
+    parsed = operator.make_context("operator", list(full["args"][1:]), parent=root).params
+    assert parsed["log_levels"] == ("warning", "espalier.engine=debug")
+    assert parsed["request_seconds"] == 90
+
+
 @pytest.mark.parametrize(
     ("values", "reason"),
     [
@@ -225,6 +242,8 @@ def test_the_image_is_named(image: dict[str, str], expected: str) -> None:
         ({"settings": {"maxRuns": "two"}}, "at '/settings/maxRuns': got string"),
         ({"settings": {"structural": "on"}}, "at '/settings/structural': got string"),
         ({"logFormat": "xml"}, "value must be one of 'json', 'text'"),
+        ({"logLevels": ["loud"]}, "does not match pattern"),
+        ({"requestTimeout": "soon"}, "does not match pattern"),
         ({"image": {"digest": "sha256:abc"}}, "does not match pattern"),
         ({"image": {"pullPolicy": "always"}}, "value must be one of"),
         ({"namespace": {"name": "Upper"}}, "does not match pattern"),

@@ -7,16 +7,26 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 import yaml
 
 from espalier import __version__
+from espalier.cli.commands.operator import operator
 from espalier.handlers.settings import BOUNDS, Settings
 from tests.charts.generating import CHART, NOT_A_VALUE, camel, generated, leaves
 
 SCHEMA: dict[str, Any] = json.loads((CHART / "values.schema.json").read_text(encoding="utf-8"))
 VALUES: dict[str, Any] = yaml.safe_load((CHART / "values.yaml").read_text(encoding="utf-8"))
 GROUPS_OF_HELM = {"global"}
+BY_OPTION = {
+    "log_format": "logFormat",
+    "log_levels": "logLevels",
+    "verbose": "verbose",
+    "request_seconds": "requestTimeout",
+}
+# A pod connects by its ServiceAccount.
+OF_A_KUBECONFIG = {"kubeconfig", "context", "user", "groups", "uid"}
 
 
 @pytest.mark.parametrize("path", list(generated()), ids=lambda path: path.name)
@@ -29,6 +39,14 @@ def test_every_setting_is_a_value() -> None:
 
     assert set(VALUES["settings"]) == names
     assert set(SCHEMA["properties"]["settings"]["properties"]) == names
+
+
+def test_every_option_of_the_operator_is_a_value() -> None:
+    options = {param.name for param in operator.params if isinstance(param, click.Option)}
+    settings = {known.name for known in fields(Settings)}
+
+    assert options - settings == {*BY_OPTION, *OF_A_KUBECONFIG}
+    assert set(BY_OPTION.values()) <= set(VALUES)
 
 
 def test_the_bounds_are_those_of_the_settings() -> None:

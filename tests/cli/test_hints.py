@@ -17,7 +17,7 @@ PACKAGE = Path(espalier.__file__).parent
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*[a-z]")
 COMMAND = re.compile(r"\bespalier ([a-z][a-z-]+)")
 # Options of other programs, which stand after their names.
-FOREIGN = re.compile(r"\b(?:kubectl|etcdctl|kopf|helm)\b(?: (?!&&)[^ ;]+)*")
+FOREIGN = re.compile(r"\b(?:kubectl|kube-apiserver|etcdctl|kopf|helm)\b(?: (?!&&)[^ ;]+)*")
 # Where a hint of one command only may stand, and the commands that print it.
 PRINTED_BY = {
     "cli/operations/survey.py": ["survey", "plan", "migrate"],

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from espalier.cli import main
+from espalier.cli import collector, main
 from espalier.cli import spool as spools
 from espalier.cli.output.formats import ALL
 from espalier.cli.spool import Spool, SpoolView
@@ -48,6 +48,8 @@ def test_more_objects_take_no_more_memory(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(spools, "_ENTRIES_IN_MEMORY", 50)
+    # What is in cycles goes when the collector comes, which is at 50,000 objects otherwise.
+    monkeypatch.setattr(collector, "_OBJECTS", 700)
     (tmp_path / "crd.yaml").write_text(WIDGETS)
     for number in range(10):
         texts = "---\n".join(TEXT.format(number * 50 + n) for n in range(50))

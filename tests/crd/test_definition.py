@@ -2,11 +2,13 @@
 Reading a CustomResourceDefinition.
 """
 
+from collections.abc import Callable
 from copy import deepcopy
 
 import pytest
 
 from espalier.crd import Definition, read_definition
+from espalier.crd.internal.definition import read_internal
 from espalier.errors import MalformedDefinitionError, NoStorageVersionError, UnknownVersionError
 from espalier.paths import JSON
 
@@ -183,6 +185,33 @@ def test_a_field_of_the_wrong_type_is_named(value: JSON, steps: list[str | int],
 def test_what_is_no_object_is_refused(value: JSON) -> None:
     with pytest.raises(MalformedDefinitionError):
         read_definition(value)
+
+
+def nested(levels: int) -> JSON:
+    value: JSON = []
+    for _ in range(levels):
+        value = [value]
+    return value
+
+
+@pytest.mark.parametrize("read", [read_definition, read_internal])
+@pytest.mark.parametrize(
+    ("field", "value", "shown"),
+    [
+        ("kind", nested(9000), "(kind of type array, apiVersion 'apiextensions.k8s.io/v1')"),
+        ("apiVersion", {}, "(kind 'CustomResourceDefinition', apiVersion of type object)"),
+        ("apiVersion", None, "(kind 'CustomResourceDefinition', apiVersion None)"),
+        ("kind", "x" * 1_000_000, f"(kind '{'x' * 100}...', apiVersion"),
+    ],
+    ids=["deep", "object", "null", "long"],
+)
+def test_what_is_no_definition_is_named_in_a_few_words(
+    read: Callable[[JSON], object], field: str, value: JSON, shown: str
+) -> None:
+    with pytest.raises(MalformedDefinitionError) as caught:
+        read({**manifest(), field: value})
+
+    assert shown in str(caught.value)
 
 
 def test_a_definition_can_be_compared() -> None:

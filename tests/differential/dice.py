@@ -3,10 +3,21 @@ Random decisions from a seed.
 """
 
 from collections.abc import Sequence
-from random import Random
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 Side = TypeVar("Side")
+
+
+class Source(Protocol):
+    """
+    Where the decisions come from.
+    """
+
+    def random(self) -> float:
+        """
+        Return a number from 0 to below 1.
+        """
+        ...
 
 
 class Dice:
@@ -16,7 +27,7 @@ class Dice:
     Any source of numbers works. Hypothesis has one that can shrink its numbers.
     """
 
-    def __init__(self, random: Random) -> None:
+    def __init__(self, random: Source) -> None:
         self.number = random.random
 
     def pick(self, options: Sequence[Side]) -> Side:

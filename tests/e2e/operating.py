@@ -23,11 +23,22 @@ QUICK = {"ESPALIER_SETTLE_SECONDS": "1", "ESPALIER_PROGRESS_SECONDS": "0.5"}
 class Operator:
     """
     ``python -m espalier operator``, with a kubeconfig and settings.
+
+    Args:
+        environment: More variables of its process.
     """
 
-    def __init__(self, plane: ControlPlane, kubeconfig: Path, **settings: object) -> None:
+    def __init__(
+        self,
+        plane: ControlPlane,
+        kubeconfig: Path,
+        environment: Mapping[str, str] | None = None,
+        /,
+        **settings: object,
+    ) -> None:
         self._plane = plane
         self._kubeconfig = kubeconfig
+        self._environment = dict(environment or {})
         self._settings = _variables(settings)
         self.child = self._start()
 
@@ -62,6 +73,7 @@ class Operator:
         environment |= self._settings | {
             "KUBECONFIG": str(self._kubeconfig),
             "PYTHONUNBUFFERED": "1",
+            **self._environment,
         }
         return self._plane.start_child(
             "operator", [sys.executable, "-m", "espalier", "operator"], environment=environment

@@ -3,13 +3,17 @@ Several operators at once, each with a token of its own, so that the audit log t
 """
 
 import base64
+import itertools
 import json
+from collections import defaultdict
 from datetime import datetime
 from pathlib import Path
 
+from espalier.engine.coordination.buckets import bucket_of
+from espalier.engine.ports.state import Bucket
 from tests.e2e.controlplane.auditing import Request
 from tests.e2e.controlplane.running import ControlPlane
-from tests.e2e.crds import Crd
+from tests.e2e.crds import GROUP, Crd
 from tests.e2e.installing import token_of
 from tests.e2e.operating import Operator
 from tests.e2e.waiting import eventually
@@ -103,6 +107,21 @@ def wait_until_held(plane: ControlPlane, *buckets: str, parts: int = 1) -> None:
         assert len({*counts.values()}) == 1, counts
 
     eventually(held, within_seconds=60)
+
+
+def plurals_in_buckets(stem: str, count: int, *, each: int = 1) -> list[str]:
+    """
+    Return plurals of definitions of which the same number lies in each bucket.
+    """
+    found: dict[Bucket, list[str]] = defaultdict(list)
+    for number in itertools.count():
+        plural = f"{stem}{number}"
+        own = found[bucket_of(f"{plural}.{GROUP}", count)]
+        if len(own) < each:
+            own.append(plural)
+        if sum(map(len, found.values())) == count * each:
+            return [plural for plurals in found.values() for plural in plurals]
+    raise AssertionError
 
 
 def times(requests: list[Request]) -> list[datetime]:

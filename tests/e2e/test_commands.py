@@ -84,6 +84,7 @@ def test_a_definition_is_planned_surveyed_migrated_and_cleaned_up(
     assert "espalier.dev/mode" not in buckets.read()["metadata"].get("labels", {})
 
 
+@pytest.mark.timeout(300)
 def test_a_migrate_goes_on_after_another_one_that_was_killed(
     crd: MakeCrd, control_plane: ControlPlane
 ) -> None:

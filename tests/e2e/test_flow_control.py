@@ -23,7 +23,7 @@ from tests.e2e.writes import ACCOUNT, NAMESPACE
 pytestmark = pytest.mark.e2e
 
 VERSIONS = [version("v1alpha1", schema()), version("v1", schema())]
-OBJECTS = 200
+OBJECTS = 500
 SCHEMAS = "/apis/flowcontrol.apiserver.k8s.io/v1/flowschemas"
 LEVELS = "/apis/flowcontrol.apiserver.k8s.io/v1/prioritylevelconfigurations"
 LEVEL = "espalier"
@@ -61,9 +61,9 @@ class Seats(threading.Thread):
         return self.executing
 
 
-def metric(api: Api, name: str, **labels: str) -> float:
+def series(api: Api, name: str) -> list[tuple[dict[str, str], float]]:
     """
-    Return the sum of the series of the level under one name.
+    Return the series of the level under one name, all from one answer: their labels and values.
     """
     connection = api.connect()
     try:
@@ -71,12 +71,18 @@ def metric(api: Api, name: str, **labels: str) -> float:
         text = connection.getresponse().read().decode()
     finally:
         connection.close()
-    wanted = {"priority_level": LEVEL, **labels}
-    total = 0.0
-    for line in re.findall(rf"^apiserver_flowcontrol_{name}{{.*$", text, re.MULTILINE):
-        if all(f'{key}="{value}"' in line for key, value in wanted.items()):
-            total += float(line.rpartition(" ")[2])
-    return total
+    lines = re.findall(rf"^apiserver_flowcontrol_{name}{{(.*)}} (\S+)$", text, re.MULTILINE)
+    found = [
+        (dict(re.findall(r'(\w+)="([^"]*)"', labels)), float(value)) for labels, value in lines
+    ]
+    return [(labels, value) for labels, value in found if labels["priority_level"] == LEVEL]
+
+
+def metric(api: Api, name: str, **wanted: str) -> float:
+    """
+    Return the sum of the series of the level under one name.
+    """
+    return sum(value for labels, value in series(api, name) if wanted.items() <= labels.items())
 
 
 def schema_of(api: Api, path: str) -> str:
@@ -186,8 +192,9 @@ def test_with_one_seat_a_run_proves_and_loses_no_lease(
     assert max(executing) == 1
     assert seats.stored_at() == {"v1": OBJECTS}
     assert metric(api, "dispatched_requests_total", flow_schema="espalier") > OBJECTS
-    # What the operator itself gave up when it was stopped is counted as cancelled.
-    given_up = metric(api, "rejected_requests_total", reason="cancelled")
-    assert metric(api, "rejected_requests_total") == given_up
+    # None found the queues full. What the operator gave up when it was stopped is counted as
+    # cancelled, late perhaps; and on a busy machine a request may wait for its time limit.
+    rejections = [labels for labels, n in series(api, "rejected_requests_total") if n]
+    assert {labels["reason"] for labels in rejections} <= {"cancelled", "time-out"}
     requests = [r for r in levelled.audit.requests(mark) if r.user.endswith(f":{ACCOUNT}")]
     check_leases(requests, seats.name)

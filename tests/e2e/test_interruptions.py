@@ -13,7 +13,8 @@ from tests.e2e.crds import CURRENT, VALID, Crd, schema, version
 from tests.e2e.operating import Operator
 from tests.e2e.waiting import eventually, throughout
 
-pytestmark = pytest.mark.e2e
+# Two writes at a time: a busy machine needs a minute for a pass.
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
 
 COUNT = 2000
 SIZE = {"size": {"type": "integer"}}
@@ -74,7 +75,7 @@ def test_taking_the_label_off_stops_a_run_and_putting_it_on_finishes_it(
     assert bolts.stored_versions() == ["v1alpha1", "v1"]
 
     bolts.label(mode="enforce")
-    bolts.wait_until_current(within_seconds=60)
+    bolts.wait_until_current(within_seconds=150)
     assert bolts.stored_versions() == ["v1"]
     assert bolts.stored_at() == {"v1": COUNT}
     assert specs_of(bolts) == specs
@@ -94,7 +95,7 @@ def test_a_run_survives_the_death_of_its_process(
     assert 0 < nuts.stored_at()["v1"] < COUNT
     operator.restart()
     # The lease of the dead process must expire first.
-    nuts.wait_until_current(within_seconds=90)
+    nuts.wait_until_current(within_seconds=150)
     assert nuts.stored_versions() == ["v1"]
     assert nuts.stored_at() == {"v1": COUNT}
     assert specs_of(nuts) == specs
@@ -169,7 +170,7 @@ def test_without_the_operators_namespace_a_run_stops_and_goes_on_with_it(
     rivets.wait_for(CURRENT, "False", "RecordUnreadable")
     throughout(nothing_moves, seconds=3)
     rivets.drop_condition(RECORD)
-    rivets.wait_until_current(within_seconds=90)
+    rivets.wait_until_current(within_seconds=150)
     assert rivets.stored_versions() == ["v1"]
     assert rivets.stored_at() == {"v1": COUNT}
     assert specs_of(rivets) == specs

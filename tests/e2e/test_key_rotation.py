@@ -11,12 +11,15 @@ from pathlib import Path
 
 import pytest
 
+from espalier.names import RERUN_AT
 from tests.e2e.conftest import MakeCrd
 from tests.e2e.controlplane.running import ControlPlane
 from tests.e2e.crds import Crd, schema, version
-from tests.e2e.operating import espalier
+from tests.e2e.operating import Operator, espalier
+from tests.e2e.waiting import eventually
 
-pytestmark = pytest.mark.e2e
+# It starts two API servers, an operator and four commands.
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
 
 COUNT = 30
 
@@ -62,7 +65,7 @@ def keys_in_etcd(crd: Crd) -> list[str]:
     return [key_of(value) for value in crd.raw().values()]
 
 
-def test_again_stores_all_objects_under_the_new_key(
+def test_again_and_an_annotation_store_all_objects_under_the_new_key(
     crd: MakeCrd, installed: ControlPlane, tmp_path: Path
 ) -> None:
     locks = crd("locks")
@@ -83,9 +86,20 @@ def test_again_stores_all_objects_under_the_new_key(
             espalier(installed, "migrate", locks.name, "--again", *quick, *there)
             assert keys_in_etcd(locks) == ["one"] * COUNT
         with encrypting(locks, tmp_path, two, one) as kubeconfig:
-            there = ("--kubeconfig", str(kubeconfig))
-            espalier(installed, "migrate", locks.name, "--again", *quick, *there)
-            assert keys_in_etcd(locks) == ["two"] * COUNT
+            operator = Operator(installed, kubeconfig)
+            locks.label(mode="enforce")
+            locks.wait_until_current()
+            assert keys_in_etcd(locks) == ["one"] * COUNT
+
+            annotations = {RERUN_AT: "2026-03-01T12:00:00Z"}
+            installed.api.merge(locks.path, {"metadata": {"annotations": annotations}})
+
+            def rewritten() -> None:
+                assert keys_in_etcd(locks) == ["two"] * COUNT, operator.child.tail()
+
+            eventually(rewritten)
+            locks.wait_until_current()
+            assert operator.stop() == 0
     finally:
         # The first API server has no key, so that it could not delete them.
         installed.etcd.delete_prefix(f"/registry/{locks.group}/{locks.plural}/")

@@ -113,7 +113,9 @@ def test_a_field_set_after_managed_fields_had_stopped(crd: MakeCrd) -> None:
     myths.plane.api.put(f"{myths.path}/status", body)
     change(myths, "v1", v1=BOTH)
     myths.plane.api.merge(path, {"spec": {"color": "blue"}})
-    assert "f:color" not in json.dumps(myths.plane.api.get(path)["metadata"]["managedFields"])
+    # API servers before 1.37 have removed them all.
+    tracked = myths.plane.api.get(path)["metadata"].get("managedFields", [])
+    assert "f:color" not in json.dumps(tracked)
     change(myths, "v2", v1=BOTH, v2=SIZE)
 
     assert reason_of(migrate(myths)) == "WouldLoseData"

@@ -18,6 +18,7 @@ from tests.e2e.crds import Crd, Document, schema, version
 from tests.e2e.installing import MANIFESTS
 from tests.e2e.operating import run_command
 from tests.e2e.pods import KILLED, PodRunner
+from tests.e2e.sizes import sized
 from tests.e2e.waiting import eventually
 from tests.e2e.writes import NAMESPACE
 
@@ -26,7 +27,7 @@ pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]
 
 EXAMPLE = MANIFESTS / "examples" / "migrate-job.yaml"
 JOBS = f"/apis/batch/v1/namespaces/{NAMESPACE}/jobs"
-OBJECTS, PARTS, AT_A_TIME = 1200, 4, 2
+OBJECTS, PARTS, AT_A_TIME = sized(1200, large=3000), 4, 2
 # So slow that a part is at work for some seconds.
 WRITES_PER_SECOND = 50
 VERSIONS = [version(name, schema({"size": {"type": "integer"}})) for name in ("v1alpha1", "v1")]

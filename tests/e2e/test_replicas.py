@@ -2,7 +2,6 @@
 Replicas of the operator: who works, and who writes nothing, by the API server's audit log.
 """
 
-import itertools
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from functools import partial
@@ -11,13 +10,20 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from espalier.engine.coordination.buckets import bucket_of
 from espalier.engine.ports.state import Bucket
 from tests.e2e.conftest import MakeCrd
+from tests.e2e.controlplane.auditing import MUTATING
 from tests.e2e.controlplane.running import ControlPlane
-from tests.e2e.crds import CURRENT, GROUP, Crd, schema, version
+from tests.e2e.crds import CURRENT, Crd, schema, version
 from tests.e2e.relays import FreezableRelay
-from tests.e2e.replicas import LEASE_SECONDS, ReplicaProcess, times, wait_until_held
+from tests.e2e.replicas import (
+    LEASE_SECONDS,
+    ReplicaProcess,
+    plurals_in_buckets,
+    times,
+    wait_until_held,
+)
+from tests.e2e.sizes import sized
 from tests.e2e.waiting import eventually, throughout
 
 pytestmark = pytest.mark.e2e
@@ -26,6 +32,8 @@ COUNT = 300
 SIZE = {"size": {"type": "integer"}}
 VERSIONS = [version("v1alpha1", schema(SIZE)), version("v1", schema(SIZE))]
 LEADER = Bucket(0, 1).name
+# How long a replica is gone after another one has begun to work.
+GONE_SECONDS = sized(1, large=60)
 # Otherwise a fast machine finishes before anything can be broken.
 PACED = {"max_writes_per_second": 40, "page_size": 100}
 
@@ -59,23 +67,10 @@ def flipped(crd: Crd, count: int = COUNT) -> None:
     crd.set_versions(VERSIONS, storage="v1")
 
 
-def one_in_each_bucket(count: int) -> list[str]:
-    """
-    Return plurals whose definitions lie in different buckets.
-    """
-    found: dict[Bucket, str] = {}
-    for number in itertools.count():
-        plural = f"shares{number}"
-        found.setdefault(bucket_of(f"{plural}.{GROUP}", count), plural)
-        if len(found) == count:
-            return [*found.values()]
-    raise AssertionError
-
-
 def test_each_definition_is_surveyed_written_and_reported_by_one_replica_alone(
     crd: MakeCrd, control_plane: ControlPlane, start_replica: StartReplica
 ) -> None:
-    crds = [crd(plural) for plural in one_in_each_bucket(6)]
+    crds = [crd(plural) for plural in plurals_in_buckets("shares", 6)]
     for each in crds:
         flipped(each, 5)
     replicas = [start_replica(buckets=6) for _ in range(3)]
@@ -164,6 +159,13 @@ def has_asked(replica: ReplicaProcess, mark: dict[Path, int]) -> None:
     )
 
 
+def check_silent(replica: ReplicaProcess, mark: dict[Path, int]) -> None:
+    """
+    Check that a replica has tried no write.
+    """
+    assert [r for r in replica.requests(mark) if r.verb in MUTATING] == []
+
+
 @pytest.mark.parametrize("is_stopped", [True, False], ids=["stopped", "cut off"])
 def test_one_that_comes_back_writes_nothing_after_the_hand_over(
     crd: MakeCrd, control_plane: ControlPlane, start_replica: StartReplica, *, is_stopped: bool
@@ -184,6 +186,7 @@ def test_one_that_comes_back_writes_nothing_after_the_hand_over(
     else:
         relay.freeze()
     second.wait_for_writes(casks, mark, count=20)
+    throughout(partial(check_silent, first, control_plane.audit.mark()), seconds=GONE_SECONDS)
     came_back = control_plane.audit.mark()
     if is_stopped:
         first.operator.child.resume()

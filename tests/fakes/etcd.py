@@ -57,6 +57,7 @@ class FakeEtcd:
         self.definition: Definition | None = definition
         self.etcd: dict[ObjectKey, Stored] = {}
         self.names_broken = True
+        self.strips_managed_fields = False
         self.bad_tokens: dict[str, Exception] = {}
         self.lost_on_write: tuple[str, ...] = ()
         self.admission: Callable[[dict[str, JSON]], None] | None = None
@@ -196,6 +197,9 @@ class FakeEtcd:
         if not equal_json(admitted, shown):
             stored.generation += 1
         self._store(key, admitted)
+        if self.strips_managed_fields:
+            # As API servers before 1.37, where an entry names a version without v1's color.
+            stored.managed_fields = []
 
     def _metadata(self, key: ObjectKey) -> StoredMetadata:
         stored = self.etcd[key]

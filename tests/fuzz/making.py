@@ -62,7 +62,13 @@ def case(seed: int) -> Case:
     """
     Make the case of a number.
     """
-    dice = Dice(Random(seed))  # noqa: S311 - no secret is made
+    return case_by(Dice(Random(seed)))  # noqa: S311 - no secret is made
+
+
+def case_by(dice: Dice) -> Case:
+    """
+    Make the case that some decisions lead to.
+    """
     # Copies: parts of what is generated are shared by all cases, and here they are changed.
     definition = deepcopy(_definition(dice))
     schemas = list(_schemas(definition)) or [{}]

@@ -33,21 +33,9 @@ def health(*conditions: Condition, mode: str | None = "enforce", generation: int
     labels = {} if mode is None else {"labels": {"espalier.dev/mode": mode}}
     document = {
         "metadata": {"name": "widgets.example.com", "generation": generation, **labels},
-        "status": {"conditions": [written(one) for one in conditions]},
+        "status": {"conditions": [one.manifest() for one in conditions]},
     }
     return run(document)
-
-
-def written(one: Condition) -> dict[str, Any]:
-    entry: dict[str, Any] = {
-        "type": one.type,
-        "status": one.status,
-        "reason": one.reason,
-        "message": one.message,
-    }
-    if one.observed_generation:
-        entry["observedGeneration"] = one.observed_generation
-    return entry
 
 
 def run(document: dict[str, Any]) -> str:
@@ -85,7 +73,7 @@ def test_a_definition_without_conditions_or_with_a_deletion_time_is_on_its_way()
     assert run({"metadata": {"name": "x"}}) == "Progressing"
     assert health(mode=None) == "Progressing"
     metadata = {"name": "x", "deletionTimestamp": "2026-01-02T03:04:05Z"}
-    status = {"conditions": [written(replace(ESTABLISHED, status="False"))]}
+    status = {"conditions": [replace(ESTABLISHED, status="False").manifest()]}
     assert run({"metadata": metadata, "status": status}) == "Progressing"
 
 

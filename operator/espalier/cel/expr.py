@@ -3,14 +3,14 @@ Parsed CEL expressions, as trees of frozen records.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Final, TypeAlias
+
+import msgspec
 
 from espalier.cel.values import Uint
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Node:
+class Node(msgspec.Struct, frozen=True, eq=False):
     """
     Any expression.
 
@@ -23,8 +23,7 @@ class Node:
     at: int
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Literal(Node):
+class Literal(Node, frozen=True, eq=False):
     """
     A constant.
     """
@@ -32,8 +31,7 @@ class Literal(Node):
     value: "bool | int | Uint | float | str | bytes | None"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Ident(Node):
+class Ident(Node, frozen=True, eq=False):
     """
     A name.
     """
@@ -41,8 +39,7 @@ class Ident(Node):
     name: str
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Select(Node):
+class Select(Node, frozen=True, eq=False):
     """
     ``operand.field``, or ``has(operand.field)``.
     """
@@ -52,8 +49,7 @@ class Select(Node):
     is_test: bool = False
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Call(Node):
+class Call(Node, frozen=True, eq=False):
     """
     A call, of an operator too (``_+_``); ``target`` is what stands before the dot.
     """
@@ -63,8 +59,7 @@ class Call(Node):
     args: tuple[Node, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ListLiteral(Node):
+class ListLiteral(Node, frozen=True, eq=False):
     """
     ``[a, ?b]``.
     """
@@ -73,8 +68,7 @@ class ListLiteral(Node):
     optional_indices: frozenset[int] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(msgspec.Struct, frozen=True):
     """
     An entry of a map or of a message; the key of a message's entry is the name of a field.
     """
@@ -85,8 +79,7 @@ class Entry:
     at: int
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class MapLiteral(Node):
+class MapLiteral(Node, frozen=True, eq=False):
     """
     ``{key: value}``.
     """
@@ -94,8 +87,7 @@ class MapLiteral(Node):
     entries: tuple[Entry, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class StructLiteral(Node):
+class StructLiteral(Node, frozen=True, eq=False):
     """
     ``Name{field: value}``.
     """
@@ -104,8 +96,7 @@ class StructLiteral(Node):
     entries: tuple[Entry, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Comprehension(Node):
+class Comprehension(Node, frozen=True, eq=False):
     """
     A fold over a list's elements or a map's keys, to which macros expand.
 
@@ -127,8 +118,7 @@ Expression: TypeAlias = (
 )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Source:
+class Source(msgspec.Struct, frozen=True, eq=False):
     """
     The text of an expression, and its errors.
 
@@ -137,10 +127,10 @@ class Source:
     """
 
     text: str
-    lines: tuple[str, ...] = field(init=False)
+    lines: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "lines", tuple(self.text.split("\n")))
+        msgspec.structs.force_setattr(self, "lines", tuple(self.text.split("\n")))
 
     def position(self, offset: int) -> tuple[int, int]:
         """
@@ -186,8 +176,7 @@ _MAX_SNIPPET = 16_384
 _ASCII = 128
 
 
-@dataclass(frozen=True, slots=True)
-class Issue:
+class Issue(msgspec.Struct, frozen=True):
     """
     What is wrong with an expression, and where.
     """

@@ -2,11 +2,9 @@
 Long lists of results, which wait in a temporary file until they are printed.
 """
 
-import pickle
-import tempfile
 import weakref
 from collections.abc import Callable, Collection, Iterator
-from typing import Generic, TypeVar
+from typing import IO, Generic, TypeVar
 
 Kept = TypeVar("Kept")
 Made = TypeVar("Made")
@@ -22,8 +20,7 @@ class Spool(Collection[Kept], Generic[Kept]):
     """
 
     def __init__(self) -> None:
-        self._file = tempfile.TemporaryFile()  # noqa: SIM115 - it lives as long as the list
-        weakref.finalize(self, self._file.close)
+        self._file: IO[bytes] | None = None
         self._last: list[Kept] = []
         self._length = 0
 
@@ -34,8 +31,7 @@ class Spool(Collection[Kept], Generic[Kept]):
         self._last.append(entry)
         self._length += 1
         if len(self._last) >= _ENTRIES_IN_MEMORY:
-            pickle.dump(self._last, self._file, pickle.HIGHEST_PROTOCOL)
-            self._last = []
+            self._store()
 
     def __len__(self) -> int:
         return self._length
@@ -44,14 +40,32 @@ class Spool(Collection[Kept], Generic[Kept]):
         return any(one == entry for one in self)
 
     def __iter__(self) -> Iterator[Kept]:
-        position, end = 0, self._file.seek(0, 2)
+        if self._file is not None:
+            yield from self._stored(self._file)
+        yield from self._last
+
+    def _store(self) -> None:
+        # Most lists are short, and these modules take others with them.
+        import pickle
+        import tempfile
+
+        if self._file is None:
+            self._file = tempfile.TemporaryFile()  # noqa: SIM115 - it lives as long as the list
+            weakref.finalize(self, self._file.close)
+        self._file.seek(0, 2)
+        pickle.dump(self._last, self._file, pickle.HIGHEST_PROTOCOL)
+        self._last = []
+
+    def _stored(self, file: IO[bytes]) -> Iterator[Kept]:
+        import pickle
+
+        position, end = 0, file.seek(0, 2)
         while position < end:
             # Several readers may take turns, so each knows its own position.
-            self._file.seek(position)
-            part: list[Kept] = pickle.load(self._file)  # noqa: S301 - written by this process
-            position = self._file.tell()
+            file.seek(position)
+            part: list[Kept] = pickle.load(file)  # noqa: S301 - written by this process
+            position = file.tell()
             yield from part
-        yield from self._last
 
 
 class SpoolView(Collection[Made], Generic[Kept, Made]):

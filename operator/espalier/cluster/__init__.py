@@ -20,8 +20,6 @@ from espalier.cluster.archives.kept_objects import KeptObject, KeptObjects
 from espalier.cluster.archives.secrets import MAX_TOTAL_BYTES, SecretArchive
 from espalier.cluster.auth.connection import Connection, is_in_cluster, read_service_account
 from espalier.cluster.auth.impersonation import ONESELF, Impersonation
-from espalier.cluster.auth.kubeconfig import list_contexts as contexts_of
-from espalier.cluster.auth.kubeconfig import read_kubeconfig
 from espalier.cluster.clock import SystemClock
 from espalier.cluster.resources.access_reviews import HttpRights
 from espalier.cluster.resources.checkpoints import ConfigMapCheckpoints
@@ -264,6 +262,9 @@ async def connect(  # noqa: PLR0913 - each has a default
     if in_cluster:
         connection = await asyncio.to_thread(read_service_account, os.environ, clock)
     else:
+        # It loads the client "kubernetes", which takes 18 MiB that a pod does without.
+        from espalier.cluster.auth.kubeconfig import read_kubeconfig  # noqa: PLC0415
+
         connection = await asyncio.to_thread(
             read_kubeconfig, paths or "~/.kube/config", clock, context=context
         )
@@ -286,8 +287,10 @@ def list_contexts(kubeconfig: str | Path | None = None) -> tuple[str, ...]:
     Raises:
         ConfigurationError: It cannot be read.
     """
+    from espalier.cluster.auth import kubeconfig as files  # noqa: PLC0415 - as above
+
     given = str(kubeconfig) if kubeconfig is not None else os.environ.get("KUBECONFIG", "")
-    return contexts_of(given or "~/.kube/config")
+    return files.list_contexts(given or "~/.kube/config")
 
 
 @asynccontextmanager

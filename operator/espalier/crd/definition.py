@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
+from espalier.crd.api_versions import is_beta
 from espalier.errors import MalformedDefinitionError, NoStorageVersionError, UnknownVersionError
 from espalier.names import ESTABLISHED
 from espalier.paths import JSON, Key, Path
@@ -38,6 +39,22 @@ class Condition:
     message: str
     last_transition_time: str = ""
     observed_generation: int = 0
+
+    def manifest(self) -> dict[str, JSON]:
+        """
+        Return it as an API server takes it.
+        """
+        made: dict[str, JSON] = {
+            "type": self.type,
+            "status": self.status,
+            "reason": self.reason,
+            "message": self.message,
+        }
+        if self.last_transition_time:
+            made["lastTransitionTime"] = self.last_transition_time
+        if self.observed_generation:
+            made["observedGeneration"] = self.observed_generation
+        return made
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,7 +165,7 @@ def read_definition(manifest: JSON) -> Definition:
         ``defaults.go``.
     """
     root = _mapping(manifest, ())
-    beta = _is_beta(root)
+    beta = is_beta(root.get("apiVersion"), root.get("kind"))
     metadata = _mapping(root.get("metadata"), ("metadata",))
     spec = _mapping(root.get("spec"), ("spec",))
     names = _mapping(spec.get("names"), ("spec", "names"))
@@ -210,20 +227,6 @@ def _spec_written_at(metadata: dict[str, JSON]) -> str:
                 continue
     # All of one form, by which the later one is the greater text.
     return max(times, default="")
-
-
-def _is_beta(root: dict[str, JSON]) -> bool:
-    api_version, kind = root.get("apiVersion"), root.get("kind")
-    if kind != "CustomResourceDefinition" or api_version not in (
-        "apiextensions.k8s.io/v1",
-        "apiextensions.k8s.io/v1beta1",
-    ):
-        raise MalformedDefinitionError(
-            (),
-            "not a CustomResourceDefinition of apiextensions.k8s.io/v1 or v1beta1"
-            f" (kind {kind!r}, apiVersion {api_version!r})",
-        )
-    return api_version == "apiextensions.k8s.io/v1beta1"
 
 
 def _versions(spec: dict[str, JSON], *, beta: bool) -> tuple[Version, ...]:

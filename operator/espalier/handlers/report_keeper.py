@@ -7,6 +7,7 @@ just taken is left alone for a while, since its definitions are not read yet.
 
 import hashlib
 import logging
+from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Protocol
@@ -21,7 +22,7 @@ from espalier.observe.bounded_report import (
     bounded_report,
     key_of,
 )
-from espalier.observe.state import Snapshot
+from espalier.observe.state import DefinitionState, Snapshot
 
 logger = logging.getLogger(__name__)
 
@@ -140,14 +141,14 @@ class ReportKeeper:
     def _changed(self, due: Collection[Bucket]) -> tuple[dict[Bucket, _Written], dict[str, str]]:
         now_seconds = self._clock.monotonic_seconds()
         snapshot = self._snapshot()
+        own: dict[Bucket, list[DefinitionState]] = defaultdict(list)
+        for one in snapshot.definitions:
+            own[bucket_of(one.name, self._count)].append(one)
         changed: dict[Bucket, _Written] = {}
         texts: dict[str, str] = {}
         for bucket in due:
-            own = tuple(
-                one for one in snapshot.definitions if bucket_of(one.name, self._count) == bucket
-            )
             report = bounded_report(
-                replace(snapshot, definitions=own),
+                replace(snapshot, definitions=tuple(own[bucket])),
                 max_bytes=MAX_KEPT_BYTES // self._count,
                 with_messages=self._with_messages,
             )

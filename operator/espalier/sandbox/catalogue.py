@@ -3,7 +3,7 @@ The served resources: built-in ones, and those of established definitions.
 """
 
 import functools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from espalier.crd import Definition, Version, read_definition
 from espalier.errors import DefinitionError
@@ -36,6 +36,7 @@ class CodecCatalogue:
         }
         self.definitions = self._builtins[CRDS.group, CRDS.version, CRDS.plural]
         self._read_cached = functools.lru_cache(maxsize=512)(self._read)
+        self._kinds: dict[str, tuple[Stored, Sequence[Kind]]] = {}
 
     def find(self, group: str, version: str, plural: str) -> Codec | None:
         """
@@ -47,13 +48,14 @@ class CodecCatalogue:
         stored = self._store.get(CRDS.key("", f"{plural}.{group}"))
         return None if stored is None else self._read_cached(stored).get(version)
 
-    def codecs(self) -> Iterator[Codec]:
+    def kinds(self) -> Iterator[Kind]:
         """
-        Yield the codecs of all served resources: built-in kinds, then definitions by name.
+        Yield all served kinds: built-in ones, then those of definitions by name.
         """
-        yield from self._builtins.values()
+        for codec in self._builtins.values():
+            yield codec.kind
         for stored in self._store.scan(CRDS.prefix):
-            yield from self._read_cached(stored).values()
+            yield from self._kinds_of(stored)
 
     def definition(self, name: str) -> Object | None:
         """
@@ -62,20 +64,39 @@ class CodecCatalogue:
         stored = self._store.get(CRDS.key("", name))
         return None if stored is None else self.definitions.read(stored)
 
+    def _kinds_of(self, stored: Stored) -> Sequence[Kind]:
+        # With thousands of definitions, discovery must not compile each of their schemas.
+        known = self._kinds.get(stored.key)
+        if known is None or known[0] != stored:
+            found = self._established(stored)
+            kinds = (
+                [] if found is None else [_kind(*found, version) for version in _served(found[1])]
+            )
+            known = self._kinds[stored.key] = (stored, kinds)
+        return known[1]
+
     def _read(self, stored: Stored) -> dict[str, Codec]:
+        found = self._established(stored)
+        if found is None:
+            return {}
+        obj, definition = found
+        versions = versions_of(definition)
+        return {
+            version.name: CustomCodec(_kind(obj, definition, version), definition, versions)
+            for version in _served(definition)
+        }
+
+    def _established(self, stored: Stored) -> tuple[Object, Definition] | None:
         try:
             obj = self.definitions.read(stored)
             definition = read_definition(obj)
         except (RequestRefusal, DefinitionError):
-            return {}
-        if not definition.established:
-            return {}
-        served = [version for version in definition.versions if version.served]
-        versions = versions_of(definition)
-        return {
-            version.name: CustomCodec(_kind(obj, definition, version), definition, versions)
-            for version in served
-        }
+            return None
+        return (obj, definition) if definition.established else None
+
+
+def _served(definition: Definition) -> list[Version]:
+    return [version for version in definition.versions if version.served]
 
 
 def _kind(obj: Object, definition: Definition, version: Version) -> Kind:

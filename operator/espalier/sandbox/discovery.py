@@ -5,7 +5,6 @@ Discovery documents: ``/version``, ``/api``, ``/apis`` and below, in the unaggre
 from collections.abc import Iterable
 
 from espalier.crd.version_names import version_priority
-from espalier.sandbox.codecs import Codec
 from espalier.sandbox.kinds import Kind
 from espalier.sandbox.wire import Object
 
@@ -22,11 +21,11 @@ _VERSION = {
 }
 
 
-def document(path: str, codecs: Iterable[Codec]) -> Object | None:
+def document(path: str, served: Iterable[Kind]) -> Object | None:
     """
     Return the discovery document of a path; None if there is none.
     """
-    kinds = [codec.kind for codec in codecs]
+    kinds = [*served]
     match [part for part in path.split("/") if part]:
         case ["version"]:
             return dict(_VERSION)

@@ -10,7 +10,6 @@ Source:
 
 from collections.abc import Iterable
 
-from espalier.sandbox.codecs import Codec
 from espalier.sandbox.kinds import Kind
 from espalier.sandbox.wire import Object
 
@@ -18,11 +17,11 @@ PREFIX = "/openapi/v3"
 _PARAMETERS = ("dryRun", "fieldManager", "fieldValidation")
 
 
-def openapi_document(path: str, codecs: Iterable[Codec]) -> Object | None:
+def openapi_document(path: str, served: Iterable[Kind]) -> Object | None:
     """
     Return the document of a path below ``/openapi/v3``, or the index; None if there is none.
     """
-    kinds = [codec.kind for codec in codecs]
+    kinds = [*served]
     if path == PREFIX:
         roots = dict.fromkeys(map(_root, kinds))
         return {"paths": {root: {"serverRelativeURL": f"{PREFIX}/{root}"} for root in roots}}

@@ -166,7 +166,7 @@ class Server:
             return web.Response(text="ok")
         is_openapi = path.startswith(PREFIX)
         document = openapi_document if is_openapi else discovery.document
-        found = document(path, self._catalogue.codecs())
+        found = document(path, self._catalogue.kinds())
         if found is None or request.method != "GET":
             return _unknown()
         return _json(found)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from espalier.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from espalier.schema.model import Nulls, Profile, Structural
+    from espalier.schema.model import Structural
     from espalier.schema.normalization.defaulting import (
         Defaulted,
         NullsDropped,
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from espalier.schema.normalization.pruning import Pruned, prune
     from espalier.schema.parsing import parse
     from espalier.schema.prefilter.screen import ScreenedValidation, compile_validation
+    from espalier.schema.profile import Nulls, Profile
     from espalier.schema.publishing.openapi import convert_to_v2, strip, unfold
     from espalier.schema.rendering import render
     from espalier.schema.requests.scale import ScalePaths
@@ -45,11 +46,7 @@ else:
     __getattr__ = lazy_names(
         __name__,
         {
-            "model": (
-                "Nulls",
-                "Profile",
-                "Structural",
-            ),
+            "model": ("Structural",),
             "normalization.defaulting": (
                 "Defaulted",
                 "NullsDropped",
@@ -75,6 +72,10 @@ else:
                 "convert_to_v2",
                 "strip",
                 "unfold",
+            ),
+            "profile": (
+                "Nulls",
+                "Profile",
             ),
             "rendering": ("render",),
             "requests.scale": ("ScalePaths",),

@@ -6,43 +6,18 @@ value validations; ``structural/invariants.py`` reports anything else. Records c
 so deep ones are cheap as keys and do not recurse.
 """
 
-import enum
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
+
+import msgspec
 
 from espalier.paths import JSON
 
 _NO_PROPERTIES: Mapping[str, "Structural"] = MappingProxyType({})
 
 
-class Profile(enum.Enum):
-    """
-    The set of rules that applies.
-    """
-
-    KEP = "kep"
-    """The rules that the enhancement proposals state."""
-
-    APISERVER = "apiserver"
-    """The rules that API servers follow."""
-
-
-class Nulls(enum.Enum):
-    """
-    How the profile ``KEP`` treats nulls that are not nullable.
-    """
-
-    KEEP = "keep"
-    """They are values like any other, as in the first proposal."""
-
-    NORMALIZE = "normalize"
-    """They are defaulted, or removed where there is no default."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class ValueValidation:
+class ValueValidation(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """
     What a value must satisfy; these keywords do not define the structure.
 
@@ -69,6 +44,8 @@ class ValueValidation:
     any_of: tuple["Structural", ...] = ()
     one_of: tuple["Structural", ...] = ()
     not_: "Structural | None" = None
+
+    __repr__ = object.__repr__
 
     def junctors(self) -> Iterator[tuple[tuple[str | int, ...], "Structural"]]:
         """
@@ -98,15 +75,15 @@ class ValueValidation:
         Report whether no keyword is set.
         """
         return all(
-            _same(getattr(self, name), getattr(NO_VALIDATION, name)) for name in self.__slots__
+            _same(getattr(self, name), getattr(NO_VALIDATION, name))
+            for name in self.__struct_fields__
         )
 
 
 NO_VALIDATION = ValueValidation()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class Structural:
+class Structural(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """
     One node of a schema.
 
@@ -129,7 +106,7 @@ class Structural:
     example: JSON = None
     external_docs: JSON = None
     read_only: bool = False
-    properties: Mapping[str, "Structural"] = field(default_factory=lambda: _NO_PROPERTIES)
+    properties: Mapping[str, "Structural"] = _NO_PROPERTIES
     additional_properties: "Structural | bool | None" = None
     items: "Structural | None" = None
     preserve_unknown_fields: bool = False
@@ -143,6 +120,8 @@ class Structural:
     empty_lists: tuple[str, ...] = ()
     value_validation: ValueValidation = NO_VALIDATION
 
+    __repr__ = object.__repr__
+
     def child(self, key: str) -> "Structural | None":
         """
         Return the schema of a property: the declared one, or that of additional properties.
@@ -152,13 +131,33 @@ class Structural:
             return self.additional_properties
         return found
 
+    def children(self) -> Iterator["Structural"]:
+        """
+        Yield the schemas of properties, items and additional properties.
+        """
+        yield from self.properties.values()
+        if self.items is not None:
+            yield self.items
+        if isinstance(self.additional_properties, Structural):
+            yield self.additional_properties
+
+    def nodes(self) -> Iterator["Structural"]:
+        """
+        Yield this node and all below it, outside of junctors, in no particular order.
+        """
+        waiting = [self]
+        while waiting:
+            node = waiting.pop()
+            yield node
+            waiting.extend(node.children())
+
     def differs_only_in(self, *names: str) -> bool:
         """
         Report whether only the named attributes are set.
         """
         return all(
             _same(getattr(self, name), getattr(_NOTHING, name))
-            for name in self.__slots__
+            for name in self.__struct_fields__
             if name not in names
         )
 

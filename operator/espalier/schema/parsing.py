@@ -12,7 +12,8 @@ from typing import Any
 
 from espalier.errors import SchemaParseError
 from espalier.paths import JSON, Key, Path, render_path
-from espalier.schema.model import NO_VALIDATION, Profile, Structural, ValueValidation
+from espalier.schema.model import NO_VALIDATION, Structural, ValueValidation
+from espalier.schema.profile import Profile
 from espalier.schema.values import copy_json, nests_deeper_than, type_of
 
 MAX_SCHEMA_DEPTH = 200

@@ -7,7 +7,8 @@ keys, and items of other lists are not correlated.
 """
 
 from collections.abc import Hashable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from espalier.paths import JSON
 from espalier.schema.model import Structural
@@ -139,8 +140,7 @@ class _OldItems:
         return tuple(keys)
 
 
-@dataclass(frozen=True, slots=True)
-class Tolerance:
+class Tolerance(Struct, frozen=True):
     """
     Which failures of CEL rules an update tolerates at one value.
 

@@ -6,7 +6,8 @@ Keywords that are not set are not written. Like the API server's own export, the
 """
 
 from espalier.paths import JSON
-from espalier.schema.model import Profile, Structural, ValueValidation
+from espalier.schema.model import Structural, ValueValidation
+from espalier.schema.profile import Profile
 from espalier.schema.values import copy_json
 
 

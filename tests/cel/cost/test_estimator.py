@@ -11,7 +11,8 @@ import pytest
 from espalier import schema
 from espalier.cel.cost.estimator import estimate
 from espalier.cel.cost.ranges import MAX_UINT64, Range, ceil_of_quotient, wrapped
-from espalier.schema.model import Profile, Structural
+from espalier.schema.model import Structural
+from espalier.schema.profile import Profile
 from espalier.schema.rules.compilation import compile_rules
 from espalier.schema.rules.types import declare
 

@@ -89,6 +89,13 @@ async def test_what_makes_no_sense_is_refused(arguments: list[str], says: str) -
     assert says in result.stderr
 
 
+async def test_a_time_limit_of_0_is_none() -> None:
+    async with fleet_of("a", "b") as fleet:
+        result = await fleet.run("status", "--all-contexts", "--cluster-timeout", "0")
+
+    assert result.exit_code == Exit.CLEAN, result.stderr
+
+
 async def test_if_no_cluster_answers_nothing_was_read() -> None:
     async with fleet_of() as fleet:
         fleet.add("down", {"server": NOWHERE})

@@ -68,3 +68,30 @@ def test_a_format_that_a_server_does_not_know_is_not_checked(
     )
 
     assert result.exit_code == code
+
+
+@pytest.mark.parametrize(("version", "code"), [("1.35", Exit.CLEAN), ("1.36", Exit.FINDINGS)])
+@pytest.mark.parametrize(
+    ("type_", "value"),
+    [("type: integer, format: int32", "2147483648"), ("type: number, format: float", "1.0e39")],
+)
+def test_ranges_of_numbers_are_checked_since_1_36(
+    folder: Path, version: str, code: Exit, type_: str, value: str
+) -> None:
+    crd = RULED.replace("size: {type: integer", f"size: {{{type_}")
+    obj = f"{OBJECT}spec: {{size: {value}, mode: x}}\n"
+    assert type_ in crd
+
+    result = run(
+        folder,
+        "validate",
+        "--crd",
+        "crd.yaml",
+        "--kubernetes-version",
+        version,
+        "obj.yaml",
+        crd=crd,
+        obj=obj,
+    )
+
+    assert result.exit_code == code, result.output

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from espalier.cli.input.files import Document, expand, read_documents
-from espalier.cli.input.json_positions import JsonMarks, JsonText
-from espalier.cli.input.yaml_documents import Mark
+from espalier.cli.input.json_positions import JsonMarks
+from espalier.cli.input.positions import Mark, TextPositions
 from espalier.errors import SourceError
 from espalier.paths import JSON, Key
 
@@ -197,7 +197,7 @@ def test_everything_in_json_stands_where_it_begins(value: JSON, indent: int | No
     text = json.dumps(value, indent=indent, ensure_ascii=False)
     lines = text.split("\n")
 
-    for (_, step), mark in JsonMarks(JsonText(text), value, 0).items():
+    for (_, step), mark in JsonMarks(TextPositions(text), value, 0).items():
         at = lines[mark.line - 1][mark.column - 1 :]
         if isinstance(step, str):
             assert at.startswith(f"{json.dumps(step, ensure_ascii=False)}:")

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -240,3 +241,38 @@ async def test_an_event_that_cannot_be_posted_is_logged(caplog: pytest.LogCaptur
         await cluster.events.post_event(definition(), type_="Normal", reason="R", message="m")
 
     assert [record.message for record in caplog.records] == ["An Event could not be posted."]
+
+
+def typed_patch_error(field: str) -> Reply:
+    """
+    Return what a server of 1.34 answers to a condition with a field that it does not know.
+    """
+    message = (
+        "failed to create typed patch object (/widgets.example.com; apiextensions.k8s.io/v1,"
+        " Kind=CustomResourceDefinition): .status.conditions"
+        f'[type="espalier.dev/StoredObjectsCurrent"].{field}: field not declared in schema'
+    )
+    return Reply(500, status_of(500, "InternalError", message=message))
+
+
+async def test_a_server_that_knows_no_generations_gets_conditions_without_them() -> None:
+    script = Script(typed_patch_error("observedGeneration"), Reply(body=crd()))
+    dated = replace(TRUE, observed_generation=3)
+
+    async with connected(script) as cluster:
+        await cluster.definitions.apply_conditions(definition(), [dated], field_manager="m")
+
+    first, second = (seen.body["status"]["conditions"] for seen in script.seen)
+    assert first == [{**second[0], "observedGeneration": 3}]
+    assert "observedGeneration" not in second[0]
+
+
+@pytest.mark.parametrize("failure", [typed_patch_error("other"), Reply(500, status_of(500, "X"))])
+async def test_another_refusal_of_conditions_is_raised(failure: Reply) -> None:
+    script = Script(failure)
+
+    async with connected(script) as cluster:
+        with pytest.raises(ClusterError):
+            await cluster.definitions.apply_conditions(definition(), [TRUE], field_manager="m")
+
+    assert len(script.seen) == 1

@@ -4,10 +4,10 @@ Writers that constantly create, edit and delete objects, and record the expected
 
 import http.client
 import random
-import threading
 import time
 from typing import Any
 
+from tests.e2e.chaos.repeating import Repeating
 from tests.e2e.controlplane.api import ApiError
 from tests.e2e.crds import Crd
 
@@ -17,7 +17,7 @@ PAUSE_SECONDS = 0.1
 AWAY_SECONDS = 0.5
 
 
-class Writer:
+class Writer(Repeating):
     """
     One writer, with objects of its own.
 
@@ -25,45 +25,24 @@ class Writer:
         expected: The expected value of each object; None for deleted objects.
         writes: The number of confirmed writes.
         refused: The number of writes that admission denied.
-        turn: Held during each write; whoever holds it, nothing is written.
     """
 
     def __init__(self, crd: Crd, names: list[str], *, seed: int) -> None:
+        super().__init__(pause_seconds=PAUSE_SECONDS)
         self._crd = crd
         self._chance = random.Random(seed)  # noqa: S311 - no secret
-        self._stopping = threading.Event()
-        self._thread = threading.Thread(target=self._run, daemon=True)
         self._created = 0
         self._prefix = names[0]
         self.expected: dict[str, int | None] = dict.fromkeys(names, 0)
-        self.failure: BaseException | None = None
         self.writes = 0
         self.refused = 0
-        self.turn = threading.Lock()
 
-    def start(self) -> None:
-        self._thread.start()
-
-    def stop(self) -> None:
-        self._stopping.set()
-        self._thread.join()
-        if self.failure is not None:
-            raise self.failure
-
-    def _run(self) -> None:
-        try:
-            while not self._stopping.is_set():
-                with self.turn:
-                    self._write()
-                time.sleep(PAUSE_SECONDS)
-        except BaseException as error:  # noqa: BLE001 - raised again when the writer is stopped
-            self.failure = error
-
-    def _write(self) -> None:
+    def _step(self) -> None:
         version = self._chance.choice(VERSIONS)
         value = self._chance.randrange(1, 1_000_000)
         living = [name for name, held in self.expected.items() if held is not None]
-        match self._chance.choices(("create", "edit", "delete"), (1, 8, 1))[0]:
+        what = self._chance.choices(("create", "edit", "delete"), (1, 8, 1))[0]
+        match what if living else "create":
             case "create":
                 self._created += 1
                 name = f"{self._prefix}-n{self._created:05}"

@@ -49,8 +49,16 @@ class Api:
         ssl_context: Trusts the server.
     """
 
-    def __init__(self, url: str, context: ssl.SSLContext, token: str) -> None:
+    def __init__(
+        self,
+        url: str,
+        context: ssl.SSLContext,
+        token: str,
+        *,
+        timeout_seconds: float = TIMEOUT_SECONDS,
+    ) -> None:
         self.url = url
+        self._timeout_seconds = timeout_seconds
         self._address = urlsplit(url)
         self.ssl_context = context
         self.headers = {
@@ -159,7 +167,7 @@ class Api:
             self._address.hostname or "",
             self._address.port,
             context=self.ssl_context,
-            timeout=TIMEOUT_SECONDS,
+            timeout=self._timeout_seconds,
         )
 
     def create_many(

@@ -13,6 +13,8 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 VALID_FOR = timedelta(days=7)
+VALID_BEFORE = timedelta(days=1)
+"""Clients may have another clock."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,6 +125,6 @@ def _builder(
         .issuer_name(issuer)
         .public_key(key)
         .serial_number(x509.random_serial_number())
-        .not_valid_before(now - timedelta(minutes=5))
+        .not_valid_before(now - VALID_BEFORE)
         .not_valid_after(now + VALID_FOR)
     )

@@ -43,6 +43,22 @@ class Etcd:
         """
         self._call("POST", "/v3/kv/put", {"key": _encode(key.encode()), "value": _encode(value)})
 
+    def put_many(self, values: Mapping[str, bytes]) -> None:
+        """
+        Write the values of up to 128 keys in one transaction, etcd's own limit.
+        """
+        puts = [
+            {"requestPut": {"key": _encode(key.encode()), "value": _encode(value)}}
+            for key, value in values.items()
+        ]
+        self._call("POST", "/v3/kv/txn", {"success": puts})
+
+    def database_bytes(self) -> int:
+        """
+        Return the size of the database file.
+        """
+        return int(self._call("POST", "/v3/maintenance/status", {})["dbSize"])
+
     def delete(self, key: str) -> None:
         """
         Delete one key, if it exists.

@@ -85,6 +85,13 @@ class Child:
         self._process.kill()
         self._process.wait()
 
+    def terminate(self) -> None:
+        """
+        Send SIGTERM, and continue the process if it is paused.
+        """
+        self._process.terminate()
+        self._process.send_signal(signal.SIGCONT)
+
     def stop(self, *, grace_seconds: float = 3.0) -> int:
         """
         End the process with SIGTERM, and with SIGKILL if it does not end in time.
@@ -92,8 +99,7 @@ class Child:
         Returns:
             The exit code, negative for a signal.
         """
-        self._process.terminate()
-        self._process.send_signal(signal.SIGCONT)
+        self.terminate()
         try:
             return self._process.wait(grace_seconds)
         except subprocess.TimeoutExpired:

@@ -18,7 +18,7 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from tests.e2e.controlplane.api import Api, ApiError
 from tests.e2e.controlplane.assets import Assets
@@ -30,14 +30,25 @@ from tests.patience import PACE, Deadline
 
 START_SECONDS = 60.0
 POLL_SECONDS = 0.1
+PROBE_SECONDS = 5.0
 FIRST_PORT, PORTS, PORT_BLOCKS = 15_000, 1_000, 16
 TOKEN_SECONDS = 24 * 3600
+_given: set[int] = set()
 
 
 class ControlPlaneError(Exception):
     """
     The control plane did not start; the message has the end of the log.
     """
+
+
+class Beginning(NamedTuple):
+    """
+    A server that was started, and how to ask whether it is ready.
+    """
+
+    child: Child
+    is_ready: Callable[[], bool]
 
 
 class ControlPlane:
@@ -52,18 +63,26 @@ class ControlPlane:
         api: A client for the first API server, as an administrator.
         etcd: A client for etcd.
         audit: The audit log of the API servers.
+        etcd_data: The folder of etcd's data, which may be set before the start.
     """
 
     def __init__(
-        self, assets: Assets, *, is_durable: bool = False, api_server_flags: Sequence[str] = ()
+        self,
+        assets: Assets,
+        *,
+        is_durable: bool = False,
+        api_server_flags: Sequence[str] = (),
+        etcd_flags: Sequence[str] = (),
     ) -> None:
         self._assets = assets
         self._is_durable = is_durable
         self._api_server_flags = tuple(api_server_flags)
+        self._etcd_flags = tuple(etcd_flags)
         self._children: list[Child] = []
         self.folder = Path(tempfile.mkdtemp(prefix="espalier-control-plane-"))
         atexit.register(self.stop)
         self.audit = AuditLog(self.folder)
+        self.etcd_data = self.folder / "etcd"
         self._authority = Authority(self.folder)
         self._serving = self._authority.issue_for_server("serving")
         self._signing_key = make_signing_key(self.folder / "service-accounts.key")
@@ -115,9 +134,21 @@ class ControlPlane:
         """
         End the first API server with SIGKILL, and start it again on the same port.
         """
+        self.end_api_server()
+        self._wait(*self.begin_api_server())
+
+    def end_api_server(self) -> None:
+        """
+        End the first API server with SIGKILL.
+        """
         self.end_at_once(self._server)
+
+    def begin_api_server(self) -> Beginning:
+        """
+        Start the first API server after ``end_api_server``, without waiting for it.
+        """
         self._server = self._start_api_server("first", self._port)
-        self._wait(self._server, lambda: self._is_ready(self.api))
+        return self._beginning(self._server, self.url)
 
     def restart_etcd(self) -> None:
         """
@@ -136,8 +167,21 @@ class ControlPlane:
         """
         Start etcd after ``end_etcd``, with the data that its folder has now.
         """
+        self._wait(*self.begin_etcd())
+
+    def begin_etcd(self) -> Beginning:
+        """
+        Start etcd as ``start_etcd_again`` does, without waiting for it.
+        """
         self._etcd = self._start_etcd()
-        self._wait(self._etcd, self.etcd.is_healthy)
+        return Beginning(self._etcd, self.etcd.is_healthy)
+
+    @property
+    def etcd_process(self) -> Child:
+        """
+        The process of etcd, which may have ended.
+        """
+        return self._etcd
 
     def end_at_once(self, child: Child) -> None:
         """
@@ -159,11 +203,20 @@ class ControlPlane:
         Returns:
             Its process, which can be paused, resumed and passed to ``end``, and a client for it.
         """
+        beginning, api = self.begin_second_api_server(*flags, etcd_url=etcd_url)
+        self._wait(*beginning)
+        return beginning.child, api
+
+    def begin_second_api_server(
+        self, *flags: str, etcd_url: str | None = None
+    ) -> tuple[Beginning, Api]:
+        """
+        Do what ``start_second_api_server`` does, without waiting for it.
+        """
         port = free_port()
         child = self._start_api_server("second", port, *flags, etcd_url=etcd_url)
         api = self.api_of(f"https://127.0.0.1:{port}")
-        self._wait(child, lambda: self._is_ready(api))
-        return child, api
+        return self._beginning(child, api.url), api
 
     def start_controllers(self, *names: str) -> Child:
         """
@@ -184,6 +237,12 @@ class ControlPlane:
                 "--secure-port=0",
             ],
         )
+
+    def pids(self) -> dict[str, int]:
+        """
+        Return the process ids of the servers, by the name of the server.
+        """
+        return {child.name: child.pid for child in self._children}
 
     @property
     def has_controller_manager(self) -> bool:
@@ -323,7 +382,7 @@ class ControlPlane:
             "etcd",
             [
                 self._assets.etcd,
-                f"--data-dir={self.folder / 'etcd'}",
+                f"--data-dir={self.etcd_data}",
                 f"--listen-client-urls={self.etcd.url}",
                 f"--advertise-client-urls={self.etcd.url}",
                 f"--listen-peer-urls={peers}",
@@ -331,6 +390,7 @@ class ControlPlane:
                 f"--initial-cluster=default={peers}",
                 *(() if self._is_durable else ("--unsafe-no-fsync",)),
                 "--log-level=warn",
+                *self._etcd_flags,
             ],
         )
 
@@ -363,6 +423,11 @@ class ControlPlane:
                 *flags,
             ],
         )
+
+    def _beginning(self, child: Child, url: str) -> Beginning:
+        # A server that has only just begun may hold a connection up.
+        api = Api(url, self.ssl_context, self.token, timeout_seconds=PROBE_SECONDS)
+        return Beginning(child, lambda: self._is_ready(api))
 
     def _is_ready(self, api: Api) -> bool:
         try:
@@ -399,7 +464,13 @@ def free_port() -> int:
     worker = os.environ.get("PYTEST_XDIST_WORKER", "").removeprefix("gw") or "0"
     first = FIRST_PORT + PORTS * (int(worker) % PORT_BLOCKS)
     while True:
+        if len(_given) == PORTS:
+            _given.clear()
         port = first + secrets.randbelow(PORTS)
+        # Nobody may listen yet on a port that was given a moment ago.
+        if port in _given:
+            continue
+        _given.add(port)
         with socket.socket() as probe:
             try:
                 probe.bind(("127.0.0.1", port))

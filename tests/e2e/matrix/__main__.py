@@ -41,7 +41,7 @@ WHAT_MATTERS = (
 )
 """Of tests/e2e: migration, the guard against loss, legacy definitions, webhooks."""
 
-CHAOS = ("--seed", "7", "--seconds", "60", "--kills", "5", "--objects", "600")
+CHAOS = ("--seed", "7", "--seconds", "600", "--kills", "5", "--objects", "600")
 _CLOSING = re.compile(r"^(?:=+ )?((?:\d+ \w+, )*\d+ \w+) in [\d.]+s", re.MULTILINE)
 
 

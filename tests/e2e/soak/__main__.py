@@ -2,9 +2,9 @@
 ``make soak``: hundreds of faults while definitions are migrated again and again.
 
 Writers change, create and delete objects, the storage version goes back and forth with another
-schema each time, two replicas of the operator work behind a relay, and everything is killed, cut or
-held up by chance; once, etcd is restored from a copy. All that is asserted comes from etcd and the
-audit logs. A run is told apart by its seed; its figures are one line of JSON.
+schema each time, two replicas of the operator work behind a relay, and everything is killed, cut,
+held up or filled by chance; once, etcd is restored from a copy. All that is asserted comes from
+etcd and the audit logs. A run is told apart by its seed; its figures are a line of JSON.
 """
 
 import argparse
@@ -24,34 +24,36 @@ from tests.e2e.chaos.demanding import ChaosError, demand, insist, say
 from tests.e2e.chaos.writing import Writer
 from tests.e2e.crds import Crd, Document, schema, version
 from tests.e2e.installing import grant_objects
+from tests.e2e.soak import records
+from tests.e2e.soak.disk import enter_own_mounts
 from tests.e2e.soak.evidence import (
-    Tenure,
-    check_fenced,
-    check_hidden,
-    check_objects,
-    check_trims,
+    erased_fields,
+    false_trims,
+    fenced_writes,
+    lost_objects,
     tenures_of,
     trims_of,
+    writes_of,
 )
 from tests.e2e.soak.faults import Faults
+from tests.e2e.soak.keeping import NAMES, VALUE, Keeper
 from tests.e2e.soak.world import World
 from tests.patience import PACE, Deadline
 
 OBJECTS, HIDDEN, WRITERS, FAULTS = 10_000, 20, 3, 100
-NAMES = ("v1alpha1", "v1")
 LEASE = Bucket(0, 1).name
-BETWEEN_SECONDS = (0.0, 3.0)
+TICK_SECONDS = 0.05
+STORM = (4, 16)
+BETWEEN_SECONDS = (0.0, 2.0)
+CALMS_SECONDS = (0.0, 5.0, 10.0, 90.0)
+"""The longest of them mostly lasts until a run has ended; the others interrupt it."""
+
 PROOF_SECONDS = 120.0
 """For a trim after faults have ceased, beside the time for the objects themselves."""
 
 OBJECTS_PER_SECOND = 50.0
 """What a run does at the very least, on an idle machine."""
 
-VALUE: Document = {
-    "value": {"type": "integer"},
-    "note": {"type": "string"},
-    "color": {"type": "string", "default": "red"},
-}
 SECRET: Document = {"secret": {"type": "string"}}
 
 
@@ -63,13 +65,20 @@ class Toll:
 
     trims: int = 0
     restored: int = 0
-    writes_looked_at: int = 0
-    tenures: list[Tenure] = field(default_factory=list)
+    writes: int = 0
+    tenures: int = 0
+    findings: dict[str, list[str]] = field(default_factory=dict)
+
+    def add(self, kind: str, found: Iterable[str]) -> None:
+        """
+        Note what should not have been.
+        """
+        self.findings.setdefault(kind, []).extend(found)
 
 
 def main() -> int:
     """
-    Run one soak.
+    Run one soak, or print the table of all.
 
     Returns:
         0 if everything held.
@@ -78,20 +87,29 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=secrets.randbelow(1_000_000))
     parser.add_argument("--objects", type=int, default=OBJECTS)
     parser.add_argument("--faults", type=int, default=FAULTS)
+    parser.add_argument("--table", action="store_true", help="print what all runs have shown")
     given = parser.parse_args()
+    if given.table:
+        say(records.table())
+        return 0
+    can_mount = enter_own_mounts(["-m", "tests.e2e.soak", *sys.argv[1:], f"--seed={given.seed}"])
     say(f"seed {given.seed}: make soak SEED={given.seed}")
-    world = World(random.Random(given.seed))  # noqa: S311 - no secret
+    commit, date = records.commit(), time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    world = World(random.Random(given.seed), can_mount=can_mount)  # noqa: S311 - no secret
     begun = time.monotonic()
+    soak, failure = _Soak(world, given), ""
     try:
-        figures = _Soak(world, given).run()
+        soak.run()
     except ChaosError as error:
-        say(f"seed {given.seed}: {error}")
-        return 1
+        failure = str(error)
+        say(failure)
     finally:
         world.stop()
-    seconds = round(time.monotonic() - begun)
-    say(json.dumps({"seed": given.seed, **figures, "seconds": seconds}))
-    return 0
+    record = {"seed": given.seed, "commit": commit, "date": date, **soak.figures()}
+    record |= {"seconds": round(time.monotonic() - begun), "failure": failure}
+    records.append(record)
+    say(json.dumps(record))
+    return 1 if failure else 0
 
 
 class _Saved(NamedTuple):
@@ -102,10 +120,11 @@ class _Saved(NamedTuple):
     folder: Path
     expected: list[dict[str, int | None]]
     era: int
+    revision: int
 
 
 @contextmanager
-def _holding(writers: Iterable[Writer]) -> Iterator[None]:
+def _holding(writers: Iterable[Writer | Keeper]) -> Iterator[None]:
     with ExitStack() as held:
         for writer in writers:
             held.enter_context(writer.turn)
@@ -116,77 +135,130 @@ class _Soak:
     def __init__(self, world: World, given: argparse.Namespace) -> None:
         self._world = world
         self._chance = random.Random(given.seed + 1)  # noqa: S311 - no secret
-        self._faults = Faults(world, self._chance, LEASE)
         self._wanted: int = given.faults
         self._crd, self._vaults = Crd(world.plane, "storms"), Crd(world.plane, "vaults")
+        self._keeper = Keeper(self._crd, LEASE, self._tell)
+        self._faults = Faults(world, self._chance, lambda: self._keeper.holder)
         self._names = [f"o{number:05}" for number in range(given.objects)]
         self._writers = [
             Writer(self._crd, self._names[number::WRITERS], seed=given.seed + number)
             for number in range(WRITERS)
         ]
-        self._era = 0
         self._toll = Toll()
         self._begun = time.monotonic()
+        self._looked_at_revision = 0
         self._uids: dict[str, str] = {}
 
-    def run(self) -> dict[str, object]:
+    def run(self) -> None:
+        """
+        Break things until there were enough faults, and look at what came of it.
+
+        Raises:
+            ChaosError: Something that must hold does not.
+        """
         self._world.start()
         self._fill()
         self._world.start_replicas()
         for writer in self._writers:
             writer.start()
-        backup_at = self._wanted // 3
-        restore_at = self._wanted // 2
-        saved = None
-        while sum(self._faults.counts.values()) < self._wanted:
-            time.sleep(self._chance.uniform(*BETWEEN_SECONDS))
-            name = self._faults.strike()
-            count = sum(self._faults.counts.values())
-            self._tell(f"fault {count}: {name}")
-            self._world.demand_alive()
-            if insist(self._crd.stored_versions) == [self._storage]:
-                self._begin_era()
-            if count >= backup_at and saved is None and self._wanted > 2:
-                saved = self._save()
-            if count >= restore_at and saved is not None and not self._toll.restored:
-                self._restore(saved)
-        self._wait_until_trimmed()
+        self._keeper.start()
+        self._break_things()
+        self._keeper.stop()
+        late = self._wait_until_trimmed()
         for writer in self._writers:
             writer.stop()
         self._look()
-        demand(trims_of(self._crd), "no trim was found in etcd")
-        demand(self._toll.tenures, "no tenure was found in etcd")
-        demand(self._toll.writes_looked_at, "no write was found in the audit logs")
-        self._check_contents()
+        self._look_at_writes()
+        self._look_at_contents()
+        for kind, found in self._toll.findings.items():
+            for line in found:
+                say(f"{kind}: {line}")
+        demand(not any(self._toll.findings.values()), "not everything held")
+        demand(not late, late)
+        demand(self._toll.trims, "no trim was found in etcd")
+
+    def figures(self) -> dict[str, object]:
+        """
+        Return what is known of the run, as far as it got.
+        """
         return {
             "objects": len(self._names),
-            "faults": sum(self._faults.counts.values()),
+            "faults": self._faults.total,
             "by_kind": dict(self._faults.counts.most_common()),
+            "etcd_ended_by_full_disk": self._faults.ended_by_full_disk,
             "writes_of_others": sum(writer.writes for writer in self._writers),
-            "writes_of_espalier": self._toll.writes_looked_at,
-            "eras": self._era,
+            "writes_of_espalier": self._toll.writes,
+            "tenures": self._toll.tenures,
+            "eras": self._keeper.era,
             "trims": self._toll.trims,
             "restored": self._toll.restored,
+            **{kind: len(found) for kind, found in self._toll.findings.items()},
         }
 
-    @property
-    def _storage(self) -> str:
-        return NAMES[self._era % 2]
+    def _break_things(self) -> None:
+        saved = None
+        while self._faults.total < self._wanted:
+            self._storm()
+            self._calm(self._chance.choice(CALMS_SECONDS))
+            if self._wanted > 2:
+                if self._faults.total >= self._wanted // 3 and saved is None:
+                    self._repair()
+                    saved = self._save()
+                if self._faults.total >= self._wanted // 2 and not self._toll.restored:
+                    assert saved is not None
+                    self._repair()
+                    self._restore(saved)
+        self._repair()
 
-    def _versions(self) -> list[Document]:
-        # Each era adds a field that is filled in, so that all objects change.
-        more = {f"f{n}": {"type": "integer", "default": n} for n in range(self._era)}
-        return [version(name, schema(VALUE | more)) for name in NAMES]
+    def _storm(self) -> None:
+        """
+        Let several faults come, and overlap.
+        """
+        left = min(self._chance.randint(*STORM), self._wanted - self._faults.total)
+        while left:
+            name = self._faults.strike()
+            if name is not None:
+                left -= 1
+                self._tell(f"fault {self._faults.total}: {name}")
+            self._go_on(self._chance.uniform(*BETWEEN_SECONDS))
+
+    def _calm(self, seconds: float) -> None:
+        """
+        Begin no fault for a while, but no longer than until a run has ended.
+        """
+        era, until = self._keeper.era, time.monotonic() + seconds
+        while self._keeper.era == era and time.monotonic() < until:
+            self._go_on(TICK_SECONDS)
+
+    def _repair(self) -> None:
+        """
+        Wait until nothing is broken any more.
+        """
+        while not self._faults.are_over:
+            self._go_on(TICK_SECONDS)
+
+    def _go_on(self, seconds: float) -> None:
+        """
+        Continue what is under way for a while.
+        """
+        until = time.monotonic() + seconds
+        while True:
+            self._faults.go_on()
+            self._world.demand_alive()
+            if time.monotonic() >= until:
+                return
+            time.sleep(TICK_SECONDS)
 
     def _fill(self) -> None:
-        plane, crd, vaults = self._world.plane, self._crd, self._vaults
+        plane, crd, vaults, keeper = self._world.plane, self._crd, self._vaults, self._keeper
         for one in (crd, vaults):
             grant_objects(one)
-        crd.create(self._versions(), storage=self._storage)
+        crd.create(keeper.versions(), storage=keeper.storage)
         objects = (
-            crd.object(self._storage, name, spec={"value": 0, "note": name}) for name in self._names
+            crd.object(keeper.storage, name, spec={"value": 0, "note": name})
+            for name in self._names
         )
-        plane.api.create_many(crd.objects_path(self._storage), objects)
+        plane.api.create_many(crd.objects_path(keeper.storage), objects)
         self._uids = {name: obj["metadata"]["uid"] for name, obj in crd.stored().items()}
         both = [version("v1alpha1", schema(VALUE | SECRET)), version("v1", schema(VALUE))]
         vaults.create(both, storage="v1alpha1")
@@ -197,72 +269,79 @@ class _Soak:
                 for n in range(HIDDEN)
             ),
         )
-        # What holds the field does not show it any more; nobody consents to its loss.
+        # What holds the field does not show it any more; no one consents to its loss.
         plain = [version(name, schema(VALUE)) for name in NAMES]
         vaults.set_versions(plain, storage="v1")
         vaults.label(mode="enforce")
         crd.label(mode="enforce")
-        self._begin_era()
+        keeper.begin_era()
         self._tell(f"{len(self._names)} objects are made")
-
-    def _begin_era(self) -> None:
-        self._toll.trims += self._era > 0
-        self._era += 1
-        versions, storage = self._versions(), self._storage
-        insist(lambda: self._crd.set_versions(versions, storage=storage))
-        self._tell(f"era {self._era}: {storage} is the storage version")
 
     def _save(self) -> _Saved:
         self._tell("etcd is copied")
-        with _holding(self._writers):
+        with _holding((*self._writers, self._keeper)):
+            revision, _ = next(self._world.plane.etcd.history(self._crd.raw_key))
             folder = self._world.save_etcd()
-            return _Saved(folder, [dict(w.expected) for w in self._writers], self._era)
+            expected = [dict(one.expected) for one in self._writers]
+            return _Saved(folder, expected, self._keeper.era, revision)
 
     def _restore(self, saved: _Saved) -> None:
-        with _holding(self._writers):
+        with _holding((*self._writers, self._keeper)):
             # What is restored over is looked at before.
             self._look()
             self._world.restore_etcd(saved.folder)
             for writer, expected in zip(self._writers, saved.expected, strict=True):
                 writer.expected = dict(expected)
-            self._era = saved.era
+            self._keeper.era = saved.era
+        self._looked_at_revision = saved.revision
         self._toll.restored += 1
         self._tell("etcd is restored from the copy")
 
-    def _wait_until_trimmed(self) -> None:
-        patience = PROOF_SECONDS + 3 * len(self._names) / OBJECTS_PER_SECOND
-        deadline = Deadline(patience)
-        while insist(self._crd.stored_versions) != [self._storage]:
+    def _wait_until_trimmed(self) -> str:
+        """
+        Wait for the trim after the last fault; return a message if there is none in time.
+        """
+        deadline = Deadline(PROOF_SECONDS + 3 * len(self._names) / OBJECTS_PER_SECOND)
+        while insist(self._crd.stored_versions) != [self._keeper.storage]:
             self._world.demand_alive()
             if deadline.has_passed():
                 tails = "\n".join(one.child.tail(20) for one in self._world.replicas)
-                raise ChaosError(
+                say(tails)
+                return (
                     f"not trimmed {deadline.waited_seconds:.0f} s after the last fault, on a"
-                    f" machine {PACE.factor():.1f} times slower than an idle one:\n{tails}"
+                    f" machine {PACE.factor():.1f} times slower than an idle one"
                 )
             time.sleep(0.5)
-        self._toll.trims += 1
         self._tell("trimmed at the end")
+        at = self._crd.stored_at()
+        demand(set(at) == {self._keeper.storage}, f"stored at {at}")
+        return ""
 
     def _look(self) -> None:
         """
-        Demand from etcd and the audit logs what must hold at any time.
+        Look in etcd for what must hold at any time.
         """
-        plane = self._world.plane
-        check_trims(self._crd, trims_of(self._crd))
-        check_hidden(self._vaults, HIDDEN)
-        self._toll.tenures += tenures_of(plane, LEASE)
-        self._toll.writes_looked_at = check_fenced(
-            plane, (self._crd, self._vaults), self._toll.tenures, self._world.pids
-        )
-        self._tell("looked at etcd and the audit logs")
+        trims = trims_of(self._crd, after=self._looked_at_revision)
+        self._toll.trims += len(trims)
+        self._toll.add("false_trims", false_trims(self._crd, trims))
+        self._toll.add("hidden_erased", erased_fields(self._vaults, HIDDEN))
+        self._tell("looked at etcd")
 
-    def _check_contents(self) -> None:
-        stored = self._crd.stored()
+    def _look_at_writes(self) -> None:
+        credentials = {one.credential for one in self._world.replicas}
+        requests = [
+            one for one in self._world.plane.audit.requests() if one.credential in credentials
+        ]
+        tenures = tenures_of(requests, LEASE)
+        writes = writes_of(requests, (self._crd, self._vaults), credentials)
+        self._toll.writes, self._toll.tenures = len(writes), len(tenures)
+        self._toll.add("fenced_writes", fenced_writes(writes, tenures))
+        demand(tenures, "no tenure was found in the audit logs")
+        demand(writes, "no write was found in the audit logs")
+
+    def _look_at_contents(self) -> None:
         expected = {n: v for writer in self._writers for n, v in writer.expected.items()}
-        check_objects(stored, expected, self._uids)
-        at = self._crd.stored_at()
-        demand(set(at) == {self._storage}, f"stored at {at}")
+        self._toll.add("lost", lost_objects(self._crd.stored(), expected, self._uids))
 
     def _tell(self, text: str) -> None:
         say(f"{time.monotonic() - self._begun:4.0f} s  {text}")

@@ -4,12 +4,11 @@ What etcd and the audit logs show of a soak; the operator's own reports are not 
 
 import http
 import json
-from collections.abc import Iterable, Mapping
-from datetime import datetime, timedelta
+from collections.abc import Container, Iterable, Mapping, Sequence
+from datetime import datetime
 from typing import Any, NamedTuple
 
-from tests.e2e.chaos.demanding import demand
-from tests.e2e.controlplane.running import ControlPlane
+from tests.e2e.controlplane.auditing import Request
 from tests.e2e.crds import Crd
 from tests.e2e.writes import NAMESPACE
 
@@ -39,54 +38,59 @@ def trims_of(crd: Crd, *, after: int = 0) -> list[Trim]:
     return found
 
 
-def check_trims(crd: Crd, trims: Iterable[Trim]) -> None:
+def false_trims(crd: Crd, trims: Iterable[Trim]) -> list[str]:
     """
-    Demand that no object was stored at another version when the list lost its entry.
+    Name the trims at which objects were stored at another version than is left in the list.
     """
+    found = []
     for trim in trims:
         old = [
             key
             for key, value in crd.plane.etcd.values(crd.raw_prefix, revision=trim.revision)
             if json.loads(value)["apiVersion"].rpartition("/")[2] not in trim.left
         ]
-        demand(not old, f"trimmed to {trim.left} while {len(old)} objects were stored otherwise")
+        if old:
+            found.append(f"trimmed to {trim.left} while {len(old)} objects were stored otherwise")
+    return found
 
 
-def check_objects(
+def lost_objects(
     stored: Mapping[str, Mapping[str, Any]],
     expected: Mapping[str, int | None],
     uids: Mapping[str, str],
-) -> None:
+) -> list[str]:
     """
-    Demand that each object is what its last writer made of it, and was never created anew.
+    Name the objects that are not what their last writer made of them, or were created anew.
 
     Args:
         expected: The value of each object; None for those that were deleted.
         uids: Those of the objects that were there at the beginning.
     """
-    wrong = [
-        name
-        for name, value in expected.items()
-        if value != (stored[name]["spec"]["value"] if name in stored else None)
-    ]
-    demand(not wrong, f"{len(wrong)} objects are not as they were left, such as {wrong[:5]}")
-    strange = stored.keys() - expected.keys()
-    demand(not strange, f"{len(strange)} objects came from nowhere: {sorted(strange)[:5]}")
-    noted = [name for name in stored.keys() & uids.keys() if stored[name]["spec"]["note"] != name]
-    demand(not noted, f"{len(noted)} objects have lost what nobody wrote: {noted[:5]}")
-    anew = [n for n in stored.keys() & uids.keys() if stored[n]["metadata"]["uid"] != uids[n]]
-    demand(not anew, f"{len(anew)} objects were created anew: {anew[:5]}")
+    found = []
+    for name, value in expected.items():
+        spec = stored[name]["spec"] if name in stored else {"value": None}
+        if spec["value"] != value:
+            found.append(f"{name}: {spec['value']}, and not {value}")
+    found += [f"{name}: came from nowhere" for name in stored.keys() - expected.keys()]
+    for name in sorted(stored.keys() & uids.keys()):
+        if stored[name]["spec"].get("note") != name:
+            found.append(f"{name}: has lost what no one wrote")
+        if stored[name]["metadata"]["uid"] != uids[name]:
+            found.append(f"{name}: was created anew")
+    return found
 
 
-def check_hidden(crd: Crd, count: int) -> None:
+def erased_fields(crd: Crd, count: int) -> list[str]:
     """
-    Demand that what the schema does not show any more is in etcd still: nobody consented.
+    Name the objects that lost what the schema does not specify any more; no one consented.
     """
     stored = crd.stored()
-    lost = [name for name, obj in stored.items() if obj["spec"].get("secret") != name]
-    demand(len(stored) == count, f"{len(stored)} of {count} objects with hidden fields are left")
-    demand(not lost, f"hidden fields of {len(lost)} objects are erased: {lost[:5]}")
-    demand(set(crd.stored_versions()) == {"v1alpha1", "v1"}, "trimmed over hidden fields")
+    found = [name for name, obj in stored.items() if obj["spec"].get("secret") != name]
+    if len(stored) != count:
+        found.append(f"{len(stored)} of {count} objects with hidden fields are left")
+    if set(crd.stored_versions()) != {"v1alpha1", "v1"}:
+        found.append("trimmed over hidden fields")
+    return found
 
 
 class Tenure(NamedTuple):
@@ -94,64 +98,64 @@ class Tenure(NamedTuple):
     From when on a replica held the Lease of the bucket.
 
     Attributes:
-        since: By the clock of this machine, never too early.
-        pid: Of its process.
+        since: By the clock of the API servers, never too early.
+        credential: Of the token of the replica.
     """
 
     since: datetime
-    pid: int
+    credential: str
 
 
-def tenures_of(plane: ControlPlane, lease: str) -> list[Tenure]:
+def tenures_of(requests: Iterable[Request], lease: str) -> list[Tenure]:
     """
-    Return who held a Lease of the operator's, from etcd, the first one first.
+    Return who wrote a Lease after another, the first one first.
+
+    Who takes a Lease, renews it, or gives it back holds it until then: a write of somebody who has
+    lost it is refused. What the Lease itself says comes from clocks that were stepped.
     """
-    found: list[Tenure] = []
-    for _, value in plane.etcd.history(f"/registry/leases/{NAMESPACE}/{lease}"):
-        spec = json.loads(value)["spec"]
-        holder = spec.get("holderIdentity") or ""
-        if not holder:
-            continue
-        # The timestamp is that of the second that had begun.
-        since = datetime.fromisoformat(spec["acquireTime"]) + timedelta(seconds=1)
-        tenure = Tenure(since, int(holder.rsplit("_", 2)[1]))
-        if tenure not in found:
-            found.append(tenure)
-    return sorted(found)
+    writes = sorted(
+        Tenure(one.answered, one.credential)
+        for one in requests
+        if (one.resource, one.namespace, one.name) == ("leases", NAMESPACE, lease)
+        and one.is_mutating
+        and one.code < http.HTTPStatus.MULTIPLE_CHOICES
+    )
+    return [
+        one
+        for before, one in zip([None, *writes], writes, strict=False)
+        if before is None or before.credential != one.credential
+    ]
 
 
-def check_fenced(
-    plane: ControlPlane,
-    crds: Iterable[Crd],
-    tenures: Iterable[Tenure],
-    pids: Mapping[str, set[int]],
-) -> int:
+def writes_of(
+    requests: Iterable[Request], crds: Iterable[Crd], credentials: Container[str]
+) -> list[Request]:
     """
-    Demand that a replica wrote no object after another one had taken the Lease over.
-
-    Args:
-        pids: The processes of each replica, by the credential of its token.
-
-    Returns:
-        The number of writes that were looked at.
+    Return the writes on objects by replicas, ordered by when a server received them.
     """
     plurals = {crd.plural for crd in crds}
-    writes = sorted(
-        (one.received, one.credential)
-        for one in plane.audit.requests()
-        if one.credential in pids
+    found = [
+        one
+        for one in requests
+        if one.credential in credentials
         and one.is_mutating
         and one.resource in plurals
         and one.code < http.HTTPStatus.MULTIPLE_CHOICES
         and "dryRun" not in one.path
-    )
-    taken, place, holder = sorted(tenures), 0, 0
+    ]
+    return sorted(found, key=lambda one: one.received)
+
+
+def fenced_writes(writes: Iterable[Request], tenures: Sequence[Tenure]) -> list[str]:
+    """
+    Name the writes that came from a replica after another one had taken the Lease.
+    """
+    place, holder = 0, ""
     late: list[str] = []
-    for received, credential in writes:
-        while place < len(taken) and taken[place].since <= received:
-            holder = taken[place].pid
+    for one in writes:
+        while place < len(tenures) and tenures[place].since <= one.received:
+            holder = tenures[place].credential
             place += 1
-        if holder and holder not in pids[credential]:
-            late.append(f"{received} by {sorted(pids[credential])} under {holder}")
-    demand(not late, f"{len(late)} writes of fenced holders: {late[:3]}")
-    return len(writes)
+        if holder and holder != one.credential:
+            late.append(f"{one.received} {one.verb} {one.name} by {one.credential}")
+    return late

@@ -4,17 +4,18 @@ The control plane of a soak: two API servers behind a relay, and replicas that r
 
 import random
 import shutil
-import signal
-import time
 from pathlib import Path
 
-from tests.e2e.chaos.demanding import demand
+from tests.e2e.chaos.demanding import demand, say
 from tests.e2e.controlplane.api import Api
 from tests.e2e.controlplane.assets import find_assets
 from tests.e2e.controlplane.processes import Child
-from tests.e2e.controlplane.running import ControlPlane
+from tests.e2e.controlplane.running import Beginning, ControlPlane
 from tests.e2e.operating import Operator
 from tests.e2e.replicas import LEASE_SECONDS, credential_of
+from tests.e2e.soak import clocks
+from tests.e2e.soak.clocks import Clock
+from tests.e2e.soak.disk import MIB, SmallDisk
 from tests.e2e.soak.relay import CuttingRelay
 from tests.e2e.writes import ACCOUNT, NAMESPACE
 
@@ -22,6 +23,9 @@ ROOT = Path(__file__).parents[3]
 REPLICAS = 2
 # JSON, so that Leases can be read in etcd.
 FLAGS = ("--etcd-compaction-interval=0", "--storage-media-type=application/json")
+DISK_BYTES = 2048 * MIB
+"""Nothing is compacted, so that the history can be read at the end."""
+
 SETTINGS = {
     "settle_seconds": 2,
     "page_size": 250,
@@ -31,49 +35,103 @@ SETTINGS = {
 }
 
 
+class Replica:
+    """
+    One operator, with a token of its own.
+
+    Attributes:
+        clock: Its wall clock; None if clocks cannot be stepped here.
+        credential: What the audit log calls its token.
+        is_down: Whether a fault has ended it and will start it again.
+    """
+
+    def __init__(self, plane: ControlPlane, number: int, *, url: str, library: Path | None) -> None:
+        kubeconfig = plane.service_account_kubeconfig(
+            NAMESPACE, ACCOUNT, suffix=f"-{number}", url=url
+        )
+        self.clock = Clock(library, plane.folder / f"clock-{number}") if library else None
+        environment = self.clock.environment if self.clock else {}
+        self.operator = Operator(plane, kubeconfig, environment, **SETTINGS)
+        self.credential = credential_of(kubeconfig)
+        self.is_down = False
+
+    @property
+    def child(self) -> Child:
+        """
+        Its present process.
+        """
+        return self.operator.child
+
+    def demand_alive(self) -> None:
+        """
+        Demand that it has not ended by itself.
+        """
+        code = self.child.exit_code
+        if not self.is_down:
+            tail = self.child.tail(40)
+            demand(code is None, f"the operator ended by itself with {code}:\n{tail}")
+
+    def start_again(self) -> None:
+        """
+        Start it after a fault has ended it.
+        """
+        self.operator.restart(**SETTINGS)
+        self.is_down = False
+
+
 class World:
     """
     What is broken, and what repairs it.
 
     Attributes:
         replicas: The operators.
-        pids: All processes that a replica ever was, by the credential of its token.
+        disk: That of etcd; None if no disk can be mounted here.
+        library: What steps clocks; None if it cannot be built here.
     """
 
-    def __init__(self, chance: random.Random) -> None:
+    def __init__(self, chance: random.Random, *, can_mount: bool) -> None:
         self._chance = chance
         self.plane = ControlPlane(find_assets(), is_durable=True, api_server_flags=FLAGS)
-        self._second: tuple[Child, Api] | None = None
+        self._second: tuple[Beginning, Api] | None = None
+        self._ready_second_url = ""
         self.relay = CuttingRelay(self._port)
-        self.replicas: list[Operator] = []
-        self._credentials: list[str] = []
-        self.pids: dict[str, set[int]] = {}
+        self.replicas: list[Replica] = []
+        self.library = clocks.build(self.plane.folder)
+        self.disk: SmallDisk | None = None
+        if can_mount:
+            self.disk = SmallDisk(self.plane.folder / "disk", size_bytes=DISK_BYTES)
+            self.plane.etcd_data = self.disk.folder / "etcd"
 
     def start(self) -> None:
         """
         Start the servers, and install the operator's manifests.
         """
+        if self.library is None:
+            say("no clock is stepped: that needs Linux and a C compiler")
+        if self.disk is None:
+            say("no disk is filled: that needs unshare, and root or user namespaces")
         self.plane.start()
-        self._second = self.plane.start_second_api_server()
+        child, api = self.plane.start_second_api_server()
+        self._second = Beginning(child, lambda: True), api
+        self._ready_second_url = api.url
         self.plane.kubectl("apply", "-k", str(ROOT / "manifests"))
 
     def start_replicas(self) -> None:
         """
-        Start the replicas, each with a token of its own.
+        Start the replicas.
         """
         for number in range(REPLICAS):
-            kubeconfig = self.plane.service_account_kubeconfig(
-                NAMESPACE, ACCOUNT, suffix=f"-{number}", url=self.relay.url
+            self.replicas.append(
+                Replica(self.plane, number, url=self.relay.url, library=self.library)
             )
-            self.replicas.append(Operator(self.plane, kubeconfig, **SETTINGS))
-            self._credentials.append(credential_of(kubeconfig))
-            self._note(number)
 
     def stop(self) -> None:
         """
         End everything.
         """
         self.relay.close()
+        if self.disk is not None:
+            self.disk.unmount()
         self.plane.stop()
 
     def demand_alive(self) -> None:
@@ -81,35 +139,30 @@ class World:
         Demand that no replica has ended by itself.
         """
         for one in self.replicas:
-            code = one.child.exit_code
-            demand(code is None, f"the operator ended by itself with {code}:\n{one.child.tail(40)}")
+            one.demand_alive()
 
-    def kill_replica(self, number: int) -> None:
+    def end_second_api_server(self) -> None:
         """
-        End a replica with SIGKILL, and start it again.
-        """
-        self.replicas[number].kill()
-        self._again(number)
-
-    def end_replica(self, number: int) -> None:
-        """
-        End a replica with SIGTERM, and start it again.
-        """
-        code = self.replicas[number].stop()
-        tail = self.replicas[number].child.tail(40)
-        # Right after its start a process has no handler for the signal yet, and has done nothing.
-        has_begun = code != -signal.SIGTERM or tail
-        demand(code == 0 or not has_begun, f"at SIGTERM the operator ended with {code}:\n{tail}")
-        self._again(number)
-
-    def restart_second_api_server(self) -> None:
-        """
-        End the second API server with SIGKILL, and start another one.
+        End the second API server with SIGKILL; the relay does not choose it any more.
         """
         assert self._second is not None
-        gone, self._second = self._second, None
-        self.plane.end_at_once(gone[0])
-        self._second = self.plane.start_second_api_server()
+        self._ready_second_url = ""
+        self.plane.end_at_once(self._second[0].child)
+        self._second = None
+
+    def begin_second_api_server(self) -> Beginning:
+        """
+        Start another second API server, without waiting for it.
+        """
+        self._second = self.plane.begin_second_api_server()
+        return self._second[0]
+
+    def admit_second_api_server(self) -> None:
+        """
+        Let the relay choose the second API server, which is ready.
+        """
+        assert self._second is not None
+        self._ready_second_url = self._second[1].url
 
     def save_etcd(self) -> Path:
         """
@@ -117,7 +170,7 @@ class World:
         """
         self.plane.end_etcd()
         saved = self.plane.folder / "saved"
-        shutil.copytree(self.plane.folder / "etcd", saved)
+        shutil.copytree(self.plane.etcd_data, saved)
         self.plane.start_etcd_again()
         return saved
 
@@ -126,21 +179,15 @@ class World:
         Put etcd's data back, and start the API servers anew, as after a disaster.
         """
         self.plane.end_etcd()
-        shutil.rmtree(self.plane.folder / "etcd")
-        shutil.copytree(saved, self.plane.folder / "etcd")
+        shutil.rmtree(self.plane.etcd_data)
+        shutil.copytree(saved, self.plane.etcd_data)
         self.plane.start_etcd_again()
+        self.end_second_api_server()
         self.plane.restart_api_server()
-        self.restart_second_api_server()
+        child, api = self.plane.start_second_api_server()
+        self._second = Beginning(child, lambda: True), api
+        self._ready_second_url = api.url
 
     def _port(self) -> int | None:
-        urls = [self.plane.url] if self._second is None else [self.plane.url, self._second[1].url]
+        urls = [url for url in (self.plane.url, self._ready_second_url) if url]
         return int(self._chance.choice(urls).rpartition(":")[2])
-
-    def _again(self, number: int) -> None:
-        self.replicas[number].restart(**SETTINGS)
-        self._note(number)
-        time.sleep(0.2)
-
-    def _note(self, number: int) -> None:
-        pids = self.pids.setdefault(self._credentials[number], set())
-        pids.add(self.replicas[number].child.pid)

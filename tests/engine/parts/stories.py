@@ -3,6 +3,7 @@ Runs on parts of a definition, and the last step.
 """
 
 import uuid
+from typing import TypeVar
 
 from espalier.engine import RunOutcome, RunSettings, finish_parts, run, work_on_part
 from espalier.engine.ports import Part
@@ -12,8 +13,17 @@ from tests.fakes.widgets import widgets
 SETTINGS = RunSettings(settle_seconds=30, page_size=4, max_in_flight=2)
 
 
+PartsClusterT = TypeVar("PartsClusterT", bound=PartsCluster)
+
+
 def a_cluster(objects: int = 20, *, generation: int = 1) -> PartsCluster:
-    cluster = PartsCluster(widgets(generation=generation))
+    return filled(PartsCluster(widgets(generation=generation)), objects)
+
+
+def filled(cluster: PartsClusterT, objects: int) -> PartsClusterT:
+    """
+    Put objects into a cluster, in all parts of it.
+    """
     for number in range(objects):
         name = f"w{number:03d}"
         # The hashes of texts that differ in their last character alone lie side by side.

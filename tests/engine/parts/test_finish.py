@@ -2,6 +2,7 @@
 The last step of a definition in parts: it begins only once each part is done.
 """
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -9,10 +10,13 @@ from typing import Any
 import pytest
 
 from espalier.engine import Reason, RunOutcome
+from espalier.engine.parts.finish import READS_AT_A_TIME
 from espalier.engine.ports import ObjectKey
+from espalier.paths import JSON
 from tests.engine.parts.stories import (
     SETTINGS,
     a_cluster,
+    filled,
     finish,
     old_objects,
     run_part,
@@ -20,6 +24,7 @@ from tests.engine.parts.stories import (
 )
 from tests.fakes.faults import Killed
 from tests.fakes.parts import PartsCluster
+from tests.fakes.widgets import widgets
 
 
 async def all_done(objects: int = 12) -> PartsCluster:
@@ -159,3 +164,30 @@ async def test_a_killed_last_step_is_continued_by_itself_or_by_a_whole_run() -> 
     assert stored_versions(cluster) == ("v1alpha1", "v1")
 
     assert (await finish(cluster, replace(SETTINGS, settle_seconds=1))).is_proved
+
+
+class CountedReads(PartsCluster):
+    """
+    Keeps how many documents of parts were read at the same moment.
+    """
+
+    reading = most = 0
+
+    async def load_part(self, number: int) -> dict[str, JSON] | None:
+        self.reading += 1
+        self.most = max(self.most, self.reading)
+        await asyncio.sleep(0)
+        found = await super().load_part(number)
+        self.reading -= 1
+        return found
+
+
+async def test_what_is_kept_of_many_parts_is_read_a_few_at_a_time() -> None:
+    cluster = filled(CountedReads(widgets()), 12)
+    for number in range(40):
+        assert (await run_part(cluster, number, count=40)).reason == Reason.PARTIAL
+    assert cluster.most == 1
+
+    assert (await finish(cluster)).is_proved
+
+    assert cluster.most == READS_AT_A_TIME

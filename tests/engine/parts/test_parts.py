@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from espalier.crd import Definition
-from espalier.engine import Reason, RunOutcome
+from espalier.engine import Reason, RunOutcome, ShownLoss
 from espalier.engine.ports import ObjectKey, Part
 from tests.engine.parts.stories import (
     SETTINGS,
@@ -160,6 +160,34 @@ async def test_what_would_be_lost_stops_a_part_and_its_own_digest_is_the_consent
     cluster.change(labels={**cluster.definition.labels, "espalier.dev/loss": digest})
     assert (await run_part(cluster, 2)).reason == Reason.PARTIAL
     assert (await finish(cluster)).is_proved
+
+
+async def test_a_part_that_begins_anew_by_a_consent_counts_each_object_once() -> None:
+    cluster = a_cluster(40, generation=2)
+    mine = names_in(cluster, Part(0, 2))
+    uid = cluster.etcd[ObjectKey("default", mine[-1])].uid
+    cluster.put(mine[-1], {"spec": {"size": 1, "gone": "x"}}, managed=("size", "gone"), uid=uid)
+
+    def kill(call: str, _: str) -> None:
+        if call == "list_metadata" and cluster.count("rewrite") >= 6:
+            raise Killed
+
+    cluster.hooks.append(kill)
+    with pytest.raises(Killed):
+        await run_part(cluster, 0, count=2, settings=replace(SETTINGS, writes_per_second=1))
+    cluster.hooks.clear()
+    # As a dry run of all objects has shown it.
+    assert cluster.definition is not None
+    digest = ShownLoss(frozenset({"v1.spec.gone", "v1alpha1.spec.gone"})).digest
+    cluster.definition = replace(
+        cluster.definition, labels={**cluster.definition.labels, "espalier.dev/loss": digest}
+    )
+
+    outcome = await run_part(cluster, 0, count=2)
+
+    assert outcome.reason == Reason.PARTIAL, outcome.conditions[0].message
+    assert old_objects(cluster) == names_in(cluster, Part(1, 2))
+    assert cluster.parts[0]["part"]["objects"] == len(mine)  # type: ignore[index, call-overload]
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from espalier.engine.policy.fingerprints import FingerprintSet
 from espalier.engine.ports import ObjectKey, StoredMetadata
-from espalier.engine.rewriting.settled_writes import FingerprintSet, Sample, SettledWrites
+from espalier.engine.rewriting.settled_writes import Sample, SettledWrites
 
 # Few places, so that numbers collide.
 numbers = st.integers(0, 2**64 - 1) | st.integers(0, 40).map(lambda n: n * 1024)
@@ -75,3 +76,11 @@ def test_only_the_state_that_was_answered_is_proved() -> None:
     assert not settled.is_proof()
     settled.restart(10.0)
     assert not settled.is_proof()
+
+
+def test_whoever_relies_on_it_hears_when_all_is_forgotten() -> None:
+    heard: list[str] = []
+    settled = SettledWrites(lambda: 0.0, sample_least=1, on_doubt=lambda: heard.append("doubt"))
+    settled.restart(0.0)
+    settled.refute()
+    assert heard == ["doubt", "doubt"]

@@ -50,7 +50,7 @@ class Walks:
 def test_many_objects_are_walked_before_any_is_recognised() -> None:
     walks = Walks()
 
-    assert walks.of(NORMAL, 256) == 256
+    assert walks.of(NORMAL, 512) == 512
     assert walks.of(NORMAL, 100) == 0
     assert walks.of(SPOILT, 1) == 1
 

@@ -6,8 +6,10 @@ Source:
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Final
+
+from msgspec.structs import replace
 
 from espalier.cel.checker.declarations import Declarations
 from espalier.cel.checker.overloads import Overloading

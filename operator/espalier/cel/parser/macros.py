@@ -6,8 +6,10 @@ Source:
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
+
+from msgspec.structs import replace
 
 from espalier.cel.expr import (
     Call,

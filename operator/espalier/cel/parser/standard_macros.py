@@ -6,9 +6,10 @@ Source:
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from types import MappingProxyType
 from typing import Final, TypeAlias
+
+from msgspec.structs import replace
 
 from espalier.cel.expr import (
     Call,

@@ -5,11 +5,12 @@ A worker process receives file names and returns findings, so that only the file
 memory.
 """
 
-import gc
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec import Struct
 
 from espalier.cli.checks.definition import DefinitionVerdict, judge
 from espalier.cli.checks.documents import (
@@ -19,6 +20,7 @@ from espalier.cli.checks.documents import (
     problem_in,
     problem_of,
 )
+from espalier.cli.collector import collect_seldom
 from espalier.cli.input.files import Document, expand, read_documents
 from espalier.cli.progress import Advance
 from espalier.cli.result import Problem, Skipped
@@ -31,11 +33,9 @@ from espalier.schema import Profile
 # A process takes half a second to start; a single process reads about this much in that time.
 _LEAST_BYTES = 2_000_000
 _MOST_PROCESSES = 8
-_OBJECTS_PER_COLLECTION = 50_000
 
 
-@dataclass(frozen=True, slots=True)
-class Task:
+class Task(Struct, frozen=True):
     """
     One source to check.
 
@@ -155,9 +155,7 @@ def _start_worker(judge: BatchJudge) -> None:
     # Each process gets the judge once, since the old definitions are large; a task is only a name.
     global _worker_judge  # noqa: PLW0603 - a worker process has no other way to keep it
     _worker_judge = judge
-    # Schemas are large and have no cycles; with Python's default threshold, the search for cycles
-    # takes a tenth of the time.
-    gc.set_threshold(_OBJECTS_PER_COLLECTION)
+    collect_seldom()
 
 
 def _judge_one(task: Task) -> BatchResult:

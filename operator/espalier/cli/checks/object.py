@@ -7,8 +7,10 @@ An object is reported as valid only if every rule was evaluated.
 import enum
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import MappingProxyType
+
+from msgspec import Struct, structs
 
 from espalier import schema
 from espalier.cli.checks.catalogue import Defined, DefinitionCatalogue, display_name
@@ -52,8 +54,7 @@ class ObjectStatus(enum.StrEnum):
     NO_SCHEMA = "noSchema"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ObjectVerdict:
+class ObjectVerdict(Struct, frozen=True, kw_only=True):
     """
     The verdict on one object, with its findings.
 
@@ -78,8 +79,7 @@ class ObjectVerdict:
         return sum(finding.level is Level.ERROR for finding in self.findings)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ValidationContext:
+class ValidationContext(Struct, frozen=True, kw_only=True):
     """
     How objects are validated.
 
@@ -129,7 +129,7 @@ def validate_document(
     version = defined.version.name
     if defined.version.schema is None:
         text = f"version {version} of {defined.definition.name} has no schema"
-        return replace(_without_schema(document, subject, text), version=version)
+        return structs.replace(_without_schema(document, subject, text), version=version)
     try:
         answer, notes = _Request(document, defined, context, old).handle()
     except MalformedValueError as error:
@@ -137,7 +137,7 @@ def validate_document(
         answer, notes = Answer(), ()
         found = [_finding(document, path, "decode", str(error))]
     except SchemaParseError as error:
-        return replace(_without_schema(document, subject, str(error)), version=version)
+        return structs.replace(_without_schema(document, subject, str(error)), version=version)
     else:
         found = [_violation(document, one, context.profile) for one in answer.errors]
     found += [*_unchecked_and_tolerated(document, answer), *notes]
@@ -174,8 +174,7 @@ def _unchecked_and_tolerated(document: Document, answer: Answer) -> Iterator[Fin
         yield _finding(document, one.path, "forgiven", text, Level.NOTE)
 
 
-@dataclass(frozen=True)
-class _Request:
+class _Request(Struct, frozen=True):
     """
     A create or update request with one object.
     """
@@ -197,7 +196,12 @@ class _Request:
         notes = [*self._strict(unknown)]
         if self.old is None and not self.context.of_status:
             notes += self._unstored(obj)
-        return self._answer(obj), tuple(notes)
+        answer = self._answer(obj)
+        if self.context.minor is not None:
+            from espalier.crd.advice.server_versions import without_ranges
+
+            answer = answer._replace(errors=without_ranges(answer.errors, self.context.minor))
+        return answer, tuple(notes)
 
     def _answer(self, obj: dict[str, JSON]) -> Answer:
         created = self._prepare(obj)
@@ -308,7 +312,7 @@ def without_old(document: Document, verdict: ObjectVerdict) -> ObjectVerdict:
     """
     text = "there is no such object to update, so it was validated as a new one"
     finding = _finding(document, (), "no-old-object", text, Level.WARNING)
-    return replace(verdict, findings=(*verdict.findings, finding), lacks_old=True)
+    return structs.replace(verdict, findings=(*verdict.findings, finding), lacks_old=True)
 
 
 def _without_schema(document: Document, subject: Subject, text: str) -> ObjectVerdict:

@@ -113,10 +113,14 @@ def _of_objects(
     is_stored = version in definition.stored_versions or version == definition.storage.name
     if use.objects and not is_stored and not _is_proved(definition):
         text = (
-            f"{_STORED_VERSIONS} does not name {version}, but Espalier has not proved it: if the"
-            " list was trimmed by hand, objects may be stored at it"
+            f"{_STORED_VERSIONS} does not name {version}, but no condition shows that this was"
+            " proved: if the list was trimmed by hand, objects may be stored at it. A migration by"
+            " the command line writes no condition"
         )
-        hint = f"to prove it, run: espalier migrate {definition.name}"
+        hint = (
+            f"run: espalier migrate {definition.name}, which proves it, or ends at once if that is"
+            " done already"
+        )
         yield _finding(subject, "unproved", text, hint, level=Level.WARNING)
 
 

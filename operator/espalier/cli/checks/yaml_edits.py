@@ -14,8 +14,9 @@ from typing import Any, NamedTuple
 
 import yaml
 
+from espalier.cli.input.built_document import UnreadableDocumentError
 from espalier.cli.input.yaml_dialect import key_of, resolve
-from espalier.cli.input.yaml_documents import UnreadableDocumentError, build_documents
+from espalier.cli.input.yaml_documents import build_documents
 from espalier.cli.output.yaml_writer import write_yaml
 from espalier.paths import JSON
 from espalier.schema.values import equal_json

@@ -111,6 +111,10 @@ def operator(
 async def _operate(settings: Settings, target: Target) -> None:
     import asyncio
 
+    from espalier.handlers.lean_kopf import without_clients
+
+    with without_clients():
+        import kopf  # noqa: F401
     from espalier.handlers.startup import run_operator
 
     async with target.connect() as connected:

@@ -18,6 +18,7 @@ from espalier.cli.checks.object import (
     validate_document,
     without_old,
 )
+from espalier.cli.collector import collect_seldom
 from espalier.cli.input.files import Document, expand, read_documents
 from espalier.cli.options import (
     Command,
@@ -195,30 +196,54 @@ def validate(  # noqa: PLR0913 - one argument an option
     catalogue = _catalogue_of(crds, target if in_cluster else None, request.minor)
     context = request.context(catalogue, profile)
     validated, problems = _run(terminal, objects, context, old)
-    empty = [] if problems else _without_objects(objects, validated)
+    empty = () if problems else validated.without_objects(objects)
     terminal.finish(_result_of(validated, problems, empty, is_lenient=allow_unchecked))
+
+
+class _Validated:
+    """
+    The verdicts, and what is counted of them while they come in.
+
+    Attributes:
+        unchecked: The objects of which a part was not checked.
+    """
+
+    def __init__(self) -> None:
+        self.verdicts = Spool[ObjectVerdict]()
+        self.statuses = dict.fromkeys(ObjectStatus, 0)
+        self.levels = dict.fromkeys(Level, 0)
+        self.unchecked = 0
+        self._arguments: set[str] = set()
+
+    def add(self, argument: str, verdict: ObjectVerdict) -> None:
+        self.verdicts.append(verdict)
+        self.statuses[verdict.status] += 1
+        for finding in verdict.findings:
+            self.levels[finding.level] += 1
+        is_unchecked = verdict.status is ObjectStatus.NO_SCHEMA or verdict.rules_not_checked > 0
+        self.unchecked += is_unchecked or verdict.lacks_old
+        self._arguments.add(argument)
+
+    def without_objects(self, arguments: Sequence[str]) -> tuple[Skipped, ...]:
+        reason = "no object in it, so nothing of it was validated"
+        return tuple(
+            Skipped(source=named, reason=reason)
+            for named in arguments
+            if named not in self._arguments
+        )
 
 
 def _run(
     terminal: Terminal, objects: Sequence[str], context: ValidationContext, old: str | None
-) -> tuple[Spool[ObjectVerdict], list[Problem]]:
+) -> tuple[_Validated, list[Problem]]:
     problems = list(context.catalogue.problems)
-    validated = Spool[ObjectVerdict]()
+    validated = _Validated()
     if not problems:
         olds = None if old is None else _read_olds(old, problems)
         with terminal.progress("validating") as advance:
-            for verdict in _validated(objects, context, olds, problems, advance):
-                validated.append(verdict)
+            for argument, verdict in _verdicts(objects, context, olds, problems, advance):
+                validated.add(argument, verdict)
     return validated, problems
-
-
-def _without_objects(objects: Sequence[str], validated: Spool[ObjectVerdict]) -> list[Skipped]:
-    sources = {one.subject.source for one in validated}
-    return [
-        Skipped(source=named, reason="no object in it, so nothing of it was validated")
-        for named in objects
-        if sources.isdisjoint(expand([named]))
-    ]
 
 
 def _check_arguments(
@@ -239,6 +264,7 @@ def _check_arguments(
 def _catalogue_of(
     crds: Sequence[str], target: Target | None, minor: int | None
 ) -> DefinitionCatalogue:
+    collect_seldom()
     catalogue = DefinitionCatalogue(minor)
     catalogue.add_sources(crds)
     if target is not None:
@@ -249,27 +275,31 @@ def _catalogue_of(
     return catalogue
 
 
-def _validated(
+def _verdicts(
     objects: Sequence[str],
     context: ValidationContext,
     olds: _OldObjects | None,
     problems: list[Problem],
     advance: Advance,
-) -> Iterator[ObjectVerdict]:
+) -> Iterator[tuple[str, ObjectVerdict]]:
     sources = list(_sources(objects, problems))
     advance(0, total=len(sources))
-    for done, source in enumerate(sources, 1):
+    for done, (argument, source) in enumerate(sources, 1):
         for document in _objects_in(source, problems):
             old = None if olds is None else olds.of(document.value)
             verdict = validate_document(document, context, old=old)
-            yield verdict if olds is None or old is not None else without_old(document, verdict)
+            if olds is not None and old is None:
+                verdict = without_old(document, verdict)
+            yield argument, verdict
         advance(done)
 
 
-def _sources(objects: Sequence[str], problems: list[Problem]) -> Iterator[str]:
-    for name in objects:
+def _sources(arguments: Sequence[str], problems: list[Problem]) -> Iterator[tuple[str, str]]:
+    # Yield each argument with each of the files that it stands for.
+    for named in arguments:
         try:
-            yield from expand([name])
+            for source in expand([named]):
+                yield named, source
         except SourceError as error:
             problems.append(problem_of(error))
 
@@ -285,7 +315,7 @@ def _objects_in(source: str, problems: list[Problem]) -> Iterator[Document]:
 
 def _read_olds(named: str, problems: list[Problem]) -> _OldObjects:
     olds = {}
-    for source in _sources([named], problems):
+    for _, source in _sources([named], problems):
         for document in _objects_in(source, problems):
             olds[_identity(document.value)] = document.value
     return _OldObjects(olds)
@@ -302,38 +332,32 @@ def _identity(value: JSON) -> tuple[str, ...]:
 
 
 def _result_of(
-    validated: Spool[ObjectVerdict],
+    validated: _Validated,
     problems: Sequence[Problem],
     empty: Sequence[Skipped],
     *,
     is_lenient: bool,
 ) -> Result:
-    numbers, levels, unchecked = dict.fromkeys(ObjectStatus, 0), dict.fromkeys(Level, 0), 0
-    for one in validated:
-        numbers[one.status] += 1
-        for finding in one.findings:
-            levels[finding.level] += 1
-        is_unchecked = one.status is ObjectStatus.NO_SCHEMA or one.rules_not_checked > 0
-        unchecked += is_unchecked or one.lacks_old
-    total = len(validated)
+    verdicts, numbers, levels = validated.verdicts, validated.statuses, validated.levels
+    total = len(verdicts)
     parts = [f"{number} {_STATUS_TEXTS[status]}" for status, number in numbers.items() if number]
     number_text = counted(total, "object")
     parts += [f"{counted(len(empty), 'source')} without an object"] if empty else []
     columns = [Column(title=title) for title in ("OBJECT", "VERSION", "STATUS", "VIOLATIONS", "AT")]
-    rows = SpoolView(validated, lambda one: (_row(one),), total)
+    rows = SpoolView(verdicts, lambda one: (_row(one),), total)
     return Result(
         kind="ValidateResult",
         summary=f"{number_text}: {', '.join(parts)}" if parts else f"{number_text} to validate",
-        findings=SpoolView(validated, lambda one: one.findings, sum(levels.values())),
+        findings=SpoolView(verdicts, lambda one: one.findings, sum(levels.values())),
         problems=tuple(problems),
         skipped=tuple(empty),
-        subjects=SpoolView(validated, lambda one: (one.subject,), total),
+        subjects=SpoolView(verdicts, lambda one: (one.subject,), total),
         tables=(Table(columns=columns, rows=rows, is_wide=True),),
-        items=SpoolView(validated, lambda one: (_item(one),), total),
+        items=SpoolView(verdicts, lambda one: (_item(one),), total),
         counts={"objects": total, **{status.value: n for status, n in numbers.items()}},
-        is_incomplete=(unchecked > 0 or bool(empty)) and not is_lenient,
+        is_incomplete=(validated.unchecked > 0 or bool(empty)) and not is_lenient,
         levels=levels,
-        grouped=SpoolView(validated, lambda one: ((one.subject, one.findings),), total),
+        grouped=SpoolView(verdicts, lambda one: ((one.subject, one.findings),), total),
     )
 
 

@@ -7,27 +7,26 @@ read as YAML, in kubectl's dialect.
 
 import glob
 import json
+import os
 import re
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path as FilePath
 
-from espalier.cli.input.json_positions import JsonMarks, JsonText
+from msgspec import Struct, field
+
+from espalier.cli.input.built_document import MAX_DEPTH, Duplicate, UnreadableDocumentError
+from espalier.cli.input.json_positions import JsonMarks
+from espalier.cli.input.positions import Mark, TextPositions
 from espalier.cli.input.yaml_dialect import bounded
-from espalier.cli.input.yaml_documents import (
-    MAX_DEPTH,
-    Duplicate,
-    Mark,
-    UnreadableDocumentError,
-    build_documents,
-)
+from espalier.cli.input.yaml_documents import build_documents
 from espalier.cli.result import Subject
 from espalier.errors import SourceError
 from espalier.paths import JSON, Path, Step
 
-_SUFFIXES = frozenset({".yaml", ".yml", ".json"})
+_SUFFIXES = (".yaml", ".yml", ".json")
+_HERE = f"{os.curdir}{os.sep}"
 _DIGITS_OF_64_BITS = 20
 _NO_SPACE = re.compile(r"\S")
 _ESCAPE = re.compile(
@@ -38,8 +37,7 @@ _ESCAPE = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Document:
+class Document(Struct, frozen=True, kw_only=True):
     """
     One document of a source, or one item of a list in it.
 
@@ -56,7 +54,7 @@ class Document:
     number: int
     value: JSON
     root: Mark | None = None
-    marks: Mapping[tuple[int, Step], Mark] = field(default_factory=dict, repr=False)
+    marks: Mapping[tuple[int, Step], Mark] = field(default_factory=dict)
     is_json: bool = False
     duplicates: tuple[Duplicate, ...] = ()
 
@@ -143,20 +141,24 @@ def expand(sources: Sequence[str]) -> Iterator[str]:
         SourceError: A folder has no such file, or a pattern matches none.
     """
     for source in sources:
-        folder = FilePath(source)
-        if source == "-" or not folder.is_dir():
+        if source == "-" or not FilePath(source).is_dir():
             yield from _matching(source)
             continue
-        files = sorted(p for p in folder.rglob("*") if _is_manifest(p, folder))
+        files = sorted(_manifests_below(source), key=lambda file: file.split(os.sep))  # noqa: PTH206
         if not files:
             raise SourceError(source, "the folder has no .yaml, .yml or .json file")
-        yield from map(str, files)
+        yield from files
 
 
-def _is_manifest(path: FilePath, folder: FilePath) -> bool:
-    if path.suffix not in _SUFFIXES or not path.is_file():
-        return False
-    return not any(part.startswith("..") for part in path.relative_to(folder).parts)
+def _manifests_below(folder: str) -> Iterator[str]:
+    # A folder may have many files, so these are texts, not paths.
+    for above, folders, names in os.walk(str(FilePath(folder))):
+        folders[:] = [name for name in folders if not name.startswith("..")]
+        for name in names:
+            file = os.path.join(above, name)  # noqa: PTH118
+            is_named_so = name.endswith(_SUFFIXES) and name not in _SUFFIXES
+            if is_named_so and not name.startswith("..") and os.path.isfile(file):  # noqa: PTH113
+                yield file.removeprefix(_HERE)
 
 
 def _matching(source: str) -> Sequence[str]:
@@ -175,7 +177,10 @@ def _matching(source: str) -> Sequence[str]:
 
 def _read(source: str) -> bytes:
     try:
-        return sys.stdin.buffer.read() if source == "-" else FilePath(source).read_bytes()
+        if source == "-":
+            return sys.stdin.buffer.read()
+        with open(source, "rb") as file:  # noqa: PTH123 - there may be many
+            return file.read()
     except OSError as error:
         raise SourceError(source, f"cannot be read: {error.strerror}") from error
     except ValueError as error:
@@ -186,7 +191,7 @@ def _documents(source: str, data: bytes, *, keeps_duplicates: bool) -> Iterator[
     objects = _JsonObjects(keeps_duplicates=keeps_duplicates)
     values = _json_values(data, objects) if data.lstrip().startswith((b"{", b"[")) else None
     if values is not None:
-        text = JsonText(_text_of(data))
+        text = TextPositions(_text_of(data))
         for number, (value, start) in enumerate(values, 1):
             marks = JsonMarks(text, value, start, objects.repeats)
             yield Document(

@@ -7,33 +7,14 @@ time, alongside the decoded values, when the first position is asked for.
 
 import json
 import re
-from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from types import MappingProxyType
 
-from espalier.cli.input.yaml_documents import Mark
+from espalier.cli.input.positions import LazyMarks, Place, TextPositions
 from espalier.paths import JSON, Step
 
 _TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\]]|[^\s,:{}\[\]"]+', re.DOTALL)
-
-
-class JsonText:
-    """
-    A JSON text, with the line and column of every offset.
-    """
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self._line_starts = [0, *(match.end() for match in re.finditer("\n", text))]
-
-    def mark(self, offset: int) -> Mark:
-        """
-        Return the line and column of an offset; both begin at 1 and count characters.
-        """
-        line = bisect_right(self._line_starts, offset)
-        return Mark(line, offset - self._line_starts[line - 1] + 1)
 
 
 @dataclass(slots=True)
@@ -70,7 +51,7 @@ class _Skipped:
         return True
 
 
-class JsonMarks(Mapping[tuple[int, Step], Mark]):
+class JsonMarks(LazyMarks):
     """
     The positions of all values of one document, by the id of the container and the step in it.
 
@@ -85,30 +66,17 @@ class JsonMarks(Mapping[tuple[int, Step], Mark]):
 
     def __init__(
         self,
-        text: JsonText,
+        text: TextPositions,
         value: JSON,
         start: int,
         repeats: Mapping[tuple[int, str], int] = MappingProxyType({}),
     ) -> None:
-        self._text = text
+        super().__init__(text)
         self._value = value
         self._start = start
         self._repeats = repeats
 
-    def __getitem__(self, place: tuple[int, Step]) -> Mark:
-        return self._marks[place]
-
-    def __iter__(self) -> Iterator[tuple[int, Step]]:
-        return iter(self._marks)
-
-    def __len__(self) -> int:
-        return len(self._marks)
-
-    @cached_property
-    def _marks(self) -> dict[tuple[int, Step], Mark]:
-        return dict(self._walk())
-
-    def _walk(self) -> Iterator[tuple[tuple[int, Step], Mark]]:
+    def _found(self) -> Iterator[tuple[Place, int]]:
         value = self._value
         if not isinstance(value, (dict, list)):
             return
@@ -131,13 +99,13 @@ class JsonMarks(Mapping[tuple[int, Step], Mark]):
                     skipped.begin()
                     continue
                 walk[-1].key = place[1]
-                yield place, self._text.mark(match.start())
+                yield place, match.start()
             else:
                 entered = self._step_in(walk)
                 if isinstance(entered[1], int):
-                    yield entered, self._text.mark(match.start())
+                    yield entered, match.start()
 
-    def _step_in(self, walk: list[_OpenValue]) -> tuple[int, Step]:
+    def _step_in(self, walk: list[_OpenValue]) -> Place:
         # Advance to the next value of the innermost container; enter it if it is a container.
         holder = walk[-1]
         step: Step

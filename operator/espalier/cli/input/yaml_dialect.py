@@ -23,7 +23,7 @@ _LEAST_INT, _MOST_INT, _MOST_UINT = -(2**63), 2**63 - 1, 2**64 - 1
 # From here on Go's JSON writes a float with an exponent, so it is not read back as an integer.
 _LEAST_EXPONENTIAL = 1e21
 
-_CONSTANTS: Mapping[str, JSON] = MappingProxyType(
+CONSTANTS: Mapping[str, JSON] = MappingProxyType(
     dict.fromkeys(("y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON"), True)
     | dict.fromkeys(("n", "N", "no", "No", "NO", "false", "False", "FALSE"), False)
     | dict.fromkeys(("off", "Off", "OFF"), False)
@@ -32,7 +32,7 @@ _CONSTANTS: Mapping[str, JSON] = MappingProxyType(
     | dict.fromkeys((".inf", ".Inf", ".INF", "+.inf", "+.Inf", "+.INF"), math.inf)
     | dict.fromkeys(("-.inf", "-.Inf", "-.INF"), -math.inf)
 )
-_NUMBER_STARTS = "+-.0123456789"
+NUMBER_STARTS = "+-.0123456789"
 _INT = re.compile(r"([-+]?)(?:0[xX]([0-9a-fA-F]+)|0[bB]([01]+)|0[oO]?([0-7]+)|(0|[1-9][0-9]*))")
 _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
 _TYPES: Mapping[str, tuple[type, ...]] = MappingProxyType(
@@ -71,7 +71,7 @@ def is_plain_string(text: str) -> bool:
     Report whether a scalar without quotes and tag is surely a string; most strings are.
     """
     # The empty text is in every text.
-    return text[:1] not in _NUMBER_STARTS and text not in _CONSTANTS
+    return text[:1] not in NUMBER_STARTS and text not in CONSTANTS
 
 
 def key_of(value: JSON) -> str:
@@ -126,10 +126,10 @@ def _binary(text: str) -> str:
 
 
 def _resolve_plain(text: str) -> JSON:
-    if text in _CONSTANTS:
-        value = _CONSTANTS[text]
+    if text in CONSTANTS:
+        value = CONSTANTS[text]
         return json_number(value) if isinstance(value, float) else value
-    if text[0] not in _NUMBER_STARTS:
+    if text[0] not in NUMBER_STARTS:
         return text
     plain = text if text[0] == "." else text.replace("_", "")
     integer = _INT.fullmatch(plain)

@@ -67,7 +67,7 @@ async def _answer(
     name: str, target: Target, ask: Callable[[Target], Awaitable[FoundT]], seconds: float
 ) -> ClusterAnswer[FoundT]:
     try:
-        async with asyncio.timeout(seconds):
+        async with asyncio.timeout(seconds or None):
             return ClusterAnswer(name, await ask(target))
     except TimeoutError:
         return ClusterAnswer(name, None, f"no complete answer within {seconds:g} s")

@@ -13,6 +13,7 @@ import click
 
 from espalier.cli.options.decoration import Command, Decorator, with_options
 from espalier.cli.options.durations import Seconds
+from espalier.cli.output.console import VERBOSITY
 from espalier.names import ENVIRONMENT_PREFIX, OPERATOR_NAMESPACE
 from espalier.workers import DEFAULT_DEADLINE_SECONDS, DEFAULT_PROCESSES
 
@@ -57,6 +58,7 @@ class Target:
         """
         from espalier import cluster
 
+        _start_log()
         return cluster.connect(
             self.kubeconfig,
             context=self.context,
@@ -66,6 +68,16 @@ class Target:
             ),
             request_seconds=self.request_seconds or None,
         )
+
+
+def _start_log() -> None:
+    # Commands without the option -v have no such log; the operator sets up its own.
+    context = click.get_current_context(silent=True)
+    verbosity = None if context is None else context.find_root().meta.get(VERBOSITY)
+    if verbosity is not None:
+        from espalier.cli.options.log import start_log
+
+        start_log(verbosity)
 
 
 def operator_homes(_definition: "Definition") -> tuple[str, ...]:

@@ -26,7 +26,7 @@ class Fleet:
         patterns: Names of contexts, in which ``*`` stands for anything.
         every: Whether all contexts of the kubeconfig are meant.
         at_a_time: How many clusters are read at the same time.
-        seconds: How long each of them may take.
+        seconds: How long each of them may take; 0 for any time.
     """
 
     patterns: tuple[str, ...] = ()
@@ -84,7 +84,7 @@ def fleeting(command: Command) -> Command:
             patterns=tuple(dict.fromkeys(part.strip() for part in parts if part.strip())),
             every=bool(given.pop("all_contexts")),
             at_a_time=int(str(given.pop("parallel"))),
-            seconds=float(str(seconds)) or _CLUSTER_SECONDS,
+            seconds=float(str(seconds)),
         )
         command(fleet=fleet, **given)
 
@@ -113,7 +113,7 @@ def fleeting(command: Command) -> Command:
                 default="60s",
                 show_default=True,
                 metavar="DURATION",
-                help="How long each of several clusters may take.",
+                help="How long each of several clusters may take; 0 sets no limit.",
             ),
         ],
     )

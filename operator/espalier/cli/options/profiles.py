@@ -7,7 +7,7 @@ import functools
 import click
 
 from espalier.cli.options.decoration import Command, Decorator, with_options
-from espalier.schema.model import Profile
+from espalier.schema.profile import Profile
 
 
 def profiled(*, default: Profile) -> Decorator:

@@ -34,7 +34,6 @@ def reporting(*, formats: Sequence[str] = ALL, fails: bool = True) -> Decorator:
                 is_colourless=bool(given.pop("no_color")),
                 verbosity=verbosity if isinstance(verbosity, int) else 0,
             )
-            terminal.log()
             click.get_current_context().find_root().meta[VERBOSITY] = terminal.verbosity
             command(terminal=terminal, **given)
 

@@ -2,7 +2,6 @@
 The output of a command: results go to standard output, everything else to standard error.
 """
 
-import logging
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
     from espalier.cli.output.tables import RowPrinter
 
 _DIFF_STYLES: Mapping[str, str] = {"+": "green", "-": "red", "@": "cyan"}
-_LEVELS: Mapping[int, int] = {0: logging.WARNING, 1: logging.INFO, 2: logging.DEBUG}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,26 +44,6 @@ class Terminal:
     is_quiet: bool = False
     is_colourless: bool = False
     verbosity: int = 0
-
-    def log(self) -> None:
-        """
-        Send Espalier's log to standard error; the level follows ``-v``.
-        """
-        level = _LEVELS[min(self.verbosity, 2)]
-        handler = logging.StreamHandler(sys.stderr)
-        handler.setFormatter(logging.Formatter("%(levelname)s %(name)s: %(message)s"))
-        if self.verbosity > 0:
-            from espalier.handlers.logs import TextFormatter
-
-            # With the values that belong to each sentence.
-            handler.setFormatter(TextFormatter())
-        logging.basicConfig(handlers=[handler])
-        logging.getLogger("espalier").setLevel(level)
-        # The server's own texts may hold values of objects: only who asks for them sees them.
-        shows_texts = self.verbosity > 0
-        logging.getLogger("espalier.server_text").setLevel(
-            logging.DEBUG if shows_texts else logging.WARNING
-        )
 
     def print_notice(self, text: str) -> None:
         """

@@ -3,7 +3,7 @@ Read, list and update CustomResourceDefinitions over HTTP.
 """
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeVar
 
@@ -25,7 +25,7 @@ from espalier.cluster.transport.json_codec import decode_json
 from espalier.cluster.transport.paths import DEFINITIONS_PATH, definition_path
 from espalier.crd import Condition, Definition, read_definition
 from espalier.engine.ports import Endpoint
-from espalier.errors import ExpiredTokenError, MalformedDefinitionError
+from espalier.errors import ClusterError, ExpiredTokenError, MalformedDefinitionError
 from espalier.names import FIELD_MANAGER
 from espalier.paths import JSON
 
@@ -44,6 +44,8 @@ _TYPE: Mapping[str, JSON] = {
     "apiVersion": "apiextensions.k8s.io/v1",
     "kind": "CustomResourceDefinition",
 }
+# What servers before 1.35 answer to a condition with a generation, which they do not know.
+_NO_GENERATION = "observedGeneration: field not declared in schema"
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,9 +282,21 @@ class HttpDefinitions:
         """
         Apply ``status.conditions`` server-side, with the definition's uid.
 
-        An empty sequence removes the conditions that this field manager has applied before.
+        An empty sequence removes the conditions that this field manager has applied before. A
+        server that does not know the generation of a condition gets the conditions without it.
         """
-        rendered: list[JSON] = [_render(condition) for condition in conditions]
+        try:
+            await self._apply(definition, conditions, field_manager)
+        except ClusterError as error:
+            if _NO_GENERATION not in error.detail:
+                raise
+            without = [replace(one, observed_generation=0) for one in conditions]
+            await self._apply(definition, without, field_manager)
+
+    async def _apply(
+        self, definition: Definition, conditions: Sequence[Condition], field_manager: str
+    ) -> None:
+        rendered: list[JSON] = [one.manifest() for one in conditions]
         body: dict[str, JSON] = {
             **_TYPE,
             "metadata": {"name": definition.name, "uid": definition.uid},
@@ -339,20 +353,6 @@ def _status_call(
         body=body,
         content_type=content_type,
     )
-
-
-def _render(condition: Condition) -> dict[str, JSON]:
-    rendered: dict[str, JSON] = {
-        "type": condition.type,
-        "status": condition.status,
-        "reason": condition.reason,
-        "message": condition.message,
-    }
-    if condition.last_transition_time:
-        rendered["lastTransitionTime"] = condition.last_transition_time
-    if condition.observed_generation:
-        rendered["observedGeneration"] = condition.observed_generation
-    return rendered
 
 
 def _read(body: bytes, call: ApiRequest) -> Definition:

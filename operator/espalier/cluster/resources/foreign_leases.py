@@ -13,9 +13,9 @@ from datetime import datetime
 
 import msgspec
 
-from espalier.cluster.resources.named_leases import DURATION_SECONDS
-from espalier.cluster.transport.client import ApiRequest, Client
-from espalier.cluster.transport.paths import name_of, segment
+from espalier.cluster.resources.named_leases import DURATION_SECONDS, lease_call
+from espalier.cluster.transport.client import Client
+from espalier.cluster.transport.paths import name_of
 from espalier.crd import Definition
 from espalier.engine.ports import Leases
 from espalier.errors import ForbiddenError, LeaseLostError, NotFoundError
@@ -24,8 +24,6 @@ logger = logging.getLogger(__name__)
 
 SKEW_SECONDS = 60.0
 """How far two clocks may differ; a foreign lease counts as held for this much longer."""
-
-_CALL_SECONDS = 4.0
 
 
 class _ForeignLeaseSpec(msgspec.Struct, rename="camel"):
@@ -90,13 +88,8 @@ class ForeignAwareLeases:
 
     async def _held_in(self, namespace: str, definition: Definition) -> LeaseLostError | None:
         name = name_of("lease", definition.name)
-        place = f"/apis/coordination.k8s.io/v1/namespaces/{segment(namespace)}/leases"
-        call = ApiRequest(
-            verb="get",
-            resource=f"leases.coordination.k8s.io {namespace}/{name}",
-            method="GET",
-            path=f"{place}/{segment(name)}",
-            total_seconds=_CALL_SECONDS,
+        call = lease_call(
+            namespace, name, "get", "GET", duration_seconds=self._leases.duration_seconds
         )
         try:
             found = await self._client.fetch(call, _lease)

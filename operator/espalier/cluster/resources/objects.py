@@ -288,12 +288,12 @@ class HttpObjects:
         call = _object_call(resource, permit.key, verb="update", method="PUT")
         place = "" if subresource is None else f"/{segment(subresource)}"
         call = call._replace(
-            path=call.path + place, query={"fieldManager": FIELD_MANAGER}, body=obj
+            path=call.path + place,
+            query={"fieldManager": FIELD_MANAGER},
+            body=obj,
+            may_begin=permit.may_begin,
         )
-        return read_object(await self._write(resource, call, permit), resource, call.attempt)
-
-    async def _write(self, resource: Endpoint, call: ApiRequest, permit: WritePermit) -> bytes:
-        return await self._lanes.send(resource, call._replace(may_begin=permit.may_begin))
+        return read_object(await self._lanes.send(resource, call), resource, call.attempt)
 
     async def look_for_servers_behind(self, resource: Endpoint) -> ServersSeen:
         """

@@ -6,8 +6,9 @@ No server refuses these schemas; each lint describes what will happen.
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
+
+from msgspec import Struct
 
 from espalier.crd.advice.unknown_fields import unknown_keywords
 from espalier.crd.definition import Definition
@@ -22,8 +23,7 @@ from espalier.schema.validation.keywords import has_match
 from espalier.schema.values import is_of_type
 
 
-@dataclass(frozen=True, slots=True)
-class Lint:
+class Lint(Struct, frozen=True):
     """
     One lint.
 

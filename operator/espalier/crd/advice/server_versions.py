@@ -6,13 +6,14 @@ introduced, so that the server can be rolled back. Costs are those of 1.37: they
 versions, and no table of that is known.
 
 Source:
-    apiserver, ``pkg/cel/environment/base.go``; apiextensions-apiserver,
+    apiserver, ``pkg/cel/environment/base.go``; kube-openapi,
+    ``pkg/validation/validate/schema.go``, ``numberValidator``; apiextensions-apiserver,
     ``pkg/apiserver/validation/formats.go`` and ``pkg/features/kube_features.go``; the changelogs
     of Kubernetes for ``messageExpression``, ``reason`` and ``fieldPath``.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
@@ -28,6 +29,7 @@ from espalier.cel.library.semver import SEMVERS
 from espalier.crd.definition import Definition
 from espalier.crd.structural import structural_of
 from espalier.errors import SchemaParseError
+from espalier.findings import FieldError
 from espalier.paths import JSON, Key, Path
 from espalier.schema import Structural
 from espalier.schema.rules.compilation import (
@@ -73,6 +75,12 @@ FORMATS_SINCE: Final[Mapping[str, int]] = MappingProxyType(
     {"k8s-short-name": 35, "k8s-long-name": 35}
 )
 """The formats that not all versions know, and the minor version from which they are checked."""
+
+RANGES_SINCE: Final = 36
+"""The minor version from which numbers must be in the range of their type and format."""
+
+RANGE_FORMATS: Final = frozenset({"int32", "int64", "float", "double"})
+"""The formats of numbers. Nearly every definition has one, so that they are no ``VersionNeed``."""
 
 _SELECTABLE_SINCE: Final = 31
 
@@ -130,7 +138,16 @@ def without_formats(manifest: JSON, minor: int) -> JSON:
     Return a definition without the formats that an API server of a minor version ignores.
     """
     ignored = {name for name, since in FORMATS_SINCE.items() if minor < since}
+    if minor < RANGES_SINCE:
+        ignored |= RANGE_FORMATS
     return _stripped(manifest, ignored) if ignored else manifest
+
+
+def without_ranges(errors: Iterable[FieldError], minor: int) -> tuple[FieldError, ...]:
+    """
+    Return the errors of an object without those that a server of a minor version does not find.
+    """
+    return tuple(one for one in errors if minor >= RANGES_SINCE or one.origin != "range")
 
 
 def _stripped(value: JSON, ignored: set[str]) -> JSON:

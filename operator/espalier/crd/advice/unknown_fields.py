@@ -3,15 +3,15 @@ Find the fields of a manifest that API servers do not know.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
+
+from msgspec import Struct
 
 from espalier.crd.internal.json_schema_props import KEYWORDS
 from espalier.paths import JSON, Key, Path
 
 
-@dataclass(frozen=True, slots=True)
-class _Object:
+class _Object(Struct, frozen=True):
     """
     The known fields of an object; None if the contents of a field are not checked.
     """
@@ -19,13 +19,11 @@ class _Object:
     fields: "Mapping[str, _Shape]"
 
 
-@dataclass(frozen=True, slots=True)
-class _ListFields:
+class _ListFields(Struct, frozen=True):
     item: "_Shape"
 
 
-@dataclass(frozen=True, slots=True)
-class _Map:
+class _Map(Struct, frozen=True):
     value: "_Shape"
 
 

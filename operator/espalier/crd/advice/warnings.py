@@ -3,7 +3,8 @@ The warnings of an API server about a definition: the texts of its ``Warning`` h
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from espalier.crd.advice.unknown_fields import unknown_fields
 from espalier.crd.internal.definition import Internal, read_internal
@@ -15,8 +16,7 @@ from espalier.schema.metadata.decoding import decode_metadata
 from espalier.schema.validation.formats import recognizes_format
 
 
-@dataclass(frozen=True, slots=True)
-class Warned:
+class Warned(Struct, frozen=True):
     """
     One warning of an API server.
 

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
+from msgspec import Struct
+
 from espalier.paths import Path
 
 
@@ -20,8 +22,7 @@ class Severity(enum.StrEnum):
     ALLOWED = "allowed"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
+class Change(Struct, frozen=True, kw_only=True):
     """
     One change.
 

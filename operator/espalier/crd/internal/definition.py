@@ -7,9 +7,11 @@ all versions move to the top; the paths of the server's findings follow from tha
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from msgspec import Struct
+
+from espalier.crd.api_versions import is_beta
 from espalier.crd.internal.client_config import ClientConfig, read_client_config
 from espalier.crd.internal.fields import Fields
 from espalier.crd.internal.parsed_schema import VersionSchema
@@ -51,8 +53,7 @@ class Conversion(NamedTuple):
     review_versions: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Internal:
+class Internal(Struct, frozen=True, kw_only=True):
     """
     A definition in the internal form, with the defaults of the API filled in.
 
@@ -77,7 +78,7 @@ class Internal:
     preserve_unknown_fields: bool
     stored_versions: tuple[str, ...] | None
     established: bool
-    versions_raw: JSON = field(default=None)
+    versions_raw: JSON = None
 
     @property
     def name(self) -> str:
@@ -147,7 +148,7 @@ def read_internal(manifest: JSON) -> Internal:
         apiextensions-apiserver, ``pkg/apis/apiextensions/v1/conversion.go`` and ``defaults.go``.
     """
     root = Fields(manifest, ())
-    beta = _is_beta(root)
+    beta = is_beta(root.raw("apiVersion"), root.raw("kind"))
     spec, status = root.required_object("spec"), root.required_object("status")
     shared, versions = read_beta_versions(spec) if beta else read_versions(spec)
     preserve = spec.flag("preserveUnknownFields")
@@ -173,18 +174,6 @@ def read_internal(manifest: JSON) -> Internal:
         ),
         versions_raw=spec.raw("versions"),
     )
-
-
-def _is_beta(root: Fields) -> bool:
-    api_version, kind = root.raw("apiVersion"), root.raw("kind")
-    known = ("apiextensions.k8s.io/v1", "apiextensions.k8s.io/v1beta1")
-    if kind != "CustomResourceDefinition" or api_version not in known:
-        raise MalformedDefinitionError(
-            (),
-            "not a CustomResourceDefinition of apiextensions.k8s.io/v1 or v1beta1"
-            f" (kind {kind!r}, apiVersion {api_version!r})",
-        )
-    return api_version == known[1]
 
 
 def _metadata(root: Fields) -> Mapping[str, JSON]:

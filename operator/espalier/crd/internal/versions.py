@@ -2,8 +2,10 @@
 The versions of a definition in the internal form, read from v1 or v1beta1.
 """
 
-from dataclasses import dataclass, replace
 from typing import NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from espalier.crd.internal.fields import Fields
 from espalier.crd.internal.json_schema_props import decode_schema, keywords_set
@@ -44,8 +46,7 @@ class PrinterColumn(NamedTuple):
     json_path: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Shared:
+class Shared(Struct, frozen=True, kw_only=True):
     """
     The fields of a version, or those at the top for all versions.
     """
@@ -56,8 +57,7 @@ class Shared:
     selectable_fields: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class InternalVersion:
+class InternalVersion(Struct, frozen=True, kw_only=True):
     """
     One entry of ``spec.versions``.
 

@@ -6,7 +6,9 @@ evaluated.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from espalier.crd.internal.definition import Internal, Names, read_internal
 from espalier.crd.internal.versions import InternalVersion, Shared
@@ -36,8 +38,7 @@ _APPROVED = "api-approved.kubernetes.io"
 _SPEC: Path = ("spec",)
 
 
-@dataclass(frozen=True, slots=True)
-class Rejection:
+class Rejection(Struct, frozen=True):
     """
     One error for which the API server would refuse a definition.
 

@@ -3,14 +3,14 @@ The expressions of a definition's validation rules, as texts.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from espalier.crd.internal.json_schema_props import Keywords, nodes, text
 from espalier.paths import JSON
 
 
-@dataclass(frozen=True, slots=True)
-class Known:
+class Known(Struct, frozen=True):
     """
     The expressions of the old definition: they may use functions that are too new for others.
     """

@@ -5,8 +5,10 @@ If the old definition fails a check anywhere, the check is relaxed for all versi
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from types import MappingProxyType
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from espalier import schema
 from espalier.crd.internal.client_config import ca_bundle_problem
@@ -35,8 +37,7 @@ _EXTENSIONS = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Requirements:
+class Requirements(Struct, frozen=True, kw_only=True):
     """
     The checks that apply; checks without an attribute here always apply.
 
@@ -64,9 +65,7 @@ class Requirements:
     known: Known = NOTHING_KNOWN
     unchanged: frozenset[str] = frozenset()
     limit_each_rule: bool = True
-    may_have_many_fields: Mapping[str, bool] = field(
-        default_factory=lambda: MappingProxyType({}), hash=False
-    )
+    may_have_many_fields: Mapping[str, bool] = field(default_factory=lambda: MappingProxyType({}))
 
 
 def requirements_for(

@@ -6,7 +6,9 @@ adds.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from espalier import schema
 from espalier.crd.internal.json_schema_props import Keywords, child, children, members, nodes, text
@@ -137,8 +139,7 @@ def _structure(
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _SchemaContext:
+class _SchemaContext(Struct, frozen=True):
     """
     The facts about a node of the schema that depend on the nodes above.
 

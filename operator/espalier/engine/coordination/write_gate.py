@@ -15,7 +15,8 @@ from espalier.crd import Definition
 from espalier.engine.coordination.definition_guard import DefinitionGuard
 from espalier.engine.coordination.lease import LeaseHolder
 from espalier.engine.policy.consent import NOTHING_SHOWN, ShownLoss
-from espalier.engine.policy.evidence import Evidence
+from espalier.engine.policy.evidence import NO_MANAGED_FIELDS, Evidence
+from espalier.engine.policy.fingerprints import FingerprintSet, fingerprint_of
 from espalier.engine.ports import StoredMetadata, WritePermit
 from espalier.engine.ports.state import WriteFence
 
@@ -76,6 +77,7 @@ class WriteGate:
         self._consent = NOTHING_SHOWN
         self._compare: Compare = compare_nothing
         self._check_shown: CheckShown | None = None
+        self._stripped, self._stripped_for_good = FingerprintSet(), FingerprintSet()
         self.under(None)
 
     def under(self, lease: LeaseHolder[Definition] | None) -> None:
@@ -105,6 +107,8 @@ class WriteGate:
         self._check_shown = check_shown
         self._evidence, self._consent, self._compare = evidence, consent, compare
         self._is_harmless = evidence is None or evidence.is_harmless
+        self._stripped.clear()
+        self._stripped_for_good.clear()
         self._is_closed = False
 
     @property
@@ -119,6 +123,30 @@ class WriteGate:
         Report whether a loss was consented to; it is if there is none.
         """
         return not items or self._consent.covers(items)
+
+    def note_stripped(self, uid: str, resource_version: str, *, is_settled: bool) -> None:
+        """
+        Remember that a permitted write has cost an object its managedFields.
+
+        API servers before 1.37 remove them from an object that shows a field which another version
+        that wrote it does not specify. The object hides no more than before that write, which was
+        judged when it still had them.
+
+        Args:
+            resource_version: The one that the write was answered with.
+            is_settled: Whether it began after the settle time: then later writes, by whomever,
+                have stored pruned bytes too.
+        """
+        if is_settled:
+            self._stripped_for_good.add(fingerprint_of(uid))
+        else:
+            self._stripped.add(fingerprint_of(uid, resource_version))
+
+    def doubt_settled(self) -> None:
+        """
+        Forget what rests on the settle time: a server may still go on with an older definition.
+        """
+        self._stripped_for_good.clear()
 
     async def permit(self, metadata: StoredMetadata) -> WritePermit | LeftAlone:
         """
@@ -190,6 +218,18 @@ class WriteGate:
         if self._evidence is None:
             return frozenset()
         verdict = self._evidence.judge(metadata)
+        items = verdict.items
+        if NO_MANAGED_FIELDS in items and self._was_judged_with_them(metadata):
+            items -= {NO_MANAGED_FIELDS}
         if not verdict.compare_at:
-            return verdict.items
-        return verdict.items | await self._compare(metadata, verdict.compare_at)
+            return items
+        return items | await self._compare(metadata, verdict.compare_at)
+
+    def _was_judged_with_them(self, metadata: StoredMetadata) -> bool:
+        # Whether a write of this run has cost an object the managedFields that it lacks.
+        if not (self._stripped or self._stripped_for_good):
+            return False
+        return (
+            fingerprint_of(metadata.uid, metadata.resource_version) in self._stripped
+            or fingerprint_of(metadata.uid) in self._stripped_for_good
+        )

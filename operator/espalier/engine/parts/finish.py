@@ -13,6 +13,7 @@ from espalier.crd import Definition
 from espalier.engine.coordination.checkpoint import VERIFY
 from espalier.engine.coordination.ledger import load_known, open_ledger
 from espalier.engine.coordination.run_context import RunContext
+from espalier.engine.flowcontrol.pacer import work_through
 from espalier.engine.parts.documents import DocumentsOf, read_state
 from espalier.engine.policy.consent import ShownLoss
 from espalier.engine.policy.labels import read_policy
@@ -28,6 +29,8 @@ from espalier.engine.status.conditions import Reason
 from espalier.engine.status.stop_reasons import why_stopped
 from espalier.engine.status.text import enumerated
 from espalier.errors import RunStoppedError
+
+READS_AT_A_TIME = 8
 
 
 async def finish_parts(
@@ -101,15 +104,17 @@ async def _check(planned: Plan, ports: Ports, documents: DocumentsOf) -> Sequenc
             f" espalier migrate {name} --part 0/N",
         )
     count = first.part.count
-    found: dict[int, PartState | None] = {0: first}
-    found |= {
-        number: await read_state(documents(number), clock, planned) for number in range(1, count)
-    }
-    missing = tuple(unfinished_parts(found, planned, count=count))
+    found: list[PartState | None] = [first, *(None for _ in range(1, count))]
+
+    async def read(number: int) -> None:
+        found[number] = await read_state(documents(number), clock, planned)
+
+    await work_through(range(1, count), read, workers=READS_AT_A_TIME)
+    missing = tuple(unfinished_parts(found, planned))
     if missing:
         raise RunStoppedError(
             Reason.PARTS_UNFINISHED,
             f"{enumerated(missing, separator='; ')}. Run each of them:"
             f" espalier migrate {name} --part NUMBER/{count}",
         )
-    return tuple(state for state in found.values() if state is not None)
+    return tuple(state for state in found if state is not None)

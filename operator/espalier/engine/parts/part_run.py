@@ -73,8 +73,7 @@ async def _rewrite(context: RunContext[Plan], ledger: Ledger, part: Part) -> int
     Raises:
         RunStoppedError: Not all of them could be rewritten; the next run begins with the first one.
     """
-    before = ledger.progress.seen
-    tally = await Migration(context, ledger).rewrite_part(part.hashes)
+    before, tally = await Migration(context, ledger).rewrite_part(part.hashes)
     if tally.undecodable:
         raise RunStoppedError(Reason.UNDECODABLE, undecodable_message(tally))
     if tally.failed:

@@ -59,20 +59,17 @@ class AnswerCheck:
         Raises:
             RunStoppedError: Something else than the schema has changed the object.
         """
-        if _are_alike(before, after):
-            self.checked += 1
-            return
-        changes = [*self._changes(before, after)]
-        if not changes:
-            self.checked += 1
-            return
-        raise RunStoppedError(
-            Reason.ADMISSION_MUTATES,
-            f"the rewrite of {before.key} changed more than the schema does: {enumerated(changes)}."
-            f" {counted(self.checked, 'object')} {'was' if self.checked == 1 else 'were'}"
-            " rewritten before it without such a change;"
-            " nothing more is written",
-        )
+        changes = () if _are_alike(before, after) else tuple(self._changes(before, after))
+        if changes:
+            raise RunStoppedError(
+                Reason.ADMISSION_MUTATES,
+                f"the rewrite of {before.key} changed more than the schema does:"
+                f" {enumerated(changes)}."
+                f" {counted(self.checked, 'object')} {'was' if self.checked == 1 else 'were'}"
+                " rewritten before it without such a change;"
+                " nothing more is written",
+            )
+        self.checked += 1
 
     def _changes(self, before: StoredMetadata, after: StoredMetadata) -> Iterator[str]:
         if None not in (before.tags, after.tags) and before.tags != after.tags:

@@ -199,16 +199,16 @@ class Evidence:
         if unprovable := self._unprovable(metadata.managed_fields):
             yield unprovable
             return
-        known: dict[int, Named] = {}
+        known: dict[str | int, Named] = {}
         for version in self._versions:
             if not version.is_readable:
                 continue
             # Versions have the same schema more often than not, and so they specify the same.
-            place = -len(known) - 1 if self._by_webhook else id(version.structural)
-            named = known.get(place)
+            key = version.name if self._by_webhook else id(version.structural)
+            named = known.get(key)
             if named is None:
                 entries = self._entries_of(version, metadata.managed_fields)
-                named = known[place] = named_paths(version.structural, entries)
+                named = known[key] = named_paths(version.structural, entries)
             yield from self._named_at(version, named)
 
     def _unprovable(self, entries: Collection[JSON]) -> str:

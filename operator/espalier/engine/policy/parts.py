@@ -2,7 +2,7 @@
 Which definitions can be worked on in parts, and whether all parts are done.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from espalier import names
@@ -48,19 +48,15 @@ def why_not_in_parts(planned: Plan) -> str:
     return ""
 
 
-def unfinished_parts(
-    found: Mapping[int, PartState | None], planned: Plan, *, count: int
-) -> Iterator[str]:
+def unfinished_parts(found: Sequence[PartState | None], planned: Plan) -> Iterator[str]:
     """
     Yield why the parts are not all done, a part at a time.
 
     Args:
-        found: By the number of the part; None where nothing is kept.
-        count: How many parts there are to be.
+        found: All parts, in their order; None where nothing is kept of one.
     """
-    for number in range(count):
-        state = found.get(number)
-        part = Part(number, count)
+    for number, state in enumerate(found):
+        part = Part(number, len(found))
         why = "has not run" if state is None else _why_unfinished(state, planned, part)
         if why:
             yield f"part {part} {why}"

@@ -107,6 +107,8 @@ class Rewrite:
         after = written.resource_version
         if written.metadata is not None and permit.resource_version is not None:
             self._answers.check(self._seen, written.metadata)
+            if self._seen.managed_fields and not written.metadata.managed_fields:
+                self._gate.note_stripped(self._seen.uid, after, is_settled=is_proof)
         if is_proof:
             self._settled.add(self._seen.uid, after)
         if self._seen is self._first:

@@ -9,82 +9,13 @@ same: if one of these is rewritten, the answers were no proofs, and none of them
 A restart loses all of this, and no proof: the verify pass patches each object then.
 """
 
-import hashlib
 import secrets
-from array import array
 from collections.abc import Callable
 
+from espalier.engine.policy.fingerprints import FingerprintSet, fingerprint_of
 from espalier.engine.ports import StoredMetadata
 
 SAMPLE_SHARE = 0.01
-
-_FIRST_SLOTS = 1024
-_MOST_USED = 0.75
-_GROWTH = 1.5
-
-
-class FingerprintSet:
-    """
-    A set of 64-bit numbers: a table with open addresses, at most 16 bytes for each number.
-
-    A built-in set of integers takes about 70 bytes for each.
-    """
-
-    __slots__ = ("_length", "_slots")
-
-    def __init__(self) -> None:
-        self._slots = array("Q", bytes(8 * _FIRST_SLOTS))
-        self._length = 0
-
-    def __len__(self) -> int:
-        return self._length
-
-    def __contains__(self, number: int) -> bool:
-        number = number or 1
-        return self._slots[self._place_of(number)] == number
-
-    @property
-    def size_bytes(self) -> int:
-        """
-        What it takes in memory.
-        """
-        return len(self._slots) * self._slots.itemsize
-
-    def add(self, number: int) -> None:
-        """
-        Add a number; 0, which marks a free slot, counts as 1.
-        """
-        number = number or 1
-        place = self._place_of(number)
-        if self._slots[place] == number:
-            return
-        if self._length + 1 > _MOST_USED * len(self._slots):
-            self._grow()
-            place = self._place_of(number)
-        self._slots[place] = number
-        self._length += 1
-
-    def clear(self) -> None:
-        """
-        Remove all numbers, and give their memory back.
-        """
-        self._slots = array("Q", bytes(8 * _FIRST_SLOTS))
-        self._length = 0
-
-    def _place_of(self, number: int) -> int:
-        slots = self._slots
-        count = len(slots)
-        place = number % count
-        while slots[place] and slots[place] != number:
-            place = (place + 1) % count
-        return place
-
-    def _grow(self) -> None:
-        old = self._slots
-        self._slots = array("Q", bytes(8 * int(_GROWTH * len(old))))
-        for number in old:
-            if number:
-                self._slots[self._place_of(number)] = number
 
 
 class SettledWrites:
@@ -94,10 +25,18 @@ class SettledWrites:
     Args:
         now_seconds: A monotonic clock.
         sample_least: Of so many remembered objects each is patched again; of more, at least these.
+        on_doubt: Is called whenever all is forgotten, so that nothing else rests on it.
     """
 
-    def __init__(self, now_seconds: Callable[[], float], *, sample_least: int) -> None:
+    def __init__(
+        self,
+        now_seconds: Callable[[], float],
+        *,
+        sample_least: int,
+        on_doubt: Callable[[], None] = lambda: None,
+    ) -> None:
         self._now_seconds = now_seconds
+        self._on_doubt = on_doubt
         self._sample_least = sample_least
         self._fingerprints = FingerprintSet()
         self._from_seconds = float("inf")
@@ -110,7 +49,7 @@ class SettledWrites:
         """
         Forget all, and remember what is written from a time on.
         """
-        self._fingerprints.clear()
+        self._forget()
         self._from_seconds = from_seconds
 
     def refute(self) -> None:
@@ -119,8 +58,12 @@ class SettledWrites:
 
         An object was stored in another way than its answer had shown.
         """
-        self._fingerprints.clear()
+        self._forget()
         self._is_refuted = True
+
+    def _forget(self) -> None:
+        self._fingerprints.clear()
+        self._on_doubt()
 
     def is_proof(self) -> bool:
         """
@@ -133,7 +76,7 @@ class SettledWrites:
         Remember the answer to a patch of which ``is_proof`` was true when it began.
         """
         if not self._is_refuted:
-            self._fingerprints.add(_fingerprint(uid, resource_version))
+            self._fingerprints.add(fingerprint_of(uid, resource_version))
 
     def proves(self, metadata: StoredMetadata) -> bool:
         """
@@ -141,7 +84,7 @@ class SettledWrites:
         """
         if not self._fingerprints:
             return False
-        return _fingerprint(metadata.uid, metadata.resource_version) in self._fingerprints
+        return fingerprint_of(metadata.uid, metadata.resource_version) in self._fingerprints
 
     def sample(self) -> "Sample":
         """
@@ -175,8 +118,3 @@ class Sample:
         self._left -= 1
         self._wanted -= is_drawn
         return is_drawn
-
-
-def _fingerprint(uid: str, resource_version: str) -> int:
-    digest = hashlib.blake2b(f"{uid}/{resource_version}".encode(), digest_size=8).digest()
-    return int.from_bytes(digest, "little")

@@ -72,7 +72,9 @@ class Migration:
         self._planned = context.planned
         self._ledger = ledger
         self._settled = SettledWrites(
-            context.ports.clock.monotonic_seconds, sample_least=context.settings.sample_least
+            context.ports.clock.monotonic_seconds,
+            sample_least=context.settings.sample_least,
+            on_doubt=context.gate.doubt_settled,
         )
         self._witness = StoredVersionWitness(context.planned.definition)
         self._timer = SettleTimer(context, self._settled)
@@ -119,18 +121,20 @@ class Migration:
             trimmed, tally, is_proved=True, note=". ".join([*notes, *proof_notes(tally)])
         )
 
-    async def rewrite_part(self, shard: HashRange) -> Tally:
+    async def rewrite_part(self, shard: HashRange) -> tuple[int, Tally]:
         """
         Rewrite the objects of one part, and prove nothing.
 
         Returns:
-            The counts since the token at which the pass went on.
+            How many objects were seen up to the token at which the pass went on, and the counts
+            since then.
 
         Raises:
             EspalierError: As ``migrate``.
         """
         passes, _ = await self._prepare(shard)
-        return await self._rewrite_all(passes)
+        tally = await self._rewrite_all(passes)
+        return self._keeper.before.seen, tally
 
     async def _prepare(self, shard: HashRange | None = None) -> Prepared:
         prepared = await prepare(
@@ -174,6 +178,7 @@ class Migration:
         # The verify pass meets what fails here again, and decides.
         tally = await passes.go_through(start_token=progress.token or None)
         if await self._is_consented(tally):
+            keeper.before = replace(keeper.before, token="", seen=0, failed=(), failed_total=0)
             tally = await passes.go_through(start_token=None)
         done = with_failures(self._ledger.progress, tally, before=keeper.before)
         if not tally.left_alone.count:

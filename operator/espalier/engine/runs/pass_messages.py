@@ -67,8 +67,8 @@ def expiry_message(*, passes: int) -> str:
         f"the continue token of a list expired during each of {passes} verify passes. A list that"
         " goes on with a fresh token proves nothing about what was listed before, since etcd may"
         " have been restored from a backup meanwhile. A pass must end before its list's revision"
-        " is compacted, by default within 5 minutes. storedVersions stays as it is; the run is"
-        " tried again"
+        " is compacted, by default within 5 minutes (kube-apiserver --etcd-compaction-interval)."
+        " storedVersions stays as it is; the run is tried again"
     )
 
 

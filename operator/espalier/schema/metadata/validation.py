@@ -4,6 +4,7 @@ Validate the apiVersion, kind and metadata of embedded resources.
 The metadata is decoded already, by ``decoding.py`` and ``embedded_resources.py``.
 """
 
+import functools
 from collections.abc import Iterator, Mapping
 
 from espalier.errors import MalformedValueError
@@ -53,6 +54,14 @@ def check_embedded(
         for name, member in value.items():
             step = name if name in node.properties else Key(name)
             yield from check_embedded(member, node.child(name), path=(*path, step))
+
+
+@functools.lru_cache(maxsize=1024)
+def embeds_resources(structural: Structural) -> bool:
+    """
+    Report whether a schema has an embedded resource outside of its junctors.
+    """
+    return any(node.embedded_resource for node in structural.nodes())
 
 
 def _resource(members: Mapping[str, JSON], path: Path) -> Iterator[FieldError]:

@@ -7,14 +7,14 @@ closure: their object keeps or prunes them. A walk is as deep as the schema, nev
 value.
 """
 
-import dataclasses
 import enum
 import functools
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct, structs
 
 from espalier.paths import JSON
-from espalier.schema.model import Profile, Structural
+from espalier.schema.model import Structural
 from espalier.schema.normalization.closures import (
     EMPTYING,
     EMPTYING_ITEMS,
@@ -30,6 +30,7 @@ from espalier.schema.normalization.closures import (
     object_closure,
 )
 from espalier.schema.normalization.fast_path import recognizing
+from espalier.schema.profile import Profile
 
 OWN_FIELDS = ("apiVersion", "kind", "metadata")
 """The fields that every resource has, regardless of its schema."""
@@ -46,8 +47,7 @@ class Pruning(enum.Enum):
     """They stay; specified fields are pruned by their own schemas."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Steps:
+class Steps(Struct, frozen=True, kw_only=True):
     """
     The steps that a compiled schema performs.
 
@@ -70,7 +70,7 @@ class Steps:
         Return a copy with other choices; None keeps a choice.
         """
         drops = self.drop_nulls if drop_nulls is None else drop_nulls
-        return dataclasses.replace(self, prune=prune, drop_nulls=drops)
+        return structs.replace(self, prune=prune, drop_nulls=drops)
 
 
 _FREE = Structural(preserve_unknown_fields=True, nullable=True)
@@ -117,7 +117,7 @@ class Compiler:
         node = Structural() if structural is None else structural
         if leaves_own_fields:
             own = dict.fromkeys(OWN_FIELDS, _FREE)
-            node = dataclasses.replace(node, properties={**node.properties, **own})
+            node = structs.replace(node, properties={**node.properties, **own})
         pruning = Pruning.PRUNE if self._steps.prune else Pruning.OFF
         change = self._within(node, pruning, is_resource=is_resource or node.embedded_resource)
         return recognizing(change) if self._for_many else change

@@ -9,10 +9,11 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from espalier.paths import JSON, Path, Step
-from espalier.schema.model import Profile, Structural
+from espalier.schema.model import Structural
 from espalier.schema.normalization.compiler import OWN_FIELDS
 from espalier.schema.normalization.pruning import prune
 from espalier.schema.normalization.type_mismatches import type_mismatches
+from espalier.schema.profile import Profile
 
 
 class ConservativelyPruned(NamedTuple):

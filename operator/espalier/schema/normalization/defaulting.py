@@ -5,9 +5,10 @@ Fill in defaults, and drop nulls that are not nullable.
 from typing import NamedTuple
 
 from espalier.paths import JSON, Path
-from espalier.schema.model import Nulls, Profile, Structural
+from espalier.schema.model import Structural
 from espalier.schema.normalization.closures import Act, Note, paths_of
 from espalier.schema.normalization.compiler import Compiler, Steps, compiled
+from espalier.schema.profile import Nulls, Profile
 from espalier.schema.values import copy_json
 
 

@@ -4,7 +4,6 @@ Embedded resources: their apiVersion and kind must be strings, their metadata is
 The walk is as deep as the schema, and enters only nodes above an embedded resource.
 """
 
-from collections.abc import Iterator
 from typing import NamedTuple
 
 from espalier.errors import MalformedValueError
@@ -68,19 +67,11 @@ class EmbeddedResources:
 
     def _collect(self, node: Structural) -> bool:
         # Visit all children, and not only until the first match: each adds itself.
-        below = [self._collect(child) for child in _children(node)]
+        below = [self._collect(child) for child in node.children()]
         leads = node.embedded_resource or any(below)
         if leads:
             self._leading.add(node)
         return leads
-
-
-def _children(node: Structural) -> Iterator[Structural]:
-    yield from node.properties.values()
-    if node.items is not None:
-        yield node.items
-    if isinstance(node.additional_properties, Structural):
-        yield node.additional_properties
 
 
 class _EmbeddedWalk:

@@ -21,8 +21,10 @@ from espalier.schema.normalization.closures import (
     PlaceActions,
 )
 
-_FIRST_PAUSE = 256
-"""How many objects are walked before types are made, which are not worth it for a few."""
+_FIRST_PAUSE = 512
+"""
+How many objects are walked before types are made. Making them takes as long as some hundred walks.
+"""
 
 _LONGEST_PAUSE = 127
 """How many objects are walked at most between two trials, if all objects need changes."""

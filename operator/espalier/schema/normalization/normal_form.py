@@ -14,12 +14,13 @@ from espalier.golang.printing import go_text
 from espalier.paths import JSON, Path, render_unknown
 from espalier.schema.metadata.canonical import is_canonical
 from espalier.schema.metadata.decoding import Decoded, decode_metadata
-from espalier.schema.model import Nulls, Profile, Structural
+from espalier.schema.model import Structural
 from espalier.schema.normalization.closures import IDLE, Act, Note, paths_of
 from espalier.schema.normalization.compiler import OWN_FIELDS, Compiler, Steps
 from espalier.schema.normalization.defaulting import fill_root, filling_steps
 from espalier.schema.normalization.embedded_resources import EmbeddedResources
 from espalier.schema.normalization.pruned_defaults import pruned_defaults
+from espalier.schema.profile import Nulls, Profile
 from espalier.schema.values import equal_json, type_of
 
 # The size of the cache: the versions of the definitions that are worked on at one time.
@@ -231,18 +232,10 @@ class _Server:
 
 
 def _own_fields_have(structural: Structural | None, kind: Callable[[Structural], bool]) -> bool:
-    waiting = [] if structural is None else [structural.child(name) for name in OWN_FIELDS]
-    while waiting:
-        node = waiting.pop()
-        if node is None:
-            continue
-        if kind(node):
-            return True
-        waiting += node.properties.values()
-        waiting.append(node.items)
-        if isinstance(node.additional_properties, Structural):
-            waiting.append(node.additional_properties)
-    return False
+    if structural is None:
+        return False
+    own = filter(None, map(structural.child, OWN_FIELDS))
+    return any(kind(node) for child in own for node in child.nodes())
 
 
 def _decode_own_fields(value: JSON, *, drop_malformed: bool) -> Decoded | None:

@@ -5,9 +5,10 @@ Defaults in the API server: it prunes them when it starts to serve a schema.
 from collections.abc import Iterator
 
 from espalier.paths import JSON
-from espalier.schema.model import Profile, Structural
+from espalier.schema.model import Structural
 from espalier.schema.normalization.compiler import OWN_FIELDS, Compiler, Steps
 from espalier.schema.normalization.embedded_resources import EmbeddedResources
+from espalier.schema.profile import Profile
 
 # A stand-in for any key of a map, as in the server.
 _ANY_KEY = "*"

@@ -6,10 +6,11 @@ from typing import NamedTuple
 
 from espalier.errors import MalformedValueError
 from espalier.paths import JSON, Path, render_path, render_unknown
-from espalier.schema.model import Profile, Structural
+from espalier.schema.model import Structural
 from espalier.schema.normalization.closures import Act, paths_of
 from espalier.schema.normalization.compiler import OWN_FIELDS, Steps, compiled
 from espalier.schema.normalization.type_mismatches import type_mismatches
+from espalier.schema.profile import Profile
 
 
 class Pruned(NamedTuple):

@@ -8,16 +8,18 @@ they may be made in different places. And a negation contains only keywords with
 meaning in both languages, so a stricter part makes the whole stricter.
 """
 
-import dataclasses
 import functools
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
+from msgspec import structs
+
 from espalier.golang.strfmt import predicate_of
 from espalier.paths import JSON
-from espalier.schema.model import NO_VALIDATION, Profile, Structural, ValueValidation
+from espalier.schema.model import NO_VALIDATION, Structural, ValueValidation
 from espalier.schema.prefilter.predicates import Judge, exactly, matching, of_text, with_list_type
+from espalier.schema.profile import Profile
 from espalier.schema.validation.formats import format_of
 
 Node: TypeAlias = dict[str, JSON]
@@ -124,7 +126,7 @@ class _Translator:
                 nullable=node.nullable,
                 int_or_string=node.int_or_string,
                 embedded_resource=is_resource,
-                value_validation=dataclasses.replace(node.value_validation, **unset),
+                value_validation=structs.replace(node.value_validation, **unset),
             )
             judges.append(exactly(alone, self._profile))
         if of_server and node.list_type in ("set", "map"):
@@ -206,7 +208,7 @@ def _or_null(node: Structural, made: Node) -> Node:
 
 
 def _set_in(validation: ValueValidation) -> list[str]:
-    values = {name: getattr(validation, name) for name in validation.__slots__}
+    values = {name: getattr(validation, name) for name in validation.__struct_fields__}
     return [
         name
         for name, value in values.items()

@@ -7,11 +7,10 @@ If a predicate is true, the value is valid. If it is false, the value may still 
 from collections.abc import Callable
 from typing import TypeAlias
 
-import re2
-
 from espalier.golang.regexps import pattern_error
 from espalier.paths import JSON
-from espalier.schema.model import Profile, Structural
+from espalier.schema.model import Structural
+from espalier.schema.profile import Profile
 from espalier.schema.validation.walk import validate
 
 Judge: TypeAlias = Callable[[JSON], bool]
@@ -41,6 +40,8 @@ def matching(pattern: str) -> Judge | None:
     """
     if pattern_error(pattern) is not None:
         return None
+    import re2  # noqa: PLC0415 - few schemas have patterns
+
     options = re2.Options()
     options.log_errors = False
     # A set reports only whether there is a match, which is several times faster than its position.

@@ -10,9 +10,10 @@ from collections.abc import Callable
 
 from espalier.findings import FieldError
 from espalier.paths import JSON, Path
-from espalier.schema.model import Profile, Structural
+from espalier.schema.model import Structural
 from espalier.schema.prefilter.json_schema import JUDGE, translate
 from espalier.schema.prefilter.predicates import Judge
+from espalier.schema.profile import Profile
 from espalier.schema.validation.walk import validate
 
 _EXACT_VALUES = 16

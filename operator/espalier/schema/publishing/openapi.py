@@ -7,11 +7,13 @@ argument is never changed.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from types import MappingProxyType
 
+from msgspec.structs import replace
+
 from espalier.paths import JSON
-from espalier.schema.model import NO_VALIDATION, Profile, Structural, ValueValidation
+from espalier.schema.model import NO_VALIDATION, Structural, ValueValidation
+from espalier.schema.profile import Profile
 from espalier.schema.publishing.unions import unfold_unions
 from espalier.schema.rendering import render
 from espalier.schema.values import equal_json

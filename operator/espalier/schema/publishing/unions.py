@@ -6,9 +6,10 @@ names fields in a way that the structural check refuses, is left unchanged.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from types import MappingProxyType
 from typing import NamedTuple
+
+from msgspec.structs import replace
 
 from espalier.paths import JSON
 from espalier.schema.model import Structural, ValueValidation

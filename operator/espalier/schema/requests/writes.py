@@ -6,17 +6,19 @@ them.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
+
+from msgspec import Struct
 
 from espalier.errors import MalformedValueError
 from espalier.findings import ErrorType, FieldError
 from espalier.paths import JSON, Path
 from espalier.schema.metadata.decoding import decode_metadata
 from espalier.schema.metadata.root_validation import check_own_metadata, check_updated_metadata
-from espalier.schema.metadata.validation import check_embedded
-from espalier.schema.model import Profile, Structural
+from espalier.schema.metadata.validation import check_embedded, embeds_resources
+from espalier.schema.model import Structural
 from espalier.schema.prefilter.screen import compile_validation
+from espalier.schema.profile import Profile
 from espalier.schema.ratcheting import Correlation, Tolerance
 from espalier.schema.requests.scale import ScalePaths, check_scale
 from espalier.schema.rules.port import Answer, RuleJudge, answer_with_rules
@@ -26,8 +28,7 @@ from espalier.schema.validation.walk import RULES, check_keywords, distinct
 Object: TypeAlias = dict[str, JSON]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Resource:
+class Resource(Struct, frozen=True, kw_only=True):
     """
     One version of a custom resource: everything that the checks of its objects depend on.
 
@@ -65,7 +66,7 @@ def check_creation(obj: Object, resource: Resource, *, rules: RuleJudge = RULES)
         errors = [*distinct(own), *_keywords(change, structural)]
         errors += check_scale(obj, resource.scale, of_status=False)
         errors += check_scale(obj, resource.scale, of_status=True)
-    errors += check_embedded(obj, structural)
+    errors += _embedded(obj, structural)
     errors += check_list_types(obj, structural)
     return _with_rules(errors, change, resource, rules)
 
@@ -103,7 +104,7 @@ def check_update(
         errors += _keywords(change, structural)
         errors += check_scale(new, resource.scale, of_status=False)
         errors += check_scale(new, resource.scale, of_status=True)
-    errors += check_embedded(new, structural)
+    errors += _embedded(new, structural)
     errors += new_list_errors(new, old, structural)
     return _with_rules(errors, change, resource, rules)
 
@@ -222,6 +223,12 @@ def _keywords(change: _Change, structural: Structural | None) -> tuple[FieldErro
     if structural is None:
         return ()
     return check_keywords(change.new, structural, before=change.correlation)
+
+
+def _embedded(obj: Object, structural: Structural | None) -> Iterator[FieldError]:
+    # Few schemas embed resources, and a walk over the object takes long.
+    if structural is not None and embeds_resources(structural):
+        yield from check_embedded(obj, structural)
 
 
 def _status_keywords(change: _Change, structural: Structural | None) -> tuple[FieldError, ...]:

@@ -100,17 +100,7 @@ def has_rules(structural: Structural) -> bool:
     Source:
         apiextensions-apiserver, ``pkg/apiserver/schema/cel/validation.go``, ``hasXValidations``.
     """
-    waiting = [structural]
-    while waiting:
-        node = waiting.pop()
-        if node.validations:
-            return True
-        waiting += node.properties.values()
-        if node.items is not None:
-            waiting.append(node.items)
-        if isinstance(node.additional_properties, Structural):
-            waiting.append(node.additional_properties)
-    return False
+    return any(node.validations for node in structural.nodes())
 
 
 class Answer(NamedTuple):

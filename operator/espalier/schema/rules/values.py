@@ -331,7 +331,7 @@ def with_type_and_metadata(node: Structural) -> Structural:
         "apiVersion": _STRING_NODE,
         "metadata": Structural(type="object", properties=names),
     }
-    members: dict[str, Any] = {name: getattr(node, name) for name in Structural.__slots__}
+    members: dict[str, Any] = {name: getattr(node, name) for name in Structural.__struct_fields__}
     # Items are dropped: for the server a resource is not a list.
     return Structural(**{**members, "properties": properties, "items": None})
 

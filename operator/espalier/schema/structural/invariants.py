@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from espalier.findings import ErrorType, FieldError
 from espalier.golang.regexps import pattern_error
 from espalier.paths import JSON, Key, Path, render_path
-from espalier.schema.model import Profile, Structural, ValueValidation
+from espalier.schema.model import Structural, ValueValidation
+from espalier.schema.profile import Profile
 from espalier.schema.structural.proposals import kep_errors
 
 

@@ -8,9 +8,12 @@ int-or-string, checks every format, and ignores ``additionalProperties`` of junc
 from collections.abc import Iterable
 from dataclasses import replace
 
+from msgspec import structs
+
 from espalier.findings import FieldError
 from espalier.paths import JSON, Path
-from espalier.schema.model import Profile, Structural, ValueValidation
+from espalier.schema.model import Structural, ValueValidation
+from espalier.schema.profile import Profile
 from espalier.schema.rules.port import RuleJudge, RuleOutcome
 from espalier.schema.validation.defaults import DefaultCheck
 from espalier.schema.validation.walk import RULES, check_keywords, validate
@@ -65,7 +68,7 @@ def _as_checked(node: Structural, *, in_junctor: bool = False) -> Structural:
     additional = None if in_junctor else node.additional_properties
     if isinstance(additional, Structural):
         additional = _as_checked(additional)
-    return replace(
+    return structs.replace(
         node,
         int_or_string=False,
         items=None if node.items is None else _as_checked(node.items, in_junctor=in_junctor),
@@ -80,7 +83,7 @@ def _as_checked(node: Structural, *, in_junctor: bool = False) -> Structural:
 
 def _junctors_as_checked(validation: ValueValidation) -> ValueValidation:
     negated = validation.not_
-    return replace(
+    return structs.replace(
         validation,
         all_of=tuple(_as_checked(member, in_junctor=True) for member in validation.all_of),
         any_of=tuple(_as_checked(member, in_junctor=True) for member in validation.any_of),

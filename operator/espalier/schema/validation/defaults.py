@@ -8,14 +8,17 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import NamedTuple, Protocol
 
+from msgspec import structs
+
 from espalier.errors import MalformedValueError
 from espalier.findings import ErrorType, FieldError
 from espalier.golang.printing import aggregate
 from espalier.paths import JSON, Key, Path
 from espalier.schema.metadata.validation import check_embedded
-from espalier.schema.model import Profile, Structural
+from espalier.schema.model import Structural
 from espalier.schema.normalization.embedded_resources import EmbeddedResources
 from espalier.schema.normalization.pruning import prune
+from espalier.schema.profile import Profile
 
 _OWN_FIELDS = ("metadata", "apiVersion", "kind")
 UNKNOWN_FIELDS = "must not have unknown fields"
@@ -72,7 +75,7 @@ def check_defaults(
     """
     if structural is None:
         return ()
-    root = replace(structural, embedded_resource=True)
+    root = structs.replace(structural, embedded_resource=True)
     check = _Check(profile, judge, require_pruned=require_pruned)
     return tuple(check.node(root, path, _SurroundingResource(root, ())))
 

@@ -11,7 +11,8 @@ from typing import Final
 from espalier.findings import FieldError
 from espalier.paths import JSON, Path
 from espalier.schema.metadata.validation import check_embedded
-from espalier.schema.model import Profile, Structural
+from espalier.schema.model import Structural
+from espalier.schema.profile import Profile
 from espalier.schema.ratcheting import TYPE_FIELDS, Correlation, Tolerance
 from espalier.schema.rules.judge import CelJudge
 from espalier.schema.rules.port import Answer, RuleJudge, answer_with_rules
