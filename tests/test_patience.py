@@ -7,6 +7,7 @@ import pytest
 from tests.patience import (
     FRESH_SECONDS,
     MAX_FACTOR,
+    REFERENCE_CALL,
     REFERENCE_SECONDS,
     Deadline,
     Pace,
@@ -51,6 +52,10 @@ def test_the_factor_is_how_much_longer_the_reference_call_takes(
     seconds: float, factor: float
 ) -> None:
     assert factor_of(seconds) == pytest.approx(factor)
+
+
+def test_the_reference_call_does_not_become_faster_with_the_command_line() -> None:
+    assert "espalier" not in " ".join(REFERENCE_CALL[1:])
 
 
 def test_the_reference_call_is_timed() -> None:

@@ -40,6 +40,14 @@ def version(name: str, openapi: Document | None, **more: Any) -> Document:
     return entry if openapi is None else entry | {"schema": {"openAPIV3Schema": openapi}}
 
 
+def conditions_of(definition: Document) -> list[Document]:
+    """
+    Return the conditions of a definition: none at first, when the server shows null.
+    """
+    conditions: list[Document] | None = definition.get("status", {}).get("conditions")
+    return conditions or []
+
+
 class Crd:
     """
     One CustomResourceDefinition in the cluster, and its objects in the default namespace.
@@ -185,9 +193,12 @@ class Crd:
         self.plane.api.delete(self.path)
 
         def gone() -> None:
-            assert self.plane.raw_get(self.raw_key) is None
+            raw = self.plane.raw_get(self.raw_key)
+            assert raw is None, raw.decode(errors="replace")
 
-        eventually(gone)
+        # The server looks every five seconds whether the objects are gone, for a minute, and then
+        # begins again.
+        eventually(gone, within_seconds=90.0)
 
     # Reads by a test.
 
@@ -231,7 +242,7 @@ class Crd:
 
         def look() -> Document:
             body = self.read()
-            found = [c for c in body["status"]["conditions"] if c["type"] == CURRENT]
+            found = [c for c in conditions_of(body) if c["type"] == CURRENT]
             assert found, f"{self.name} has no condition {CURRENT}"
             assert found[0]["status"] == "True", found
             assert f"generation {body['metadata']['generation']};" in found[0]["message"], found

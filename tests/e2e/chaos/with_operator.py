@@ -8,7 +8,7 @@ from collections.abc import Callable
 from tests.e2e.chaos.demanding import ChaosError, insist
 from tests.e2e.chaos.killing import Victim
 from tests.e2e.chaos.storm import Storm
-from tests.e2e.crds import CURRENT
+from tests.e2e.crds import CURRENT, conditions_of
 from tests.patience import PACE, Deadline
 
 API_RESTARTS, ETCD_RESTARTS = 5, 1
@@ -115,7 +115,7 @@ class ChaosWithOperator:
             body = insist(self._crd.read)
             generation = f"generation {body['metadata']['generation']};"
             stored = body["status"]["storedVersions"]
-            found = [c for c in body["status"]["conditions"] if c["type"] == CURRENT]
+            found = [c for c in conditions_of(body) if c["type"] == CURRENT]
             if stored == ["v1"] and any(
                 c["status"] == "True" and generation in c["message"] for c in found
             ):
