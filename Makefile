@@ -31,7 +31,7 @@ PLANES ?= 3
 E2E := tests/cluster tests/contract tests/e2e tests/sandbox
 
 .DEFAULT_GOAL := help
-.PHONY: help venv docs docs-site lock notices sbom krew lint format typing imports unit test vectors cases crds differential differential-older control-plane e2e mutation bench-schema bench-start bench-validate bench-migrate bench-survey bench-scale bench-definitions fuzz fuzz-coverage e2e-chaos e2e-large page fleet monitoring chart demo demo-real image clean image-check matrix soak bundle
+.PHONY: help venv docs docs-site lock notices sbom krew lint format typing imports unit test vectors cases crds differential differential-older control-plane e2e mutation bench-schema bench-start bench-validate bench-migrate bench-survey bench-scale bench-definitions fuzz fuzz-coverage e2e-chaos e2e-large page fleet monitoring chart demo demo-real image clean image-check matrix soak bundle signing
 
 help: ## Show the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' Makefile
@@ -196,7 +196,12 @@ image-check: control-plane ## Build the Dockerfile twice with buildah, compare, 
 
 bundle: $(TOOLS) ## Make everything that an installation without a network needs: FLAGS="--image image.tar"
 	@$(BIN)/python -m tests.release.bundle $(FLAGS)
-	@ESPALIER_BUNDLE="$$(ls dist/espalier-*-bundle.tar)" $(BIN)/pytest -q tests/release/test_bundle.py
+	@ESPALIER_BUNDLE="$$(ls dist/espalier-*-bundle.tar)" $(BIN)/pytest -q tests/release/test_bundle.py tests/release/test_signing.py
+
+signing: $(TOOLS) ## Sign and verify with a real cosign, a key of its own and no network (fetched as a Debian package, root)
+	@$(BIN)/python -m tests.debian cosign sid
+	@$(BIN)/python -m tests.debian docker-registry
+	@$(BIN)/pytest -q tests/release/test_signing.py
 
 docs: $(TOOLS) ## Write docs/reference/{cli,rights,log-messages}.md from --help, the manifests, the source; parts of the chart
 	@$(BIN)/python -m tests.docs.commands

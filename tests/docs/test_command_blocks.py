@@ -36,6 +36,7 @@ LIKE = {
     "docs/how-to/run-at-night.md": "tests/e2e/test_restricting.py",
     "docs/how-to/run-replicas.md": "tests/e2e/test_replicas.py",
     "docs/how-to/uninstall.md": "tests/e2e/test_uninstalling.py",
+    "docs/operations/verify.md": "tests/release/test_signing.py",
 }
 """The tests that do the same as the blocks of a page, with other names and less time to wait."""
 
@@ -50,7 +51,7 @@ NOT_RUN = {
     "docs/how-to/run-with-kopf.md": "runs until it is stopped; tests/handlers start the module",
     "docs/how-to/share-with-in-tree-migrations.md": "needs a controller that migrates",
     "docs/how-to/survey-a-fleet.md": "asks several clusters; tests/cli do so with sandboxes",
-    "docs/operations": "asks the pods of an operator, so it needs a kubelet",
+    "docs/operations/runbooks": "asks the pods of an operator, so it needs a kubelet",
 }
 """Pages and folders, and why their blocks are run by no test."""
 
