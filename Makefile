@@ -31,7 +31,7 @@ PLANES ?= 3
 E2E := tests/cluster tests/contract tests/e2e tests/sandbox
 
 .DEFAULT_GOAL := help
-.PHONY: help venv docs docs-site lock notices sbom krew lint format typing imports unit test vectors cases crds differential differential-older control-plane e2e mutation bench-schema bench-start bench-validate bench-migrate bench-survey bench-scale bench-definitions fuzz fuzz-coverage e2e-chaos e2e-large page fleet monitoring chart demo demo-real image clean image-check matrix soak bundle signing
+.PHONY: help venv docs docs-site lock notices sbom krew lint format typing imports unit test vectors cases crds differential differential-older control-plane e2e mutation bench-schema bench-start bench-validate bench-migrate bench-survey bench-scale bench-definitions fuzz fuzz-coverage e2e-chaos e2e-large page fleet monitoring chart demo demo-real image clean image-check matrix debian-python soak bundle signing
 
 help: ## Show the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' Makefile
@@ -169,6 +169,9 @@ fleet: control-plane ## Read twenty sandboxes, a real server and three bad clust
 	@$(BIN)/python -m tests.fleet
 matrix: control-plane ## Older API servers and other Pythons, hours: FLAGS="--kubernetes 1.34 --python 3.12 --no-chaos"
 	@$(BIN)/python -m tests.e2e.matrix $(FLAGS)
+
+debian-python: $(TOOLS) ## Fetch a Python for the matrix from Debian's newest packages (root, Debian, amd64): N=3.14
+	@$(BIN)/python -m tests.e2e.matrix.pythons $(if $(filter-out file,$(origin N)),$(N),3.14)
 
 page: $(PICTURES) ## Take pictures of the operator's page in Chromium, and check it with axe: DIR=build/page
 	@$(BIN)/python -m tests.screens $(if $(DIR),"$(DIR)",build/page)

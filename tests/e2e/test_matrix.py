@@ -2,8 +2,13 @@
 The table of versions in the README is written by the runs; these tests need no server.
 """
 
+from pathlib import Path
+
+import pytest
+
 from tests.docs.reading import ROOT
 from tests.e2e.controlplane import assets
+from tests.e2e.matrix import pythons
 from tests.e2e.matrix.table import BEGIN, END, Row, rows_in, with_rows
 
 OLD = Row("Python 3.12.1", "unit", "9 passed", "2026-01-02")
@@ -29,6 +34,18 @@ def test_the_readme_names_only_releases_that_can_be_run() -> None:
 
     assert (text.count(BEGIN), text.count(END)) == (1, 1)
     assert [row.name for row in rows_in(text) if not row.name.startswith(known)] == []
+
+
+def test_an_interpreter_is_taken_from_the_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert pythons.find("3.0") is None
+
+    program = tmp_path / "python3.0"
+    program.touch(mode=0o755)
+
+    assert pythons.find("3.0") == str(program)
 
 
 def test_each_file_of_modules_is_of_its_release() -> None:

@@ -22,6 +22,7 @@ from tests.e2e.controlplane.assets import (
     older_releases,
     version,
 )
+from tests.e2e.matrix import pythons
 from tests.e2e.matrix.table import Row, write_rows
 
 ROOT = Path(__file__).parents[3]
@@ -95,9 +96,9 @@ def _with_kubernetes(modules: Path, *, with_chaos: bool) -> Iterator[Row]:
 
 
 def _with_python(name: str) -> Iterator[Row]:
-    program = shutil.which(f"python{name}")
+    program = pythons.find(name)
     if program is None:
-        _say(f"Python {name}: there is no python{name}")
+        _say(f"Python {name}: there is no python{name}; make debian-python can fetch it")
         return
     folder = ROOT / "build" / f"venv-{name}"
     made = subprocess.run(
