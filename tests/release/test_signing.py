@@ -6,13 +6,16 @@ import os
 import shlex
 import shutil
 import subprocess
+import tarfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from espalier import __version__
 from tests.debian import cosign, docker_registry
 from tests.docs.reading import ROOT, blocks, prose_of
+from tests.release.bundle import NAME
 from tests.release.registry import Registry, registry_running
 
 PAGE = ROOT / "docs" / "operations" / "verify.md"
@@ -114,9 +117,13 @@ def publisher(tmp_path: Path) -> Person:
     archive.parent.mkdir()
     if BUNDLE is None:
         archive.write_bytes(b"a bundle")
+        publisher.file("attest").write_text(BILL)
     else:
         shutil.copy(BUNDLE, archive)
-    publisher.file("attest").write_text(BILL)
+        with tarfile.open(BUNDLE) as opened:
+            bill = opened.extractfile(f"{NAME}/espalier-{__version__}.cdx.json")
+            assert bill is not None
+            publisher.file("attest").write_bytes(bill.read())
     for command in ("generate-key-pair", "signing-config", "sign-blob"):
         publisher.does(command)
     return publisher
