@@ -84,8 +84,31 @@ def test_each_command_shows_its_exit_codes(name: str) -> None:
     assert "Exit codes:\n    0  " in result.output
 
 
+def all_commands(group: click.Group, *names: str) -> Iterator[tuple[str, ...]]:
+    for name in group.list_commands(click.Context(main)):
+        yield (*names, name)
+        found = group.get_command(click.Context(main), name)
+        if isinstance(found, click.Group):
+            yield from all_commands(found, *names, name)
+
+
+@pytest.mark.parametrize("names", [(), *all_commands(main)], ids=" ".join)
+def test_help_fits_a_terminal_of_eighty_columns(names: tuple[str, ...]) -> None:
+    result = CliRunner().invoke(main, (*names, "--help"), terminal_width=80)
+
+    assert [line for line in result.output.splitlines() if len(line) > 80] == []
+    assert not any(line.endswith("...") for line in result.output.splitlines()[1:])
+
+
 def test_an_unknown_command_is_a_usage_error() -> None:
-    assert run("prnue").exit_code == 2
+    assert run("xyz").exit_code == 2
+
+
+def test_a_misspelt_command_is_a_usage_error_that_names_the_right_one() -> None:
+    result = run("prnue", "a.yaml")
+
+    assert "No such command 'prnue'. Did you mean 'prune'?" in result.stderr
+    assert result.exit_code == 2
 
 
 def test_every_setting_has_a_flag_that_shows_its_default() -> None:

@@ -141,6 +141,21 @@ class _Commands(click.Group):
         command = getattr(module, cmd_name.replace("-", "_"))
         return command if isinstance(command, click.Command) else None
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """
+        Find the command that is meant; name one that is written alike if there is none.
+
+        Click compares only with commands that are loaded.
+        """
+        if args[0] not in _COMMANDS and not ctx.resilient_parsing:
+            import difflib
+
+            for known in difflib.get_close_matches(args[0], _COMMANDS, n=1):
+                ctx.fail(f"No such command {args[0]!r}. Did you mean {known!r}?")
+        return super().resolve_command(ctx, args)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """
         Write the list of commands, without loading any.
@@ -205,7 +220,7 @@ def main() -> None:
     Start here:
       espalier demo              show Espalier at work; needs no cluster
       espalier check crd.yaml    check a definition in a file
-      espalier survey            report what is wrong with the objects of a cluster
+      espalier survey            report what is wrong with objects of a cluster
 
     \b
     Exit codes of all commands:

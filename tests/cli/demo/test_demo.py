@@ -18,6 +18,7 @@ from espalier.cli.demo.steps import (
     Define,
     PatchDefinition,
     Remember,
+    Say,
     Versions,
 )
 from espalier.cli.demo.story import STORY
@@ -26,7 +27,7 @@ from espalier.crd import Condition
 from espalier.names import NON_STRUCTURAL_SCHEMA, STORED_OBJECTS_VALID
 from tests.cli.stages import empty_stage
 
-DEFINITION = STORY[0].steps[2]
+DEFINITION = STORY[0].steps[1]
 
 
 def test_the_story_ends_by_itself_as_promised(demo_output: str) -> None:
@@ -112,8 +113,27 @@ def test_stored_objects_are_shown_without_managed_fields() -> None:
     )
 
 
-def test_the_definition_of_the_first_chapter_is_the_third_step() -> None:
+def test_the_definition_of_the_first_chapter_is_the_second_step() -> None:
     assert isinstance(DEFINITION, Define)
+
+
+def test_the_story_is_as_wide_as_the_terminal_and_commands_are_not_broken() -> None:
+    stream = io.StringIO()
+    screen = Screen(Console(file=stream, width=80))
+
+    for chapter_ in STORY:
+        for step in chapter_.steps:
+            if isinstance(step, Say):
+                screen.say(step.text)
+    told = stream.getvalue().splitlines()
+    command = f"kubectl label crd vines.demo.espalier.dev {'x' * 60}"
+    screen.command(command)
+    screen.invite("In another terminal:", command)
+
+    assert max(map(len, told)) in range(70, 81)
+    # Only the last line of a paragraph is short: none was broken twice.
+    assert [line for line in told if len(line) < 60 and not line.endswith((".", ":"))] == []
+    assert stream.getvalue().count(command) == 2
 
 
 def test_a_definition_that_is_not_structural_is_not_shown_in_green() -> None:

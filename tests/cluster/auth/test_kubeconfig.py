@@ -106,7 +106,7 @@ def test_a_file_that_is_no_kubeconfig_is_reported(tmp_path: Path, text: str, exp
 def test_a_kubeconfig_that_names_nothing_is_reported(tmp_path: Path) -> None:
     path = kubeconfig(tmp_path, current=None)
 
-    with pytest.raises(ConfigurationError, match="no such kubeconfig; give one"):
+    with pytest.raises(ConfigurationError, match="no such kubeconfig; give one with --kubeconfig"):
         read_kubeconfig(str(tmp_path / "none"), ManualClock(), context=None)
     with pytest.raises(ConfigurationError, match="kubectl config use-context"):
         read_kubeconfig(str(path), ManualClock(), context=None)

@@ -75,7 +75,9 @@ def list_(
     *, terminal: Terminal, target: Target, crd: str | None, archive_folder: Path | None
 ) -> None:
     """
-    List the pages of the archive, with those of definitions that no longer exist.
+    List the pages of the archive.
+
+    Pages of definitions that no longer exist are listed, too.
 
     \b
     Examples:

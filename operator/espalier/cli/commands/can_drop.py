@@ -28,8 +28,8 @@ def can_drop(*, terminal: Terminal, target: Target, version: str, name: str) -> 
 
     \b
     Exit codes:
-      0  yes, the version can be dropped (with --fail-on warning: and there is no doubt)
-      1  no (with --fail-on warning: or there are doubts); the output gives the reasons
+      0  yes, the version can be dropped
+      1  no, or with --fail-on warning: there are doubts; the output gives reasons
       2  the command line or the kubeconfig is not valid
       3  the cluster could not be read, or there is no such definition or version
       4  no, and some objects could not be read

@@ -124,7 +124,7 @@ def check(*, terminal: Terminal, target: Target, **given: object) -> None:
       0  there are no errors (with --fail-on warning: no warnings either)
       1  there are errors (with --fail-on warning: or warnings)
       2  the command line is not valid
-      3  a file or the cluster could not be read, or FILE or OLD lacks the definition
+      3  a file or the cluster could not be read, or has no such definition
     """
     request = _CheckRequest(**given)  # type: ignore[arg-type]  # click's values
     request.check()

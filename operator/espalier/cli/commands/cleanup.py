@@ -17,7 +17,7 @@ from espalier.cli.output.terminal import Terminal
     "--record",
     "is_record",
     is_flag=True,
-    help="Only give up the record of the named definitions; see below.",
+    help="Only give up the record of the named definitions; see above.",
 )
 @click.option(
     "--data",

@@ -153,13 +153,13 @@ def migrate(
 
     \b
     Exit codes:
-      0  all objects are proved to be current (with --dry-run: nothing would stop the migration;
-         with --only-failed, --namespace or --part: the chosen objects are rewritten)
-      1  with --dry-run: something would stop the migration; with it or --part: data would be lost
+      0  all objects are proved to be current, or the chosen ones are rewritten;
+         with --dry-run: nothing would stop the migration
+      1  with --dry-run: something would stop it; with --part: data would be lost
       2  the command line or the kubeconfig is not valid
       3  the cluster could not be read
-      4  the migration stopped, or another process holds the lease; the output gives the reason
-         (with --dry-run: some objects could not be read, or writes could not be tried)
+      4  the migration stopped, or another process holds the lease, as shown;
+         with --dry-run: objects could not be read, or writes could not be tried
     """
     from espalier.cli.operations.migrate import MigrateRequest
     from espalier.cli.operations.migrate import migrate as rewrite

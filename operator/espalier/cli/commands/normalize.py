@@ -112,8 +112,9 @@ def prune(*, terminal: Terminal, **given: object) -> None:
     \b
     Exit codes:
       0  success, with or without changes
-      1  with --diff: there are differences; else: an object cannot be decoded, or its schema is
-         not structural (with --fail-on warning also: the profiles differ, or there is no schema)
+      1  an object cannot be decoded, or its schema is not structural;
+         with --diff: there are differences;
+         with --fail-on warning: there is no schema, or the profiles differ
       2  the command line is not valid
       3  a file could not be read
       4  nothing was written, since it was not confirmed
@@ -140,8 +141,9 @@ def default(*, terminal: Terminal, **given: object) -> None:
     \b
     Exit codes:
       0  success, with or without changes
-      1  with --diff: there are differences; else: an object cannot be decoded, or its schema is
-         not structural (with --fail-on warning also: the profiles differ, or there is no schema)
+      1  an object cannot be decoded, or its schema is not structural;
+         with --diff: there are differences;
+         with --fail-on warning: there is no schema, or the profiles differ
       2  the command line is not valid
       3  a file could not be read
       4  nothing was written, since it was not confirmed
@@ -169,8 +171,9 @@ def normalize(*, terminal: Terminal, **given: object) -> None:
     \b
     Exit codes:
       0  success, with or without changes
-      1  with --diff: there are differences; else: an object cannot be decoded, or its schema is
-         not structural (with --fail-on warning also: the profiles differ, or there is no schema)
+      1  an object cannot be decoded, or its schema is not structural;
+         with --diff: there are differences;
+         with --fail-on warning: there is no schema, or the profiles differ
       2  the command line is not valid
       3  a file could not be read
       4  nothing was written, since it was not confirmed

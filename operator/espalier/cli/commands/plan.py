@@ -64,10 +64,11 @@ def plan(  # noqa: PLR0913 - one argument an option
 
     \b
     Exit codes:
-      0  the API server would accept it, no data would be lost, and no object become invalid
-      1  it would be refused, data would be lost, or an object would become invalid
+      0  the API server would accept it, and no object would lose data or become
+         invalid
+      1  it would be refused, or an object would lose data or become invalid
       2  the command line or the kubeconfig is not valid
-      3  a file or the cluster could not be read, or the definition is not in the cluster
+      3  a file or the cluster could not be read, or has no such definition
       4  some objects could not be read
     """
     from espalier.cli.operations.plan import plan as examine

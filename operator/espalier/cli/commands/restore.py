@@ -61,8 +61,9 @@ def restore(  # noqa: PLR0913 - one argument an option
       1  a field was refused, or the archive has no fields of this CRD
       2  the command line or the kubeconfig is not valid
       3  the cluster or the archive could not be read
-      4  part of the work was not done: a page of the archive is damaged, the operator is working
-         on this CRD, or an error occurred; the output lists the fields that were put back
+      4  part of the work was not done: a page of the archive is damaged,
+         the operator is working on this CRD, or an error occurred;
+         the output lists the fields that were put back
     """
     from espalier.cli.operations.restore import RestoreRequest
     from espalier.cli.operations.restore import restore as put_back

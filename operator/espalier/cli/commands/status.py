@@ -146,7 +146,7 @@ def report(
       0  the report is written
       2  the command line or the kubeconfig is not valid
       3  the cluster or one of its definitions could not be read
-      4  a part of the operator's report, some of several clusters or some files could not be read
+      4  some clusters or files, or a part of the report, could not be read
     """
     from espalier.cli.operations.report import finish, gather
 

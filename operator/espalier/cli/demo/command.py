@@ -28,7 +28,7 @@ def demo(*, keep: bool, verbose: bool, kubeconfig_from_env: bool) -> None:
 
     Starts an API server in memory and the real operator. Creates four definitions with problems
     and shows what the operator does: a version that cannot be dropped, a schema that would lose
-    data, a definition from v1beta1, and a schema that is not structural. Takes about 20 seconds.
+    data, a definition from v1beta1, and a schema that is not structural. Takes about 10 seconds.
 
     \b
     Examples:

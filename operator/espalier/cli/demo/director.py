@@ -174,7 +174,8 @@ async def _real(real: RealCluster) -> AsyncIterator[_DemoCluster]:
 
 
 def _invite(screen: Screen, kubeconfig: Path) -> None:
-    screen.say("")
-    screen.say("The API server runs until you press Ctrl-C. In another terminal:")
-    screen.say(f"  export KUBECONFIG={kubeconfig}")
-    screen.say(f"  kubectl get crd,trees.{GROUP}")
+    screen.invite(
+        "The API server runs until you press Ctrl-C. In another terminal:",
+        f"export KUBECONFIG={kubeconfig}",
+        f"kubectl get crd,trees.{GROUP}",
+    )

@@ -5,6 +5,7 @@ Output that does not go to a terminal is plain text.
 """
 
 import difflib
+import textwrap
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -68,9 +69,20 @@ class Screen:
 
     def say(self, text: str) -> None:
         """
-        Print a sentence of the story.
+        Print a paragraph of the story, as wide as the terminal.
         """
-        self._console.print(text, markup=False)
+        for line in textwrap.wrap(text, self._console.width, break_on_hyphens=False):
+            self._console.print(line, markup=False)
+
+    def invite(self, text: str, *commands: str) -> None:
+        """
+        Print what to do next, and commands to copy.
+        """
+        self._console.print()
+        self.say(text)
+        for command in commands:
+            # A line that is broken is not copied as it was meant.
+            self._console.print(f"  {command}", markup=False, soft_wrap=True)
 
     def note(self, text: str) -> None:
         """
@@ -82,7 +94,7 @@ class Screen:
         """
         Print a command as a person would type it.
         """
-        self._stamped(Text.assemble(("$ ", "bold"), (text, "bold")))
+        self._stamped(Text.assemble(("$ ", "bold"), (text, "bold")), is_broken=False)
 
     def condition(self, condition: Condition | None, type_: str) -> None:
         """
@@ -153,9 +165,10 @@ class Screen:
         self._console.print()
         self._console.print(table)
 
-    def _stamped(self, text: Text) -> None:
+    def _stamped(self, text: Text, *, is_broken: bool = True) -> None:
         elapsed = self._seconds() - self._start
-        self._console.print(Text.assemble((f"{elapsed:5.1f}s ", "dim"), text))
+        line = Text.assemble((f"{elapsed:5.1f}s ", "dim"), text)
+        self._console.print(line, soft_wrap=not is_broken or None)
 
 
 def readable(data: bytes) -> str:

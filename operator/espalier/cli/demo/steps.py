@@ -12,7 +12,7 @@ from espalier.paths import JSON
 @dataclass(frozen=True, slots=True)
 class Say:
     """
-    Print a sentence of the story.
+    Print a paragraph of the story.
     """
 
     text: str

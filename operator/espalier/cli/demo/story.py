@@ -106,8 +106,10 @@ _MIGRATION = Chapter(
     kind="Tree",
     outcome="all objects stored at v1 with its defaults; v1alpha1 can be dropped",
     steps=(
-        Say("trees were stored at v1alpha1 for years. Now v1 is the storage version, and a new"),
-        Say("field has a default. Stored objects have neither the new version nor the default."),
+        Say(
+            "trees were stored at v1alpha1 for years. Now v1 is the storage version, and a new "
+            "field has a default. Stored objects have neither the new version nor the default."
+        ),
         Define(
             _definition(
                 "trees",
@@ -147,8 +149,10 @@ _LOSS = Chapter(
     kind="Vine",
     outcome="stopped before data was lost; continued after consent to exactly that loss",
     steps=(
-        Say("vines have a field that the new schema does not specify. The API server now hides it"),
-        Say("from every reader, and the next write of an object would remove it for good."),
+        Say(
+            "vines have a field that the new schema does not specify. The API server now hides it "
+            "from every reader, and the next write of an object would remove it for good."
+        ),
         Define(
             _definition("vines", "Vine", _version("v1", storage=True, grape=_TEXT, planted=_NUMBER))
         ),
@@ -180,12 +184,10 @@ _LEGACY = Chapter(
     outcome="unknown fields pruned, after they were archived",
     steps=(
         Say(
-            "hedges come from an upgraded cluster: preserveUnknownFields is true, so the API server"
+            "hedges come from an upgraded cluster: preserveUnknownFields is true, so the API "
+            "server prunes nothing, and the objects have misspelt fields. Here Espalier prunes the "
+            "objects itself, and archives what it removes."
         ),
-        Say(
-            "prunes nothing, and the objects have misspelt fields. Here Espalier prunes the objects"
-        ),
-        Say("itself, and archives what it removes."),
         Inherit(
             _inherited("hedges", "Hedge", _schema(species=_TEXT, height=_NUMBER), preserve=True)
         ),
@@ -208,8 +210,10 @@ _NOT_STRUCTURAL = Chapter(
     kind="Maze",
     outcome="the condition names every path that must be fixed",
     steps=(
-        Say("mazes has a schema without some types. No label is needed: Espalier writes the same"),
-        Say("condition on every definition as the API server's own controller would."),
+        Say(
+            "mazes has a schema without some types. No label is needed: Espalier writes the same "
+            "condition on every definition as the API server's own controller would."
+        ),
         Inherit(
             _inherited(
                 "mazes",

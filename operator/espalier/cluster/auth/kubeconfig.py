@@ -227,7 +227,7 @@ def _merged_as_of(paths: str, _stamps: tuple[tuple[int, int], ...]) -> KubeConfi
         raise ConfigurationError(f"{paths}: this is not a kubeconfig, or it is empty") from error
     if merger.config is None:
         raise ConfigurationError(
-            f"{paths}: there is no such kubeconfig; give one, or set KUBECONFIG"
+            f"{paths}: there is no such kubeconfig; give one with --kubeconfig, or set KUBECONFIG"
         )
     return merger
 
