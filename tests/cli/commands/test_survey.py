@@ -143,7 +143,7 @@ SLOW = """
 
 
 async def test_an_object_that_takes_too_long_is_named_in_each_format() -> None:
-    slow = widget("slow", f"{{mode: plain, size: 5, sizes: [{','.join('1' * 10_000)}]}}")
+    slow = widget("slow", f"{{mode: plain, size: 5, sizes: [{','.join('1' * 100_000)}]}}")
     arguments = ("survey", NAME, "--object-deadline-seconds", "0.2", "-o")
     async with site(WIDGETS.rstrip() + SLOW, [*OBJECTS, slow]) as cluster:
         results = {name: await cluster.run(*arguments, name) for name in ALL}
