@@ -11,6 +11,8 @@ refuse() {
   refuse "the input version must be a release of Espalier, such as 0.1.0"
 [[ "$ESPALIER_SHA256" =~ ^[0-9a-f]{64}$ ]] ||
   refuse "the input sha256 must be the SHA-256 digest of the wheel: 64 hexadecimal digits"
+[[ "$ESPALIER_RELEASES" =~ ^(https|file)://[^[:space:]]+$ ]] ||
+  refuse "the input releases must be an address that begins with https:// or file://"
 requirements="${ESPALIER_REQUIREMENTS:-$GITHUB_ACTION_PATH/requirements.lock}"
 [ -f "$requirements" ] ||
   refuse "there is no file of requirements: set the input requirements"
@@ -19,7 +21,9 @@ requirements="${ESPALIER_REQUIREMENTS:-$GITHUB_ACTION_PATH/requirements.lock}"
 
 home="$RUNNER_TEMP/espalier"
 mkdir -p "$home"
-printf 'espalier==%s --hash=sha256:%s\n' "$ESPALIER_VERSION" "$ESPALIER_SHA256" > "$home/release.txt"
+# By its address: under its name, an index may have another project.
+wheel="$ESPALIER_RELEASES/v$ESPALIER_VERSION/espalier-$ESPALIER_VERSION-py3-none-any.whl"
+printf 'espalier @ %s --hash=sha256:%s\n' "$wheel" "$ESPALIER_SHA256" > "$home/release.txt"
 "$ESPALIER_PYTHON" -m venv "$home/venv"
 install=("$home/venv/bin/python" -m pip --disable-pip-version-check --quiet install --require-hashes --only-binary :all:)
 "${install[@]}" --requirement "$requirements"

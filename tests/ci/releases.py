@@ -27,7 +27,7 @@ def wheel(folder: Path, name: str, version: str, files: Mapping[str, bytes]) -> 
     """
     Write a pure wheel, and return its digest.
     """
-    folder.mkdir(exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
     info = f"{name}-{version}.dist-info"
     metadata = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\nRequires-Dist: click\n"
     tag = "Wheel-Version: 1.0\nGenerator: tests\nRoot-Is-Purelib: true\nTag: py3-none-any\n"

@@ -258,18 +258,19 @@ def test_no_script_contains_an_expression() -> None:
 
 
 def install(folder: Path, *, version: str, digest: str, **inputs: str) -> tuple[Job, int]:
-    wheels = folder / "wheels"
+    wheels = folder / "wheels" / f"v{version}"
     needed = wheel(wheels, "click", "8.2.0", {"click.py": b""})
     lock = folder / "requirements.lock"
     lock.write_text(f"click==8.2.0 --hash=sha256:{needed}\n", encoding="utf-8")
-    given = {"requirements": str(lock), "python": sys.executable} | inputs
+    releases = (folder / "wheels").as_uri()
+    given = {"requirements": str(lock), "python": sys.executable, "releases": releases} | inputs
     done = job(folder, folder, version=version, sha256=digest, **given)
     offline = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(wheels)}
     return done, done.run(INSTALL | {"env": INSTALL["env"] | offline})
 
 
 def test_a_release_is_installed_by_its_hash_only(tmp_path: Path) -> None:
-    digest = release(tmp_path / "wheels", "0.1.0")
+    digest = release(tmp_path / "wheels" / "v0.1.0", "0.1.0")
     refused, code = install(tmp_path, version="0.1.0", digest="0" * 64)
 
     assert code != 0
@@ -291,6 +292,7 @@ def test_a_release_is_installed_by_its_hash_only(tmp_path: Path) -> None:
         ({"version": "0.1.0 --index-url=x"}, "the input version must be a release"),
         ({"version": "latest"}, "the input version must be a release"),
         ({"digest": "abc"}, "64 hexadecimal digits"),
+        ({"releases": "http://example.com"}, "begins with https:// or file://"),
         ({"requirements": "gone.lock"}, "there is no file of requirements"),
         ({"python": "false"}, "Python 3.11 or newer is needed"),
     ],

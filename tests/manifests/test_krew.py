@@ -19,6 +19,11 @@ import yaml
 from espalier import __version__
 from tests.manifests.krew import LAUNCHER, MANIFEST, archive, manifest
 
+PACKAGE = (
+    f"espalier @ https://espalier.dev/releases/v{__version__}/"
+    f"espalier-{__version__}-py3-none-any.whl"
+)
+
 
 def read() -> dict[str, Any]:
     document: dict[str, Any] = yaml.safe_load(MANIFEST.read_text(encoding="utf-8"))
@@ -68,8 +73,8 @@ def test_the_archive_has_an_executable_and_a_license() -> None:
 @pytest.mark.parametrize(
     ("installed", "expected"),
     [
-        (["uvx", "pipx"], f"uvx --from espalier=={__version__} kubectl-espalier status -o json"),
-        (["pipx"], f"pipx run --spec espalier=={__version__} kubectl-espalier status -o json"),
+        (["uvx", "pipx"], f"uvx --from {PACKAGE} kubectl-espalier status -o json"),
+        (["pipx"], f"pipx run --spec {PACKAGE} kubectl-espalier status -o json"),
     ],
 )
 def test_the_plugin_runs_the_package(tmp_path: Path, installed: list[str], expected: str) -> None:
