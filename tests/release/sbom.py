@@ -38,7 +38,8 @@ def sbom(locked: Sequence[Locked], wheels: Iterable[Wheel]) -> str:
         name="espalier",
         version=__version__,
         type=ComponentType.APPLICATION,
-        purl=PackageURL("pypi", name="espalier", version=__version__),
+        # The package of this name on PyPI is another project.
+        purl=PackageURL("generic", name="espalier", version=__version__),
         bom_ref="espalier",
         licenses=[LicenseFactory().make_from_string("Apache-2.0")],
     )

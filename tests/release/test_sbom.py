@@ -42,7 +42,10 @@ def test_it_lists_what_is_locked_with_all_digests(document: str) -> None:
     assert listed == {
         f"pkg:pypi/{each.name}@{each.version}": set(each.digests) for each in read_lock()
     }
-    assert content["metadata"]["component"]["version"] == __version__
+    root = content["metadata"]["component"]
+    assert root["version"] == __version__
+    # On PyPI, the name is another project's: a scanner would look up its vulnerabilities.
+    assert root["purl"] == f"pkg:generic/espalier@{__version__}"
 
 
 def test_licences_and_needs_are_those_of_the_wheels(document: str) -> None:
