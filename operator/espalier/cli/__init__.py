@@ -4,6 +4,8 @@ The command line: parse arguments, call the layers below, print the result.
 Rules about schemas, objects and migrations live in those layers, not here.
 """
 
+import atexit
+import gc
 import importlib
 import os
 import sys
@@ -116,6 +118,16 @@ class _Commands(click.Group):
 
     Kopf and the Kubernetes client take longer to load than ``check`` takes for most files.
     """
+
+    def main(self, *args: Any, **extra: Any) -> Any:
+        """
+        Run the command line.
+
+        When the process ends, Python would search all objects for cycles again, and free them one
+        by one, which takes a fifth of the time of a short command.
+        """
+        atexit.register(gc.freeze)
+        return super().main(*args, **extra)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """
