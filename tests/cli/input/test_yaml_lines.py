@@ -34,6 +34,8 @@ PLAIN: list[tuple[str, str]] = [
     ("comments", "# a\nb: c # d\ne: # f\n  # g\n\n  h: i#j\nk: 'l' # m\n"),
     ("several documents", "---\na: 1\n---   \nb: 2\n---\n- c\n"),
     ("text that is not ASCII", "a: é ü\nb: 'ß'\nc: 漢字\n"),
+    ("lines that occur again", "a: b\nc:\n- a: b\n- a: b\n    c\n- d\n- d\n   - e\nf:\n  a: b\n"),
+    ("many documents of the same lines", "a: b\n---\na: b\nc: []\n---\n# d: e\nc: []\n"),
     ("no line break at the end", "a: 1\nb: c"),
 ]  # fmt: skip
 
@@ -152,6 +154,14 @@ def test_plain_text_is_read_as_the_parser_reads_it(text: str) -> None:
 @pytest.mark.parametrize("text", [t for _, t in NOT_PLAIN], ids=[name for name, _ in NOT_PLAIN])
 def test_what_is_not_plain_is_left_to_the_parser(text: str) -> None:
     assert read(text) is None
+
+
+def test_empty_containers_are_made_anew() -> None:
+    documents = read_lines("a: []\nb: []\nc:\n- {}\n- {}\nd: {}\ne: {}\n") or []
+    value: Any = documents[0].value
+
+    made = [*value["c"], *(value[key] for key in "abde")]
+    assert len({id(one) for one in made}) == len(made)
 
 
 def test_text_that_is_not_utf8_is_left_to_the_parser() -> None:

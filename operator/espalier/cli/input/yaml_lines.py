@@ -6,19 +6,27 @@ literal blocks. All else is left to the parser: anchors, tags, merge keys, folde
 over several lines, keys that are not plain strings, keys that occur twice, tabs, unusual
 characters, and everything that is not valid.
 
-Source:
-    libyaml, ``src/scanner.c``, ``yaml_parser_scan_plain_scalar``, ``_scan_flow_scalar`` and
-    ``_scan_block_scalar``.
+An entry is read by the pattern of all entries. Its key and its scalar are kept if they stand on one
+line by themselves. A line of a key and a scalar that are both known needs no pattern.
 """
 
+import itertools
+import operator
 import re
-from collections.abc import Iterator, Mapping
-from types import MappingProxyType
-from typing import Any, Final, NamedTuple
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple, TypeAlias
 
-from espalier.cli.input.positions import LazyMarks, Mark, Place, TextPositions
-from espalier.cli.input.yaml_dialect import CONSTANTS, NUMBER_STARTS, resolve
-from espalier.cli.input.yaml_flow import FLOW, NotPlainError, member_offsets, read_flow
+from espalier.cli.input.positions import Mark, Place, TextPositions
+from espalier.cli.input.yaml_dialect import CONSTANTS, is_plain_string
+from espalier.cli.input.yaml_entries import (
+    DOCUMENT_START,
+    ENTRY,
+    LAST_OF_KEYS,
+    REST,
+    value_of,
+)
+from espalier.cli.input.yaml_flow import NotPlainError
+from espalier.cli.input.yaml_line_marks import LineMarks
 from espalier.lazy import lazy_pattern
 from espalier.paths import JSON
 
@@ -29,59 +37,18 @@ _PRINTABLE_ASCII: Final = b"\n" + bytes(range(0x20, 0x7F))
 _unusual: Final = lazy_pattern(
     r"[\x00-\t\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]"
 )
+_MOST_KNOWN: Final = 10_000
+_LONGEST_KNOWN: Final = 100
+_UNKNOWN: Final[Any] = object()
 
-_SKIPPED = r"(?: \ *+ (?: \#[^\n]*+ )? \n )*+"
-_END = r"\ *+ (?: (?<=\ ) \#[^\n]*+ )? \n"
-_FIRST = r"(?: [A-Za-z0-9_/.+~$(<=^;\\] | [^\x00-\x7f] | -(?=[^ \n]) )"
-_MORE = r"(?: [^ :\#\n] | :(?=[^ \n]) )"
-# A colon before a space ends a key, and a number sign after a space begins a comment.
-_WORDS = r"""
-    [^ :\#\n]*+ (?: (?: \ ++(?=[^ \#\n]) | :(?=[^ \n]) | (?<=[^ ])\# ) [^ :\#\n]*+ )*+
+# What follows an entry's key or dash: a value, or nothing on this line. Other lines are skipped, or
+# go on with the entry before.
+_VALUE, _OPENS, _SKIPPED, _GOES_ON = range(4)
+_Entry: TypeAlias = tuple[int, str | None, Any, int, int]
 """
-_ENTRY: Final = re.compile(
-    rf"""
-    {_SKIPPED} (?! --- | \.\.\. )
-    (?P<indent> \ *+ )
-    (?P<dash> -\ ++ )?+
-    (?:
-        (?: (?P<key> [A-Za-z_/$][A-Za-z0-9_./$-]{{0,250}}+ )
-        |   (?P<quoted_key> "[^"\\\n]{{1,250}}+" | '[^'\n]{{1,250}}+' )
-        ) :(?=[ \n])
-    )?+
-    \ *+
-    (?:
-        (?P<plain> {_FIRST} {_WORDS} (?: \ *+ \n (?P=indent) \ ++ {_MORE} {_WORDS} (?=\ *+\n) )*+ )
-        {_END}
-    |   '(?P<single> (?: [^']++ | '' )*+ )' {_END}
-    |   "(?P<double> (?: [^"\\]++ | \\[^\x00] )*+ )" {_END}
-    |   (?P<flow> {FLOW} ) {_END}
-    |   \|(?P<literal> [-+]? ) {_END}
-        (?P<block> (?P<block_indent>\ ++) [^ \n][^\n]*+ \n
-            (?: (?P=block_indent) [^\n]*+ \n | \ *+ \n )*+
-        )
-    |   {_END}
-    )
-    """,
-    re.VERBOSE,
-)
-_LAST_OF_KEYS: Final = _ENTRY.groupindex["quoted_key"]
-_DOCUMENT_START: Final = re.compile(rf"{_SKIPPED} --- \ *+ \n", re.VERBOSE)
-_REST: Final = re.compile(rf"{_SKIPPED} \Z", re.VERBOSE)
-_MARKER: Final = re.compile(r"\n(?:---|\.\.\.)")
-_LINE_BREAKS: Final = re.compile(r" *\n((?: *\n)*) *")
-_escaped: Final = lazy_pattern(
-    r"""
-    (?P<escaped_break> \\\n\ *+ (?!\n) )
-    | \\ (?: x(?P<x>[0-9a-fA-F]{2}) | u(?P<u>[0-9a-fA-F]{4}) )
-    | \\ (?P<letter> . )
-    | \ * \n (?P<more> (?: \ *\n )* ) \ *
-    """,
-    re.DOTALL | re.VERBOSE,
-)
-_ESCAPES: Final[Mapping[str, str]] = MappingProxyType(
-    {'"': '"', "\\": "\\", "/": "/", " ": " ", "n": "\n", "r": "\r", "t": "\t"}
-)
-_SURROGATES: Final = frozenset({"d8", "d9", "da", "db", "dc", "dd", "de", "df"})
+An entry: the length of its dash with the spaces after it, or 0, its key, its value, what follows
+the key, and the number of its lines.
+"""
 
 
 class LineDocument(NamedTuple):
@@ -92,6 +59,51 @@ class LineDocument(NamedTuple):
     value: JSON
     marks: Mapping[Place, Mark]
     root: Mark
+
+
+class _Known(NamedTuple):
+    """
+    What the pattern has read before, without indentation.
+
+    Attributes:
+        heads: The texts before a colon and a space: the length of the dash, the key, and that a
+            value follows.
+        scalars: The texts after them. An empty list or map is made anew from its class.
+        lines: Whole lines without a colon and a space.
+    """
+
+    heads: dict[str, tuple[int, str | None, int]]
+    scalars: dict[str, Any]
+    lines: dict[str, _Entry]
+
+    def add(self, line: str, entry: _Entry, match: re.Match[str]) -> None:
+        """
+        Keep the parts of an entry that has a line by itself.
+        """
+        width, key, value, kind, _ = entry
+        if isinstance(value, (dict, list)):
+            if value:
+                return
+            value = value.__class__
+        head, colon, text = line.partition(": ")
+        if not colon:
+            if width or key is not None:
+                _keep(self.lines, line, (width, key, value, kind, 1))
+            return
+        if head[width:] == match["key"]:
+            _keep(self.heads, head, (width, head[width:], _VALUE))
+        plain, single, double, flow = match.group("plain", "single", "double", "flow")
+        if text == plain or text in (f"'{single}'", f'"{double}"', flow):
+            _keep(self.scalars, text, value)
+
+
+def _keep(known: dict[str, Any], text: str, value: Any) -> None:
+    if len(known) >= _MOST_KNOWN:
+        known.clear()
+    known[text] = value
+
+
+_KNOWN: Final = _Known({}, {}, {})
 
 
 def read_lines(data: bytes | str) -> list[LineDocument] | None:
@@ -117,60 +129,6 @@ def _text_of(data: bytes | str) -> str:
     return text
 
 
-class _LineMarks(LazyMarks):
-    """
-    The positions of a document of lines.
-
-    Args:
-        starts: The offset of each entry in the text.
-    """
-
-    def __init__(self, text: TextPositions, value: JSON, starts: list[int]) -> None:
-        super().__init__(text)
-        self._value = value
-        self._starts = starts
-
-    def _found(self) -> Iterator[tuple[Place, int]]:
-        # A text has the members in the order of the values.
-        return zip(_places(self._value), self._entries(), strict=True)
-
-    def _entries(self) -> Iterator[int]:
-        for start in self._starts:
-            match = _ENTRY.match(self._text.text, start)
-            if match is None:
-                raise AssertionError(start)
-            dash, key, quoted_key = match.group("dash", "key", "quoted_key")
-            offset = match.end("indent" if dash is None else "dash")
-            if dash is not None:
-                yield offset
-            if key is not None or quoted_key is not None:
-                yield offset
-            if match["flow"] is not None:
-                bracket = match.start("flow")
-                yield from (bracket + member for member in member_offsets(match["flow"]))
-
-
-def _places(value: JSON) -> Iterator[Place]:
-    walk: list[Iterator[tuple[Place, JSON]]] = [_members(value)]
-    while walk:
-        for place, member in walk[-1]:
-            yield place
-            if isinstance(member, (dict, list)):
-                walk.append(_members(member))
-                break
-        else:
-            walk.pop()
-
-
-def _members(container: JSON) -> Iterator[tuple[Place, JSON]]:
-    if isinstance(container, dict):
-        for key, member in container.items():
-            yield (id(container), key), member
-    elif isinstance(container, list):
-        for index, member in enumerate(container):
-            yield (id(container), index), member
-
-
 class _LineReader:
     """
     Build documents from the lines of a text.
@@ -182,17 +140,24 @@ class _LineReader:
         self.documents: list[LineDocument] = []
         self._is_cut = not text.endswith("\n")
         self._text = f"{text}\n" if self._is_cut else text
+        self._lines = self._text.split("\n")
+        self._lines.pop()
+        bodies = [line.lstrip(" ") for line in self._lines]
+        columns = map(operator.sub, map(len, self._lines), map(len, bodies))
+        # Each line with its column, and its parts before and after a colon.
+        parts = map(str.partition, bodies, itertools.repeat(": "))
+        self._parts = enumerate(zip(columns, parts, strict=True))
         self._positions = TextPositions(self._text)
-        self._line = self._counted = 0
+        # A line of which the offset is known.
+        self._line = self._offset = 0
         self._has_start = False
-        self._scalars: dict[str, JSON] = {}
-        self._begin()
+        self._begin(0)
 
-    def _begin(self) -> None:
+    def _begin(self, line: int) -> None:
         # The outermost container stands for the document, which has no key.
-        self._holders: list[Any] = [{}]
-        self._columns = [-1]
-        self._starts: list[int] = []
+        self._root: dict[str, JSON] = {}
+        self._stack: list[tuple[int, Any]] = [(-1, self._root)]
+        self._first = line
 
     def read(self) -> None:
         """
@@ -201,174 +166,169 @@ class _LineReader:
         Raises:
             NotPlainError: A part of the text is not plain.
         """
-        position, length = 0, len(self._text)
-        while position < length:
-            position = self._after_start(self._read_document(position))
+        line, count = 0, len(self._lines)
+        while line < count:
+            line = self._after_start(self._read_document(line))
         self._end()
 
-    def _read_document(self, position: int) -> int:  # noqa: C901, PLR0912, PLR0915 - calls are slow
-        text, length = self._text, len(self._text)
-        holders, columns = self._holders, self._columns
-        level, holder = columns[0], holders[0]
-        made: Any
-        # The key whose value is on the next lines, if it has one.
+    def _offset_of(self, line: int) -> int:
+        # The offset of a line is counted from that of a line near it.
+        near, lines = self._line, self._lines
+        if line >= near:
+            self._offset += sum(map(len, lines[near:line])) + line - near
+        else:
+            self._offset -= sum(map(len, lines[line:near])) + near - line
+        self._line = line
+        return self._offset
+
+    def _read_document(self, end: int) -> int:  # noqa: C901, PLR0912, PLR0915 - calls are slow
+        heads, scalars, whole_lines = _KNOWN
+        stack, made = self._stack, _UNKNOWN
+        level, holder = stack[0]
+        # The key whose value is on the next lines, if it has one; the last entry's line and key.
         pending: str | None = ""
-        while position < length and (match := _ENTRY.match(text, position)):
-            indent, dash, key, plain = match.group(1, 2, 3, 5)
-            column = len(indent)
-            if key is None and match[4]:
-                key = match[4][1:-1]
+        before, last_key = end, pending
+        for at, (column, (name, colon, text)) in self._parts:
+            if at < end:
+                continue
+            value = scalars.get(text, _UNKNOWN) if colon and name in heads else _UNKNOWN
+            if value is not _UNKNOWN:
+                width, key, kind = heads[name]
+            else:
+                entry = None if colon else whole_lines.get(name)
+                entry = entry or self._entry_at(at, column, level, is_done=pending is None)
+                if entry is None:
+                    return at
+                width, key, value, kind, size = entry
+                end = at + size
+                if kind == _SKIPPED:
+                    continue
+            if value.__class__ is type:
+                value = value()
             if column > level:
                 if pending is None:
-                    raise NotPlainError
-                if dash is None and key is None:
-                    key = pending  # of a scalar on the line below its key
-                    holder.pop(key, None)
+                    # The text of the entry before goes on.
+                    end, value = self._longer(before, at, level)
+                    holder[-1 if last_key is None else last_key] = value
+                    continue
+                if width or key is not None:
+                    holder[pending] = made = [] if width else {}
+                    stack.append((level := column, holder := made))
                 else:
-                    holder[pending] = made = {} if dash is None else []
-                    holder, level = made, column
-                    holders.append(holder)
-                    columns.append(level)
-            elif dash is None and key is None:
-                raise NotPlainError
-            elif column < level or (holder.__class__ is list) is (dash is None):
-                level, holder = self._entered(column, pending, is_item=dash is not None)
-            if dash is not None and key is not None:
-                made = {}
-                holder.append(made)
-                holder, level = made, column + len(dash)
-                holders.append(holder)
-                columns.append(level)
-            pending, value = None, plain
-            if plain is None:
-                if (match.lastindex or 0) > _LAST_OF_KEYS:
-                    value = self._value(match, level)
-                elif (pending := key) is None:
-                    raise NotPlainError
-            elif plain[0] in NUMBER_STARTS or plain in CONSTANTS or "\n" in plain:
-                value = self._resolved(plain, level)
+                    holder.pop(key := pending, None)  # of a scalar on the line below its key
+            elif column < level or (holder.__class__ is list) is not (width > 0):
+                level, holder = self._entered(column, pending, is_item=width > 0)
             if key is None:
                 holder.append(value)
-            elif key in holder or key in CONSTANTS:
+            elif width:
+                holder.append(made := {key: value})
+                stack.append((level := column + width, holder := made))
+            elif key in holder:
                 raise NotPlainError
             else:
                 holder[key] = value
-            self._starts.append(position)
-            position = match.end()
-        return position
+            pending = key if kind == _OPENS else None
+            before, last_key = at, key
+        return len(self._lines)
+
+    def _entry_at(self, at: int, column: int, level: int, *, is_done: bool) -> _Entry | None:
+        # Return the entry of a line that is not known.
+        line = self._lines[at].lstrip(" ")
+        if not line or line[0] == "#":
+            return 0, None, None, _SKIPPED, 1
+        if is_done and column > level:
+            return 0, None, None, _GOES_ON, 0
+        match = ENTRY.match(self._text, self._offset_of(at))
+        if match is None:
+            return None
+        entry = self._entry(match, column, level)
+        if entry[-1] == 1 and len(line) <= _LONGEST_KNOWN:
+            _KNOWN.add(line, entry, match)
+        return entry
+
+    def _entry(self, match: re.Match[str], column: int, level: int) -> _Entry:
+        # Return the entry of a match.
+        dash, key, quoted_key, plain = match.group(2, 3, 4, 5)
+        width = 0 if dash is None else len(dash)
+        if quoted_key is not None:
+            key = quoted_key[1:-1]
+        if width or key is not None:
+            level = column if key is None else column + width
+        elif column <= level:
+            raise NotPlainError
+        has_value = (match.lastindex or 0) > LAST_OF_KEYS
+        if key in CONSTANTS or (key is None and not has_value):
+            raise NotPlainError
+        size = self._text.count("\n", match.start(), match.end())
+        if not has_value:
+            return width, key, None, _OPENS, size
+        if plain is not None and size == 1 and is_plain_string(plain):
+            return width, key, plain, _VALUE, 1
+        return width, key, value_of(match, level, is_cut=self._is_cut), _VALUE, size
+
+    def _longer(self, before: int, line: int, level: int) -> tuple[int, JSON]:
+        # Return the end and the value of an entry that goes on in a line.
+        match = ENTRY.match(self._text, self._offset_of(before))
+        if match is None:
+            raise NotPlainError
+        entry = self._entry(match, len(match["indent"]), level)
+        if (end := before + entry[-1]) <= line:
+            raise NotPlainError
+        return end, entry[2]
 
     def _entered(self, column: int, pending: str | None, *, is_item: bool) -> tuple[int, Any]:
         # Close what has its entries further right, or a list at the column of its key; or begin
         # such a list.
-        holders, columns = self._holders, self._columns
-        if columns[-1] > column:
+        stack = self._stack
+        level, holder = stack[-1]
+        while level > column:
             pending = None
-        while columns[-1] > column:
-            columns.pop()
-            holders.pop()
-        if not is_item and isinstance(holders[-1], list):
-            columns.pop()
-            holders.pop()
-        elif is_item and isinstance(holders[-1], dict):
+            stack.pop()
+            level, holder = stack[-1]
+        if not is_item and isinstance(holder, list):
+            stack.pop()
+            level, holder = stack[-1]
+        elif is_item and isinstance(holder, dict):
             if pending is None:
                 raise NotPlainError
             made: list[JSON] = []
-            holders[-1][pending] = made
-            holders.append(made)
-            columns.append(columns[-1])
-        if columns[-1] != column:
+            holder[pending] = made
+            holder = made
+            stack.append((level, made))
+        if level != column:
             raise NotPlainError
-        return column, holders[-1]
+        return level, holder
 
-    def _value(self, match: re.Match[str], level: int) -> JSON:
-        # Return the value of an entry that is no plain scalar.
-        single, double, flow = match.group("single", "double", "flow")
-        if single is not None:
-            return _folded(single).replace("''", "'")
-        if double is not None:
-            return _unescaped(double)
-        if flow is not None:
-            return read_flow(flow, self._resolved)
-        return self._literal(match, level)
-
-    def _resolved(self, text: str, level: int = 0) -> JSON:
-        if "\n" in text:
-            first, *others = text.split("\n")
-            if any(len(line) - len(line.lstrip(" ")) <= level for line in others):
-                raise NotPlainError
-            text = " ".join([first.rstrip(" "), *(line.strip(" ") for line in others)])
-        if text not in self._scalars:
-            try:
-                self._scalars[text] = resolve(text, tag=None, plain=True)
-            except ValueError as error:
-                raise NotPlainError from error
-        return self._scalars[text]
-
-    def _literal(self, match: re.Match[str], level: int) -> str:
-        indent = len(match["block_indent"])
-        is_cut = self._is_cut and match.end() == len(self._text)
-        if is_cut or indent <= level:
-            raise NotPlainError
-        text = "\n".join([line[indent:] for line in match["block"].split("\n")])
-        if match["literal"] == "+":
-            return text
-        return text.rstrip("\n") + ("" if match["literal"] == "-" else "\n")
-
-    def _after_start(self, position: int) -> int:
-        # Return the offset after the start of the next document, or the end of the text.
-        if position >= len(self._text) or _REST.match(self._text, position):
-            return len(self._text)
-        start = _DOCUMENT_START.match(self._text, position)
+    def _after_start(self, line: int) -> int:
+        # Return the line after the start of the next document, or the end of the text.
+        if line >= len(self._lines):
+            return line
+        offset = self._offset_of(line)
+        if REST.match(self._text, offset):
+            return len(self._lines)
+        start = DOCUMENT_START.match(self._text, offset)
         if start is None:
             raise NotPlainError
-        if self._starts:
+        end = line + self._text.count("\n", offset, start.end())
+        if self._has_entries():
             self._end()
         elif self._has_start:
             raise NotPlainError
         self._has_start = True
-        return start.end()
+        self._begin(end)
+        return end
+
+    def _has_entries(self) -> bool:
+        return bool(self._root)
 
     def _end(self) -> None:
-        if not self._starts:
+        if not self._has_entries():
             raise NotPlainError
-        value, start = self._holders[0][""], self._starts[0]
-        entry = _ENTRY.match(self._text, start)
+        start = self._offset_of(self._first)
+        entry = ENTRY.match(self._text, start)
+        value = self._root[""]
         if entry is None or entry["indent"] or not isinstance(value, (dict, list)):
             raise NotPlainError
-        root = entry.end("indent")
-        # Most documents are never asked for another mark, so only their lines are counted.
-        self._line += self._text.count("\n", self._counted, root)
-        self._counted = root
-        marks = _LineMarks(self._positions, value, self._starts)
-        self.documents.append(LineDocument(value, marks, Mark(self._line + 1, 1)))
-        self._begin()
-
-
-def _folded(text: str) -> str:
-    if "\n" not in text:
-        return text
-    if _MARKER.search(text):
-        raise NotPlainError
-    return _LINE_BREAKS.sub(lambda match: match[1].replace(" ", "") or " ", text)
-
-
-def _unescaped(text: str) -> str:
-    if "\\" not in text and "\n" not in text:
-        return text
-    if _MARKER.search(text):
-        raise NotPlainError
-    return _escaped().sub(_unescaped_part, text)
-
-
-def _unescaped_part(match: re.Match[str]) -> str:
-    letter, more = match.group("letter", "more")
-    digits = match["x"] or match["u"]
-    if digits is not None:
-        if digits[:2].lower() in _SURROGATES:
-            raise NotPlainError
-        return chr(int(digits, 16))
-    if letter is not None:
-        if letter not in _ESCAPES:
-            raise NotPlainError
-        return _ESCAPES[letter]
-    return "" if more is None else more.replace(" ", "") or " "
+        first = self._first + self._text.count("\n", start, entry.end("indent"))
+        marks = LineMarks(self._positions, value, start)
+        self.documents.append(LineDocument(value, marks, Mark(first + 1, 1)))
