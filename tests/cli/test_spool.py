@@ -48,7 +48,7 @@ def test_more_objects_take_no_more_memory(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(spools, "_ENTRIES_IN_MEMORY", 50)
-    # What is in cycles goes when the collector comes, which is at 50,000 objects otherwise.
+    # What is in cycles goes when the collector comes, which is at 200,000 objects otherwise.
     monkeypatch.setattr(collector, "_OBJECTS", 700)
     (tmp_path / "crd.yaml").write_text(WIDGETS)
     for number in range(10):

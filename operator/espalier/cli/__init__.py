@@ -18,7 +18,8 @@ from click.exceptions import Exit as Exited
 from click.shell_completion import CompletionItem, ShellComplete
 
 from espalier import __version__
-from espalier.cli.arguments import as_meant
+from espalier.cli.arguments import FILE_COMMANDS, as_meant
+from espalier.cli.collector import collect_seldom
 from espalier.cli.output.console import VERBOSITY, printable
 from espalier.cli.output.exit_codes import Exit
 
@@ -149,6 +150,8 @@ class _Commands(click.Group):
         del ctx
         if cmd_name not in _COMMANDS:
             return None
+        if cmd_name in FILE_COMMANDS:
+            collect_seldom()
         module = importlib.import_module(_COMMANDS[cmd_name][0])
         command = getattr(module, cmd_name.replace("-", "_"))
         return command if isinstance(command, click.Command) else None

@@ -19,7 +19,9 @@ _GLOBAL = frozenset(
     }
 )
 _SHORT_WITH_VALUE = re.compile(r"-([a-zA-Z])=(.*)", re.DOTALL)
-_FILE_COMMANDS = frozenset({"check", "validate", "prune", "default", "normalize"})
+FILE_COMMANDS = frozenset({"check", "validate", "prune", "default", "normalize"})
+"""The commands that work on files."""
+
 _GROUPS = frozenset({"archive"})
 
 
@@ -38,7 +40,7 @@ def as_meant(arguments: Sequence[str]) -> list[str]:
     command = given[0] if given else ""
     if command in _GROUPS:
         given = [command, *_command_first(given[1:])]
-    if command in _FILE_COMMANDS:
+    if command in FILE_COMMANDS:
         given = _without_file_option(given)
     return [*given, *rest]
 

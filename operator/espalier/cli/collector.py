@@ -4,7 +4,7 @@ How often Python searches for cycles while a command works on files.
 
 import gc
 
-_OBJECTS = 50_000
+_OBJECTS = 200_000
 
 
 def collect_seldom() -> None:

@@ -147,10 +147,8 @@ def _check_files(request: _CheckRequest, advance: Advance) -> BatchResult:
     from espalier.cli.checks.batch import BatchJudge, BatchResult, judge_sources
     from espalier.cli.checks.change_policy import read_policy_file
     from espalier.cli.checks.documents import problem_of
-    from espalier.cli.collector import collect_seldom
     from espalier.errors import SourceError
 
-    collect_seldom()
     allows_new = request.allow_new
     judge = BatchJudge(
         request.profile,

@@ -13,7 +13,6 @@ import click
 from espalier.cli.checks.catalogue import DefinitionCatalogue, display_name
 from espalier.cli.checks.documents import problem_of
 from espalier.cli.checks.transformation import Operation, Transformed, transform
-from espalier.cli.collector import collect_seldom
 from espalier.cli.input.files import Document, expand, items_of, read_whole, with_items
 from espalier.cli.options import Command, profiled, reporting
 from espalier.cli.output.exit_codes import Exit
@@ -184,7 +183,6 @@ def normalize(*, terminal: Terminal, **given: object) -> None:
 def _run(operation: Operation, terminal: Terminal, given: dict[str, object]) -> None:
     request = _NormalizeRequest(operation=operation, **given)  # type: ignore[arg-type]  # click's values
     request.check()
-    collect_seldom()
     catalogue = DefinitionCatalogue()
     catalogue.add_sources(request.crds)
     problems: list[Problem] = []

@@ -18,7 +18,6 @@ from espalier.cli.checks.object import (
     validate_document,
     without_old,
 )
-from espalier.cli.collector import collect_seldom
 from espalier.cli.input.files import Document, expand, read_documents
 from espalier.cli.options import (
     Command,
@@ -264,7 +263,6 @@ def _check_arguments(
 def _catalogue_of(
     crds: Sequence[str], target: Target | None, minor: int | None
 ) -> DefinitionCatalogue:
-    collect_seldom()
     catalogue = DefinitionCatalogue(minor)
     catalogue.add_sources(crds)
     if target is not None:
