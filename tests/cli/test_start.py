@@ -21,6 +21,8 @@ FILES = {"yaml"}
 SCREEN = {"rich"}
 PROCESSES = {"multiprocessing", "concurrent.futures"}
 ALL = CLUSTER | RULES | VALUES | FILES | SCREEN | PROCESSES | {"email", "importlib.metadata"}
+# The numbers below are of Python 3.11. The standard library of 3.14 is divided into more modules.
+MORE = 8 if sys.version_info >= (3, 14) else 0
 REPORT = """
 import sys
 from espalier.cli import main
@@ -100,7 +102,7 @@ def test_a_command_imports_only_what_it_needs(
     found = modules_of(folder, *arguments)
 
     assert found & unneeded == set()
-    assert len(found) <= most
+    assert len(found) <= most + MORE
 
 
 HELPED = ["archive", "can-drop", "cleanup", "demo", "migrate", "operator", "plan", "restore"]

@@ -119,8 +119,8 @@ async def test_an_error_event_ends_the_watch(said: Any, expected: type[ClusterEr
         b'{"type": "ADDED", "object": {"metadata": {"resourceVersion": 6}}}\n',
         b'{"type": "SOMETHING", "object": {"metadata": {"resourceVersion": "6"}}}\n',
         b'{"type": "ADDED", "object": {"metadata": {"resourceVersion": "6"}, "x": '
-        + b"[" * 30_000
-        + b"]" * 30_000
+        + b"[" * 1_500_000
+        + b"]" * 1_500_000
         + b"}}\n",
     ],
 )

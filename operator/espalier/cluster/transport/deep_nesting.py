@@ -12,7 +12,11 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 MAX_LEVELS = 20_000
-"""The deepest nesting that is read; an API server sends less."""
+"""
+The deepest nesting that is read; an API server sends less.
+
+From Python 3.14 on, decoders stop where the stack ends, and not at a number of levels.
+"""
 
 _STACK_BYTES = 256 * 1024 * 1024  # about 13 KB for each level; a decoder needs a tenth of that
 
