@@ -4,13 +4,17 @@ Stories of runs that are told something else while they are at work, and of cloc
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
+from typing import Any
 
 import pytest
 
-from espalier.crd import Definition
+from espalier.crd import Definition, Version
 from espalier.engine import Reason, RunOutcome, RunSettings, keep_pruned, run
 from espalier.engine.ports import ObjectKey
 from espalier.errors import ForbiddenError
+from espalier.paths import JSON
+from espalier.schema.values import copy_json
 from tests.fakes.cluster import FakeCluster
 from tests.fakes.faults import busy
 from tests.fakes.widgets import ENFORCE, legacy_widgets, widgets
@@ -65,6 +69,20 @@ def times_of(cluster: FakeCluster, calls: tuple[str, ...]) -> list[float]:
 
     cluster.hooks.append(look)
     return times
+
+
+def with_field(definition: Definition, name: str) -> tuple[Version, ...]:
+    """
+    Have the storage version specify one more field of the spec.
+    """
+    *others, storage = definition.versions
+    schema = copy_json(storage.schema)
+    properties: Any = schema
+    for step in ("properties", "spec", "properties"):
+        properties = properties[step]
+    properties[name] = {"type": "string"}
+    assert isinstance(schema, dict)
+    return (*others, replace(storage, schema=schema))
 
 
 def current(cluster: FakeCluster) -> set[str]:
@@ -306,3 +324,32 @@ async def test_who_may_not_look_for_the_servers_migrations_reports_it_and_goes_o
         ". Whether the server itself migrates these objects could not be looked for: the operator"
         " may not list storageversionmigrations"
     )
+
+
+async def test_a_schema_that_came_and_went_between_two_looks_is_not_passed_over() -> None:
+    cluster = slow_cluster(stored_versions=("v1",))
+    assert cluster.definition is not None
+    narrow, wide = cluster.definition.versions, with_field(cluster.definition, "shape")
+
+    def widen_and_narrow() -> None:
+        # A to B to A: an object is written in between, and its field is hidden again.
+        cluster.change(versions=wide)
+        content: JSON = {"size": 9, "shape": "round", "color": "blue"}
+        cluster.put("w009", {"spec": content}, version="v1", managed=("size", "shape", "color"))
+        cluster.change(versions=narrow)
+
+    once(cluster, "rewrite", "w002", widen_and_narrow)
+
+    outcome = await run_on(cluster)
+
+    assert outcome.reason == Reason.WOULD_LOSE_DATA
+    assert cluster.raw("w009")["spec"] == {"size": 9, "shape": "round", "color": "blue"}
+
+
+async def test_a_generation_of_the_same_schemas_is_passed_over() -> None:
+    cluster = slow_cluster()
+
+    once(cluster, "rewrite", "w002", lambda: cluster.change(generation=2))
+
+    assert (await run_on(cluster)).is_proved
+    assert cluster.count("release") == 1

@@ -62,6 +62,7 @@ class DefinitionGuard:
         self._clock = clock
         self._definition = definition
         self._purpose = run_identity(definition)
+        self._generation = definition.generation
         self._resource_version = definition.resource_version
         self._asked_seconds = self._confirmed_seconds = float("-inf")
         self._confirming = asyncio.Lock()
@@ -101,7 +102,8 @@ class DefinitionGuard:
         Read the definition anew.
 
         Raises:
-            DefinitionChangedError: It was deleted or replaced, or asks for something else.
+            DefinitionChangedError: It was deleted or replaced, or asks for something else; or it
+                may have done so since the last look.
             ClusterError: It cannot be read.
         """
         name = self._definition.name
@@ -115,6 +117,11 @@ class DefinitionGuard:
             raise DefinitionChangedError(name, "the definition is gone") from None
         if run_identity(fresh) != self._purpose:
             raise DefinitionChangedError(name, "the definition or its labels changed")
+        if fresh.generation - self._generation not in (0, 1):
+            # Its schemas may have been others in between, and objects written under them hide
+            # what these do not specify.
+            raise DefinitionChangedError(name, "a generation of the definition was not seen")
+        self._generation = fresh.generation
         self._resource_version = fresh.resource_version
         self._confirmed_seconds = self._asked_seconds
         return fresh
