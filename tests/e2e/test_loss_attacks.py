@@ -88,6 +88,30 @@ def webhook(tmp_path: Path) -> Iterator[Webhook]:
     served.close()
 
 
+def tracked_since(crd: Crd, time: str) -> None:
+    """
+    Have etcd show that the definition's spec was written last at a time.
+    """
+    body = json.loads(crd.plane.raw_get(crd.raw_key) or b"")
+    body["metadata"]["managedFields"] = [
+        {
+            "manager": "helm",
+            "operation": "Update",
+            "apiVersion": "apiextensions.k8s.io/v1",
+            "time": time,
+            "fieldsType": "FieldsV1",
+            "fieldsV1": {"f:spec": {"f:versions": {}, "f:preserveUnknownFields": {}}},
+        }
+    ]
+    crd.plane.raw_put(crd.raw_key, json.dumps(body).encode())
+
+    def seen() -> None:
+        (entry,) = crd.read()["metadata"].get("managedFields", [{}])
+        assert entry["time"] == time
+
+    eventually(seen)
+
+
 @pytest.fixture
 def proved(crd: MakeCrd) -> Crd:
     """
@@ -210,3 +234,73 @@ def test_plain_accept_consents_to_nothing(proved: Crd) -> None:
 
     assert reason_of(document) == "WouldLoseData"
     assert "consents to nothing" in document["items"][0]["message"]
+
+
+def stop_preserving(crd: Crd) -> None:
+    """
+    Have the server prune, and wait until it does.
+    """
+    crd.plane.api.merge(crd.path, {"spec": {"preserveUnknownFields": False}})
+
+    def is_hidden() -> None:
+        assert "color" not in crd.plane.api.get(f"{crd.objects_path('v1')}/a")["spec"]
+
+    eventually(is_hidden)
+
+
+def is_gone(crd: Crd) -> None:
+    assert crd.plane.raw_get(crd.raw_key) is None
+
+
+def test_a_definition_that_stopped_preserving_unknown_fields_without_a_trace(
+    crd: MakeCrd,
+) -> None:
+    myths = crd("myths")
+    myths.put_legacy(versions(v1=SIZE), storage="v1")
+    tracked_since(myths, "2020-01-01T00:00:00Z")
+    colored(myths, "v1")
+
+    stop_preserving(myths)
+
+    # The server sets a time for what is added or changed, and not for what is only removed.
+    (entry,) = myths.read()["metadata"]["managedFields"]
+    assert entry["time"] == "2020-01-01T00:00:00Z"
+    assert reason_of(migrate(myths)) == "WouldLoseData"
+
+
+def test_a_definition_that_was_seen_to_preserve_unknown_fields(crd: MakeCrd) -> None:
+    myths = crd("myths")
+    myths.put_legacy(versions(v1=SIZE), storage="v1")
+    colored(myths, "v1")
+    # Whatever a run does elsewhere, it takes note of the definition.
+    espalier(myths.plane, "migrate", myths.name, "--namespace", "kube-public", *QUICK)
+    tracked_since(myths, "2020-01-01T00:00:00Z")
+    forget_managers(myths, "v1")
+
+    stop_preserving(myths)
+
+    assert reason_of(migrate(myths)) == "WouldLoseData"
+
+
+def test_an_object_that_is_older_than_the_definition(crd: MakeCrd) -> None:
+    myths = crd("myths")
+    myths.create(versions(v1=BOTH), storage="v1")
+    colored(myths, "v1")
+    path = f"{myths.objects_path('v1')}/a"
+    myths.plane.api.merge(path, {"metadata": {"finalizers": ["example.com/slow"]}})
+    myths.plane.api.delete(myths.path)
+
+    # The object keeps the definition from going; so somebody takes its finalizer off.
+    def is_stuck() -> None:
+        assert "deletionTimestamp" in myths.plane.api.get(path)["metadata"]
+
+    eventually(is_stuck)
+    myths.plane.api.merge(myths.path, {"metadata": {"finalizers": []}})
+    eventually(lambda: is_gone(myths))
+    # It may all happen within the same second, which is all that times of creation show.
+    stored = myths.stored()["a"]
+    stored["metadata"]["creationTimestamp"] = "2020-01-01T00:00:00Z"
+    myths.plane.raw_put(f"{myths.raw_prefix}default/a", json.dumps(stored).encode())
+    myths.create(versions(v1=SIZE), storage="v1")
+
+    assert reason_of(migrate(myths)) == "WouldLoseData"

@@ -55,6 +55,7 @@ def widgets(**changes: object) -> Definition:
         established=True,
         deleting=False,
         labels=ENFORCE,
+        created_at="2025-12-01T00:00:00Z",
     )
     return replace(made, **changes)  # type: ignore[arg-type]  # a test knows the fields
 

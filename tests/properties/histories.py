@@ -3,7 +3,8 @@ Histories of a definition and its objects, played on a model of etcd that knows 
 
 The model prunes and converts as API servers do: bytes are pruned by the schema of the version that
 they are stored at, converted, and pruned by the schema that is asked for. A webhook renames some.
-``metadata.managedFields`` are kept as servers keep them, gaps included.
+``metadata.managedFields`` are kept as servers keep them, gaps included. A definition may have
+preserved unknown fields at first, and may be deleted and created anew over its objects.
 """
 
 import random
@@ -19,6 +20,9 @@ NAMES = ("v1alpha1", "v1beta1", "v1")
 SCALARS = ("a", "b", "c", "d")
 PARTS = ("x", "y")
 SETTLE_SECONDS = 30.0
+
+
+START = 1_800_000_000.0
 
 
 @dataclass(frozen=True)
@@ -66,15 +70,19 @@ class Etcd:
 
     def __init__(self, dice: random.Random) -> None:
         self.dice = dice
-        self.now = 1_800_000_000.0
+        self.now = START
+        self.created_at = self.now
+        self.incarnation = 1
         self.generation = 1
+        # Only a definition that was there before v1 of the API preserves unknown fields.
+        self.preserves = dice.random() < 0.15
         self.shapes = {"v1alpha1": self._any_shape()}
         self.served = {"v1alpha1"}
         self.storage = "v1alpha1"
         self.stored_versions = ["v1alpha1"]
         self.conversion = "None"
-        self.changed_at = self.now
-        self.before = (dict(self.shapes), self.storage)
+        self.changed_at = self.traced_at = self.now
+        self.before = (dict(self.shapes), self.storage, self.preserves)
         self.objects: dict[str, Stored] = {}
 
     def _any_shape(self) -> Shape:
@@ -95,7 +103,7 @@ class Etcd:
         )
         return Definition(
             name=f"widgets.{GROUP}",
-            uid="u",
+            uid=f"u{self.incarnation}",
             resource_version="1",
             generation=self.generation,
             group=GROUP,
@@ -104,11 +112,12 @@ class Etcd:
             namespaced=True,
             versions=versions,
             stored_versions=tuple(self.stored_versions),
-            preserve_unknown_fields=False,
+            preserve_unknown_fields=self.preserves,
             conversion=self.conversion,
             established=True,
             deleting=False,
-            spec_written_at=utc(self.changed_at),
+            spec_written_at=utc(self.traced_at),
+            created_at=utc(self.created_at),
         )
 
     def metadata(self, name: str) -> StoredMetadata:
@@ -138,8 +147,10 @@ class Etcd:
         What a read at a version shows.
         """
         stored = self.objects[name]
-        bytes_kept = _pruned(stored.leaves, self.shapes[stored.version])
-        return _pruned(self._converted(bytes_kept, stored.version, version), self.shapes[version])
+        bytes_kept = self._pruned(stored.leaves, self.shapes[stored.version])
+        return self._pruned(
+            self._converted(bytes_kept, stored.version, version), self.shapes[version]
+        )
 
     def _converted(self, leaves: frozenset[str], source: str, target: str) -> frozenset[str]:
         """
@@ -170,7 +181,12 @@ class Etcd:
             return self.shown(name, self.storage)
         # What a webhook loses is another matter; it is asked for all fields here.
         stored = self.objects[name]
-        return _pruned(stored.leaves, self.shapes[stored.version])
+        return self._pruned(stored.leaves, self.shapes[stored.version])
+
+    def _pruned(self, leaves: frozenset[str], shape: Shape) -> frozenset[str]:
+        if self.preserves:
+            return leaves
+        return frozenset(leaf for leaf in leaves if shape.keeps(leaf))
 
     def rewrite(self, name: str) -> None:
         stored = self.objects[name]
@@ -183,36 +199,43 @@ class Etcd:
         Do something at random, as users, clients, and tools do.
         """
         self.now += self.dice.choice((1, 5, 40, 120, 3000))
-        acts = (self._write, self._write, self._write, self._change_schema, self._change_versions,
-                self._clear_managed_fields)  # fmt: skip
+        acts = [self._write, self._write, self._write, self._change_schema, self._change_versions,
+                self._clear_managed_fields]  # fmt: skip
+        if self.dice.random() < 0.05:
+            acts = [self._stop_preserving, self._create_anew]
         self.dice.choice(acts)()
 
     def _write(self) -> None:
-        name = self.dice.choice("pqr")
+        now = self.preserves
         shapes, storage = dict(self.shapes), self.storage
         if self.now - self.changed_at < SETTLE_SECONDS and self.dice.random() < 0.5:
             # A server that has not seen the change yet.
-            shapes, storage = self.before
+            shapes, storage, self.preserves = self.before
+        self._write_by(shapes, storage)
+        self.preserves = now
+
+    def _write_by(self, shapes: dict[str, Shape], storage: str) -> None:
+        name = self.dice.choice("pqr")
         version = self.dice.choice([each for each in shapes if each in self.served] or [storage])
         if storage not in self.stored_versions or version not in self.shapes:
             return
-        wanted = _pruned(
+        wanted = self._pruned(
             frozenset(self.dice.sample([*SCALARS, "list.x", "list.y"], 3)), shapes[version]
         )
         manager = self.dice.choice(("kubectl", "helm"))
         old = self.objects.get(name)
         if old is None:
             entries = {(manager, version): (wanted, self.now)}
-            leaves = _pruned(self._converted(wanted, version, storage), shapes[storage])
+            leaves = self._pruned(self._converted(wanted, version, storage), shapes[storage])
             self.objects[name] = Stored(storage, leaves, self.now, entries)
             return
         if old.version not in shapes:
             return
-        kept = _pruned(old.leaves, shapes[old.version])
-        live = _pruned(self._converted(kept, old.version, version), shapes[version])
+        kept = self._pruned(old.leaves, shapes[old.version])
+        live = self._pruned(self._converted(kept, old.version, version), shapes[version])
         dropped = frozenset(leaf for leaf in live if self.dice.random() < 0.2)
         new = (live - dropped) | wanted
-        leaves = _pruned(self._converted(new, version, storage), shapes[storage])
+        leaves = self._pruned(self._converted(new, version, storage), shapes[storage])
         self.objects[name] = Stored(
             storage, leaves, old.created_at, self._tracked(old, manager, version, live, new)
         )
@@ -241,15 +264,40 @@ class Etcd:
                 leaves = self.shown(name, self.storage)
                 self.objects[name] = Stored(self.storage, leaves, old.created_at, {})
 
+    def _stop_preserving(self) -> None:
+        """
+        Have the server prune from now on, which no managedFields show.
+        """
+        if self.preserves:
+            self.before = (dict(self.shapes), self.storage, True)
+            self.preserves = False
+            self.generation += 1
+            # A server that is behind goes on for as long as after any other change.
+            self.changed_at = self.now
+
+    def _create_anew(self) -> None:
+        """
+        Create the definition again over its objects, with other schemas.
+        """
+        self.now += 2
+        self.created_at = self.now
+        self.incarnation += 1
+        self.preserves, self.conversion = False, "None"
+        self.shapes = {name: self._any_shape() for name in self.shapes}
+        self.stored_versions = [self.storage]
+        self.before = (dict(self.shapes), self.storage, self.preserves)
+        self.generation = 0
+        self._changed()
+
     def _changed(self) -> None:
         self.generation += 1
-        self.changed_at = self.now
+        self.changed_at = self.traced_at = self.now
         if self.storage not in self.stored_versions:
             self.stored_versions.append(self.storage)
 
     def _change_schema(self) -> None:
         name = self.dice.choice([*self.shapes])
-        self.before = (dict(self.shapes), self.storage)
+        self.before = (dict(self.shapes), self.storage, self.preserves)
         shape = self.shapes[name]
         scalar, part = self.dice.choice(SCALARS), self.dice.choice(PARTS)
         self.shapes[name] = self.dice.choice(
@@ -261,7 +309,7 @@ class Etcd:
         self._changed()
 
     def _change_versions(self) -> None:
-        self.before = (dict(self.shapes), self.storage)
+        self.before = (dict(self.shapes), self.storage, self.preserves)
         missing = [name for name in NAMES if name not in self.shapes]
         act = self.dice.randrange(5)
         if act == 0 and missing:
@@ -280,7 +328,3 @@ class Etcd:
         else:
             self.conversion = "Webhook" if self.conversion == "None" else "None"
         self._changed()
-
-
-def _pruned(leaves: frozenset[str], shape: Shape) -> frozenset[str]:
-    return frozenset(leaf for leaf in leaves if shape.keeps(leaf))

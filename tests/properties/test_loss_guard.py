@@ -14,7 +14,7 @@ from espalier.engine.policy.consent import NOTHING_SHOWN, ShownLoss
 from espalier.engine.policy.evidence import NOT_SHOWN, Evidence, Verdict
 from espalier.engine.policy.record import SchemaRecord, first_record, record_of_proof
 from espalier.engine.ports import StoredMetadata
-from tests.properties.histories import GROUP, SETTLE_SECONDS, Etcd
+from tests.properties.histories import GROUP, SETTLE_SECONDS, Etcd, utc
 
 HISTORIES = int(os.environ.get("ESPALIER_LOSS_HISTORIES", "2000"))
 """How many are played; 20,000 take two minutes."""
@@ -32,7 +32,9 @@ class Operator:
         self.etcd = etcd
         self.judge = judge
         self.record: SchemaRecord | None = None
-        self.pointer = ""
+        self.incarnation = etcd.incarnation
+        self.is_proved = False
+        self.recorded_at = ""
         self.shown = NOTHING_SHOWN
         self.rewritten = 0
         self.proofs = 0
@@ -40,6 +42,9 @@ class Operator:
 
     def look(self) -> None:
         definition = self.etcd.definition()
+        if self.incarnation != self.etcd.incarnation:
+            # The record is of another uid.
+            self.forget()
         self._keep(
             first_record(definition)
             if self.record is None
@@ -50,13 +55,24 @@ class Operator:
         """
         Somebody loses the record, and takes the pointer off to go on.
         """
-        self.record, self.pointer = None, ""
+        self.record, self.is_proved, self.recorded_at = None, False, ""
+        self.incarnation = self.etcd.incarnation
 
     def run(self, *, consents: bool) -> None:
+        # The definition is read before its record is written.
+        is_known = self.record is not None and self.record.generation == self.etcd.generation
+        recorded_at = self.recorded_at if is_known else ""
         self.look()
         etcd, record = self.etcd, self.record
+        if etcd.preserves:
+            return
         evidence = Evidence(
-            etcd.definition(), record, settle_seconds=SETTLE_SECONDS, now_seconds=etcd.now
+            etcd.definition(),
+            record,
+            settle_seconds=SETTLE_SECONDS,
+            now_seconds=etcd.now,
+            is_proved=self.is_proved,
+            recorded_at=recorded_at,
         )
         consented = self.shown if consents else NOTHING_SHOWN
         items: set[str] = set()
@@ -78,6 +94,7 @@ class Operator:
         if not items and etcd.now - etcd.changed_at >= SETTLE_SECONDS:
             etcd.stored_versions = [etcd.storage]
             self._keep(record_of_proof(etcd.definition()))
+            self.is_proved = True
             self.proofs += 1
 
     def _items(self, evidence: Evidence, name: str) -> frozenset[str]:
@@ -106,7 +123,9 @@ class Operator:
         )
 
     def _keep(self, record: SchemaRecord) -> None:
-        self.record, self.pointer = record, record.digest()
+        if record != self.record:
+            self.recorded_at = utc(self.etcd.now)
+        self.record = record
 
 
 def play_history(seed: int, judge: Judge) -> Operator:

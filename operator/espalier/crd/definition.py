@@ -11,7 +11,7 @@ from types import MappingProxyType
 
 from espalier.crd.api_versions import is_beta
 from espalier.errors import MalformedDefinitionError, NoStorageVersionError, UnknownVersionError
-from espalier.names import ESTABLISHED
+from espalier.names import ESTABLISHED, RECORD_FIELD_MANAGER
 from espalier.paths import JSON, Key, Path
 from espalier.schema import ScalePaths
 
@@ -89,7 +89,10 @@ class Definition:
         conversion: The name of the strategy: ``None`` or ``Webhook``.
         preserve_unknown_fields: True for legacy definitions, which the server does not prune.
         spec_written_at: The latest time, RFC 3339, at which the spec was written, by
-            ``managedFields``; it did not change later. Empty if they do not show it.
+            ``managedFields``. Versions and conversion did not change later; whether unknown fields
+            are preserved may have. Empty if they do not show it.
+        record_written_at: The time at which ``espalier.dev/Record`` was written last, likewise.
+        created_at: ``metadata.creationTimestamp``; empty if it is not there.
     """
 
     name: str
@@ -110,6 +113,8 @@ class Definition:
     annotations: Mapping[str, str] = field(default_factory=lambda: _NOTHING, hash=False)
     conditions: tuple[Condition, ...] = ()
     spec_written_at: str = ""
+    record_written_at: str = ""
+    created_at: str = ""
     singular: str = ""
     short_names: tuple[str, ...] = ()
 
@@ -191,6 +196,8 @@ def read_definition(manifest: JSON) -> Definition:
         annotations=_text_map(metadata, "annotations"),
         conditions=conditions,
         spec_written_at=_spec_written_at(metadata),
+        record_written_at=_record_written_at(metadata),
+        created_at=_text(metadata, "creationTimestamp", ("metadata",), default=""),
         singular=_singular(names),
         short_names=_short_names(names),
     )
@@ -212,8 +219,10 @@ def _short_names(names: dict[str, JSON]) -> tuple[str, ...]:
 
 
 def _spec_written_at(metadata: dict[str, JSON]) -> str:
-    # The server sets an entry's time whenever a write of its manager changes a field that the entry
-    # names; versions are a list that is owned as a whole. Writes of the status change no spec.
+    # The server sets an entry's time whenever a write of its manager adds or changes a field that
+    # the entry names; versions are a list that is owned as a whole. A field that is only removed
+    # sets none: so does preserveUnknownFields, whose false is not stored. Writes of the status
+    # change no spec.
     entries = metadata.get("managedFields")
     times = []
     for entry in entries if isinstance(entries, list) else []:
@@ -226,6 +235,18 @@ def _spec_written_at(metadata: dict[str, JSON]) -> str:
             case _:
                 continue
     # All of one form, by which the later one is the greater text.
+    return max(times, default="")
+
+
+def _record_written_at(metadata: dict[str, JSON]) -> str:
+    entries = metadata.get("managedFields")
+    times = [
+        str(entry["time"])
+        for entry in (entries if isinstance(entries, list) else [])
+        if isinstance(entry, dict)
+        and entry.get("manager") == RECORD_FIELD_MANAGER
+        and isinstance(entry.get("time"), str)
+    ]
     return max(times, default="")
 
 

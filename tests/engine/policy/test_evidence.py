@@ -60,6 +60,7 @@ def definition(*versions: Version, generation: int = 2, conversion: str = "None"
         established=True,
         deleting=False,
         spec_written_at="2027-01-15T11:00:00Z",
+        created_at="2027-01-15T08:00:00Z",
     )
 
 
@@ -109,7 +110,21 @@ WITH_PORTS = definition(version("v1", "size", ports=PORTS))
         pytest.param(
             ONE,
             None,
-            metadata(entry("color"), created_at="2027-01-15T11:02:00Z"),
+            metadata(entry("list"), entry("size"), created_at="2027-01-15T11:02:00Z"),
+            ["v1.spec.list"],
+            id="created after the last change, as it seems, with a field that cannot be",
+        ),
+        pytest.param(
+            ONE,
+            None,
+            metadata(entry("size", at="v0"), created_at="2027-01-15T11:02:00Z"),
+            [GONE_VERSION],
+            id="created after the last change, as it seems, at a version that cannot be",
+        ),
+        pytest.param(
+            ONE,
+            None,
+            metadata(created_at="2027-01-15T11:02:00Z"),
             [],
             id="created after the last change",
         ),

@@ -198,3 +198,23 @@ async def test_where_a_webhook_converts_and_a_version_is_not_served_nothing_is_k
 
     assert outcome.reason == Reason.WOULD_LOSE_DATA
     assert "a version that is not served: v1alpha1" in outcome.conditions[0].message
+
+
+async def test_an_object_that_is_older_than_the_definition_is_not_taken_for_known() -> None:
+    # Somebody took the finalizer off a definition that was being deleted, and created it anew.
+    again = replace(WITHOUT_COLOR, created_at="2026-02-01T00:00:00Z")
+    cluster = a_cluster(again)
+    cluster.put("bare", {"spec": {"size": 1, "color": "blue"}}, version="v1", managed=None)
+    cluster.put("known", {"spec": {"size": 1}}, version="v1", managed=("size",))
+
+    outcome = await run_on(cluster)
+
+    assert outcome.reason == Reason.WOULD_LOSE_DATA
+    assert "3 objects of 4 left alone" in outcome.conditions[0].message
+    assert cluster.raw("a")["spec"] == cluster.raw("bare")["spec"] == {"size": 1, "color": "blue"}
+
+    # Once all objects were proved, the record is about all of them.
+    await accept(cluster)
+    assert (await run_on(cluster)).is_proved
+    cluster.change(versions=(replace(again.versions[0], schema=V1_SCHEMA),))
+    assert (await run_on(cluster)).is_proved

@@ -145,5 +145,5 @@ def _consent_to(found: Survey) -> str:
     items = (
         frozenset(one.path for one in found.would_lose.paths) if found.would_lose else frozenset()
     )
-    digest = ShownLoss(items).digest
+    digest = ShownLoss(items, found.spent).digest
     return f"; consent to the loss of {found.crd}: --accept-loss {digest}" if digest else ""

@@ -26,12 +26,12 @@ from espalier.cluster import Cluster, FolderArchive
 from espalier.crd import Definition
 from espalier.engine import (
     Budget,
-    Counts,
     Ports,
     Reason,
     RunOutcome,
     RunSettings,
     ShownLoss,
+    Survey,
 )
 from espalier.engine.ports import Archive, Checkpoints, Leases, Part, Reporter, resource_of
 from espalier.errors import EspalierError
@@ -105,12 +105,14 @@ class MigrateRequest:
         restricting = {NAMESPACES: ",".join(self.namespaces)}
         return LabelOverlay(labels=labels, annotations=restricting if self.namespaces else {})
 
-    def accepts(self, would_lose: Counts) -> bool:
+    def accepts(self, found: Survey | None) -> bool:
         """
         Report whether the consent is to just what a survey has found.
         """
-        items = frozenset(one.path for one in would_lose.paths)
-        return bool(self.accept_loss) and ShownLoss(items).digest == self.accept_loss
+        if found is None or found.would_lose is None:
+            return False
+        items = frozenset(one.path for one in found.would_lose.paths)
+        return bool(self.accept_loss) and ShownLoss(items, found.spent).digest == self.accept_loss
 
     def archive_of(self, connected: Cluster, namespace: str) -> Archive:
         """
@@ -307,15 +309,13 @@ async def _rehearse(
                 outcome = await engine.run(definition, ports, settings, reporter)
             except EspalierError as error:
                 problems.append(Problem(source=name, message=str(error)))
-            lost = found.would_lose if found is not None else None
-            accepts = lost is not None and request.accepts(lost)
             rehearsals.append(
                 Rehearsed(
                     name=name,
                     stored_versions=stored,
                     outcome=outcome,
                     survey=found,
-                    accepts_loss=accepts,
+                    accepts_loss=request.accepts(found),
                 )
             )
     return rehearsal_result(

@@ -175,7 +175,10 @@ async def survey_one(
         gate = await gate_alone(definition, connected.objects, ports, RunSettings())
         is_asked = not definition.preserve_unknown_fields
         scope = Scope(
-            would_lose=gate.items if is_asked else None, namespaces=namespaces, workers=workers
+            would_lose=gate.items if is_asked else None,
+            spent=gate.spent,
+            namespaces=namespaces,
+            workers=workers,
         )
         return await survey_objects(connected, definition, scope, advance)
 

@@ -16,8 +16,9 @@ from espalier.crd.structural import structural_of
 from espalier.engine.conversion.exact import check_unchanged
 from espalier.engine.conversion.webhook import read_shown
 from espalier.engine.listing.conversions import ConversionProbe
-from espalier.engine.policy.evidence import NOT_SHOWN, UNREADABLE_SCHEMA, bounded
+from espalier.engine.policy.evidence import NOT_SHOWN, bounded
 from espalier.engine.policy.field_managers import entries_at
+from espalier.engine.policy.version_evidence import UNREADABLE_SCHEMA
 from espalier.engine.ports import StoredMetadata
 from espalier.engine.ports.objects import Objects
 from espalier.engine.ports.records import resource_of

@@ -82,6 +82,8 @@ class Checkpoint:
             empty if there was none.
         shown: What was last shown that a run would lose.
         accepted: What was shown and then consented to.
+        is_proved: Whether the record begins with a proof, so that it is about all objects. One that
+            begins with the first generation is about those that are younger than the definition.
     """
 
     whole: Progress
@@ -90,6 +92,7 @@ class Checkpoint:
     before: str = ""
     shown: ShownLoss = field(default=NOTHING_SHOWN)
     accepted: ShownLoss = field(default=NOTHING_SHOWN)
+    is_proved: bool = False
 
     @property
     def digests(self) -> tuple[str, ...]:
@@ -139,6 +142,8 @@ def render_checkpoint(checkpoint: Checkpoint) -> dict[str, JSON]:
         "before": checkpoint.before,
         "shown": render_shown(checkpoint.shown),
         "accepted": render_shown(checkpoint.accepted),
+        "spent": checkpoint.shown.spent,
+        "isProved": checkpoint.is_proved,
     }
 
 
@@ -170,9 +175,15 @@ class _Reader:
         """
         Read a document of today's format.
         """
+        # The first documents of this format did not have these two.
+        document = {"spent": 0, "isProved": False, **document}
+        spent = self._one(document, "spent", int)
+        is_proved = document["isProved"]
+        if not isinstance(is_proved, bool):
+            raise self.error("has an odd part: isProved")
         record = read_record(document.get("record"))
-        shown = read_shown(document.get("shown"))
-        accepted = read_shown(document.get("accepted"))
+        shown = read_shown(document.get("shown"), spent=spent)
+        accepted = read_shown(document.get("accepted"), spent=spent)
         if record is None or shown is None or accepted is None:
             raise self.error("has an odd part: record, shown or accepted")
         return Checkpoint(
@@ -182,6 +193,7 @@ class _Reader:
             before=self._one(document, "before", str),
             shown=shown,
             accepted=accepted,
+            is_proved=is_proved,
         )
 
     def read_format_of_one_version(self, document: Mapping[str, JSON]) -> Checkpoint:
@@ -195,13 +207,13 @@ class _Reader:
         document = _with_failures(document)
         whole = self._progress(document)
         definition = self._definition
-        record = first_record(definition)
+        record, is_proved = first_record(definition), False
         match document.get("record"):
             case None:
                 pass
             case {"specified": [*texts], "dropped": [*_]}:
                 if whole.proved_generation == definition.generation == whole.generation:
-                    record = record_of_proof(definition)
+                    record, is_proved = record_of_proof(definition), True
                 else:
                     record = self._with_paths(record, texts)
             case _:
@@ -209,7 +221,10 @@ class _Reader:
         restricted = document.get("restricted")
         if isinstance(restricted, dict):
             document = {**document, "restricted": _with_failures(restricted)}
-        return Checkpoint(whole=whole, restricted=self._restricted(document), record=record)
+        restricted_progress = self._restricted(document)
+        return Checkpoint(
+            whole=whole, restricted=restricted_progress, record=record, is_proved=is_proved
+        )
 
     def _with_paths(self, record: SchemaRecord, texts: list[JSON]) -> SchemaRecord:
         storage = self._definition.storage.name

@@ -4,6 +4,7 @@ Who holds the checkpoint of a run: loads it, adds to it, saves it in time.
 The record is in it, and the definition points to that: see ``record_pointer``.
 """
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -22,7 +23,7 @@ from espalier.engine.coordination.record_pointer import (
     read_pointer,
 )
 from espalier.engine.flowcontrol.calls import retry_while_unavailable
-from espalier.engine.policy.consent import NOTHING_SHOWN, ShownLoss, consented
+from espalier.engine.policy.consent import ShownLoss, after_both, are_kept, consented
 from espalier.engine.policy.record import SchemaRecord, first_record, record_of_proof
 from espalier.engine.ports.clock import Clock
 from espalier.engine.ports.definitions import Definitions
@@ -101,6 +102,19 @@ class Ledger:
         return self._checkpoint.record
 
     @property
+    def is_proved(self) -> bool:
+        """
+        Whether the record begins with a proof.
+        """
+        return self._checkpoint.is_proved
+
+    def loss(self, items: Iterable[str]) -> ShownLoss:
+        """
+        Make what a condition may show of these items.
+        """
+        return ShownLoss(frozenset(items), self._checkpoint.shown.spent)
+
+    @property
     def shown(self) -> ShownLoss:
         """
         What was last shown that a run would lose, or that a rewrite has lost.
@@ -134,12 +148,14 @@ class Ledger:
         """
         Take over the progress of a proof; what was known before is not needed any more.
         """
+        nothing = after_both(self._checkpoint.shown, self._checkpoint.accepted)
         await self._save(
             replace(
                 self._with(progress),
                 record=record_of_proof(self._definition),
-                shown=NOTHING_SHOWN,
-                accepted=NOTHING_SHOWN,
+                shown=nothing,
+                accepted=nothing,
+                is_proved=True,
             )
         )
 
@@ -192,7 +208,7 @@ async def open_ledger(
     """
     generation = definition.generation
     found, pointed = await load_known(ports, definition)
-    checkpoint = _remembering(found, definition)
+    checkpoint = remembering(found, definition)
     restricted = checkpoint.restricted
     if is_restricted:
         begun = restricted or Progress(key=key, generation=generation)
@@ -225,7 +241,7 @@ async def remember(ports: RecordPorts, definition: Definition, *, creates: bool)
         found, pointed = await load_known(ports, definition)
         if found is None and not creates:
             return
-        fresh = replace(_remembering(found, definition), before=pointed)
+        fresh = replace(remembering(found, definition), before=pointed)
         try:
             if found is None or replace(fresh, before=found.before) != found:
                 await ports.checkpoints.save(definition, render_checkpoint(fresh))
@@ -278,15 +294,33 @@ async def _read_again(definitions: Definitions, clock: Clock, definition: Defini
     return replace(definition, conditions=fresh.conditions)
 
 
-def _remembering(found: Checkpoint | None, definition: Definition) -> Checkpoint:
+def remembering(found: Checkpoint | None, definition: Definition) -> Checkpoint:
+    """
+    Add what a definition specifies to what was found of it; other schemas may end a consent.
+    """
     if found is None:
         whole = Progress(key="", generation=definition.generation)
         return Checkpoint(whole=whole, record=first_record(definition))
+    shown, accepted = found.shown, found.accepted
+    if _ends_consents(found, definition):
+        shown = accepted = after_both(shown, accepted)
     return replace(
         found,
         whole=replace(found.whole, generation=definition.generation),
         record=found.record.with_definition(definition),
+        shown=shown,
+        accepted=accepted,
     )
+
+
+def _ends_consents(found: Checkpoint, definition: Definition) -> bool:
+    """
+    Report whether other data may be stored by now at the paths that were shown or consented to.
+    """
+    risen = definition.generation - found.record.generation
+    if risen not in (0, 1):
+        return True
+    return risen == 1 and are_kept(definition, found.shown.items | found.accepted.items)
 
 
 async def _point(

@@ -54,6 +54,7 @@ class RehearsedDefinitions:
             found,
             stored_versions=self._stored.get(name, found.stored_versions),
             conditions=(*kept, *written.values()),
+            record_written_at="" if written else found.record_written_at,
         )
 
     async def get_resource_version(self, name: str) -> str:

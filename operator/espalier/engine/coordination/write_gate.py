@@ -72,7 +72,6 @@ class WriteGate:
         self._guard = guard
         self._fence = fence
         self._is_closed = True
-        self._is_harmless = False
         self._evidence: Evidence | None = None
         self._consent = NOTHING_SHOWN
         self._compare: Compare = compare_nothing
@@ -106,17 +105,16 @@ class WriteGate:
         """
         self._check_shown = check_shown
         self._evidence, self._consent, self._compare = evidence, consent, compare
-        self._is_harmless = evidence is None or evidence.is_harmless
         self._stripped.clear()
         self._stripped_for_good.clear()
         self._is_closed = False
 
     @property
-    def loses_nothing(self) -> bool:
+    def spent(self) -> int:
         """
-        Whether no object at all can lose anything.
+        How many consents were spent before, by which the digest of a loss is told from theirs.
         """
-        return self._is_harmless
+        return self._consent.spent
 
     def covers(self, items: frozenset[str]) -> bool:
         """
@@ -161,10 +159,9 @@ class WriteGate:
         """
         if self._is_closed:
             raise RuntimeError("the gate was not opened: nothing is known of what would be lost")
-        if not self._is_harmless:
-            items = await self.items(metadata)
-            if not self.covers(items):
-                return LeftAlone(items)
+        items = await self.items(metadata)
+        if not self.covers(items):
+            return LeftAlone(items)
         if self._check_shown is not None:
             await self._check_shown(metadata)
         if not self._is_confirmed():
@@ -201,11 +198,13 @@ class WriteGate:
             if self._holds(self._lease):
                 return
 
-    def of_any_state(self, permit: WritePermit) -> WritePermit:
+    def of_any_state(self, permit: WritePermit, metadata: StoredMetadata) -> WritePermit:
         """
-        Permit the write of whatever an object is by then, if no object can lose anything.
+        Permit the write of whatever an object is by then, if it can lose nothing in any state.
         """
-        return permit._replace(resource_version=None) if self.loses_nothing else permit
+        evidence = self._evidence
+        loses_nothing = evidence is None or (evidence.is_harmless and evidence.covers(metadata))
+        return permit._replace(resource_version=None) if loses_nothing else permit
 
     async def items(self, metadata: StoredMetadata) -> frozenset[str]:
         """

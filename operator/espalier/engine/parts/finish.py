@@ -15,7 +15,6 @@ from espalier.engine.coordination.ledger import load_known, open_ledger
 from espalier.engine.coordination.run_context import RunContext
 from espalier.engine.flowcontrol.pacer import work_through
 from espalier.engine.parts.documents import DocumentsOf, read_state
-from espalier.engine.policy.consent import ShownLoss
 from espalier.engine.policy.labels import read_policy
 from espalier.engine.policy.parts import PartState, unfinished_parts, why_not_in_parts
 from espalier.engine.policy.plan import Plan, Stop, plan
@@ -82,7 +81,7 @@ async def _work(context: RunContext[Plan], *, documents: DocumentsOf) -> RunOutc
         accepted = frozenset(item for state in states for item in state.accepted.items)
         if accepted:
             # What was lost by consent is still named by managedFields: the same digest holds.
-            await ledger.show(ShownLoss(accepted))
+            await ledger.show(ledger.loss(accepted))
     return await work_on_all(context)
 
 

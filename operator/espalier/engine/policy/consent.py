@@ -4,10 +4,13 @@ Consent to a loss: to exactly what was shown, by the digest that the condition p
 
 import hashlib
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
+from espalier.crd.definition import Definition
+from espalier.crd.field_sets import is_path, specifies
 from espalier.engine.policy.evidence import MORE_ITEMS
+from espalier.engine.policy.version_evidence import structural_at
 from espalier.paths import JSON
 
 DIGEST_LENGTH = 16
@@ -23,9 +26,12 @@ class ShownLoss:
 
     Attributes:
         items: As ``espalier.engine.policy.evidence.Verdict`` has them.
+        spent: How many consents were spent before: what is lost later has another digest, even if
+            the same fields are.
     """
 
     items: frozenset[str] = frozenset()
+    spent: int = 0
 
     @property
     def digest(self) -> str:
@@ -34,7 +40,7 @@ class ShownLoss:
         """
         if not self.items:
             return ""
-        text = "\n".join(sorted(self.items))
+        text = "\n".join([*sorted(self.items), *([f"{self.spent} spent"] if self.spent else [])])
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:DIGEST_LENGTH]
 
     def covers(self, items: Iterable[str]) -> bool:
@@ -45,6 +51,33 @@ class ShownLoss:
 
 
 NOTHING_SHOWN = ShownLoss()
+
+
+def are_kept(definition: Definition, items: Collection[str]) -> bool:
+    """
+    Report whether any of these would not be lost any more, by the schemas of now.
+    """
+    storage = structural_at(definition, definition.storage.name)
+    for item in items:
+        name, dot, path = item.partition(".")
+        structural = structural_at(definition, name) if dot and not item.startswith("?") else None
+        if structural is None or not is_path(f".{path}"):
+            continue
+        if not specifies(structural, f".{path}"):
+            continue
+        if definition.conversion != "None" or specifies(storage, f".{path}"):
+            return True
+    return False
+
+
+def after_both(shown: ShownLoss, accepted: ShownLoss) -> ShownLoss:
+    """
+    Begin anew when nothing of what was shown or consented to is lost any more, or was lost.
+
+    A label with the digest may stay on the definition for years. What is lost later was never
+    shown to the person who set it, even if it has the same name.
+    """
+    return ShownLoss(spent=shown.spent + bool(shown.items or accepted.items))
 
 
 def is_digest(text: str) -> bool:
@@ -58,7 +91,9 @@ def consented(text: str, shown: Iterable[ShownLoss]) -> ShownLoss:
     """
     Find what a digest stands for; nothing if it stands for nothing that was shown.
     """
-    return next((each for each in shown if text and each.digest == text), NOTHING_SHOWN)
+    known = tuple(shown)
+    spent = max((each.spent for each in known), default=0)
+    return next((each for each in known if text and each.digest == text), ShownLoss(spent=spent))
 
 
 def render_shown(shown: ShownLoss) -> JSON:
@@ -68,11 +103,11 @@ def render_shown(shown: ShownLoss) -> JSON:
     return [*sorted(shown.items)]
 
 
-def read_shown(document: JSON) -> ShownLoss | None:
+def read_shown(document: JSON, *, spent: int = 0) -> ShownLoss | None:
     """
     Read the document of what was shown; None if it is not of that form.
     """
     if not isinstance(document, list):
         return None
     items = frozenset(item for item in document if isinstance(item, str))
-    return ShownLoss(items) if len(items) == len(document) else None
+    return ShownLoss(items, spent) if len(items) == len(document) else None

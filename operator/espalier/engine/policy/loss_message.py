@@ -14,12 +14,11 @@ from espalier.engine.policy.evidence import (
     NOT_SERVED,
     NOT_SHOWN,
     OWNED_AS_A_WHOLE,
-    PRESERVED,
     TAKES_LONG,
     UNCOMPARED,
-    UNREADABLE_SCHEMA,
 )
 from espalier.engine.policy.labels import PLAIN_ACCEPT
+from espalier.engine.policy.version_evidence import PRESERVED, UNREADABLE_SCHEMA
 from espalier.engine.status.tally import Tally
 from espalier.engine.status.text import enumerated, printable
 from espalier.plurals import counted

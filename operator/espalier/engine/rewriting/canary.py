@@ -26,7 +26,6 @@ from espalier.engine.coordination.write_gate import WriteGate
 from espalier.engine.flowcontrol.calls import retry_while_unavailable
 from espalier.engine.flowcontrol.pacer import Pacer
 from espalier.engine.listing.pages import Fetch
-from espalier.engine.policy.consent import ShownLoss
 from espalier.engine.policy.evidence import MAX_ITEMS
 from espalier.engine.policy.loss_message import conversion_loss_message, lost_items, were_lost
 from espalier.engine.policy.plan import Plan, ServerPruned
@@ -239,7 +238,7 @@ class Canary:
             self._left -= 1
             self._rewritten += 1
             return
-        shown = ShownLoss(items)
+        shown = self._ledger.loss(items)
         # Before anybody can read its digest.
         await self._ledger.show(shown)
         message = conversion_loss_message(

@@ -101,7 +101,7 @@ class Rewrite:
         if isinstance(permit, LeftAlone):
             return permit
         if self._conflicts >= MAX_GUARDED_ATTEMPTS:
-            permit = self._gate.of_any_state(permit)
+            permit = self._gate.of_any_state(permit, self._seen)
         is_proof = self._settled.is_proof()
         written = await self._objects.rewrite(self._resource, permit)
         after = written.resource_version

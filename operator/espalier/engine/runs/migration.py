@@ -14,7 +14,6 @@ from espalier.engine.conversion.stored_version import StoredVersionWitness
 from espalier.engine.coordination.checkpoint import REWRITE, VERIFY
 from espalier.engine.coordination.ledger import Ledger
 from espalier.engine.coordination.run_context import RunContext
-from espalier.engine.policy.consent import ShownLoss
 from espalier.engine.policy.loss_message import would_lose_message
 from espalier.engine.policy.plan import Plan
 from espalier.engine.policy.restrictions import restrictions_of
@@ -193,7 +192,7 @@ class Migration:
 
         So a digest that a survey or a dry run has shown holds, though neither keeps anything.
         """
-        shown = ShownLoss(frozenset(tally.would_lose))
+        shown = self._ledger.loss(tally.would_lose)
         digest = self._planned.policy.accepted_loss
         if not digest or tally.is_loss_cut or shown.digest != digest:
             return False
@@ -207,7 +206,7 @@ class Migration:
         """
         if not tally.left_alone.count:
             return
-        shown = ShownLoss(frozenset(tally.would_lose))
+        shown = self._ledger.loss(tally.would_lose)
         # Before anybody can read its digest.
         await self._ledger.show(shown)
         message = would_lose_message(self._planned.definition, tally, shown)

@@ -72,6 +72,7 @@ class Survey:
         undecodable: Objects that the server itself cannot read; the others were surveyed.
         would_lose: What a rewrite would or might remove, as far as can be known without comparing
             versions; None where nothing is pruned by a rewrite, or a candidate is surveyed.
+        spent: How many consents to a loss were spent before.
     """
 
     crd: str
@@ -92,6 +93,7 @@ class Survey:
     unread_versions: tuple[str, ...] = ()
     undecodable: tuple[str, ...] = ()
     would_lose: Counts | None = None
+    spent: int = 0
 
     @property
     def counts(self) -> ObjectCounts:

@@ -40,6 +40,7 @@ class Scope:
         candidate: What the definition may become: objects are held to this one's schema.
         would_lose: Names what the rewrite of an object would lose, as ``WriteGate.items`` does;
             None where that is not asked.
+        spent: How many consents to a loss were spent before.
         namespaces: Restricts the survey; all if empty.
         page_size: The most objects in a page.
         workers: Examine what takes long; None to do all in the event loop.
@@ -47,6 +48,7 @@ class Scope:
 
     candidate: Definition | None = None
     would_lose: WouldLose | None = None
+    spent: int = 0
     namespaces: Sequence[str] = ()
     page_size: int = DEFAULT_PAGE_SIZE
     workers: Workers | None = None
@@ -121,6 +123,7 @@ async def survey(
     return replace(
         examiner.survey(),
         would_lose=None if losses is None else losses.counts(),
+        spent=scope.spent,
         version=reader.resource.version,
         conversions=tuple(comparison.loss() for comparison in reader.comparisons),
         unread_versions=reader.unread_versions,

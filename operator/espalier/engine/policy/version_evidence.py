@@ -1,0 +1,128 @@
+"""
+What is known of the objects that are stored at one version of a definition.
+"""
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache, partial
+
+from espalier.crd.definition import Definition
+from espalier.crd.field_sets import hides_fields, specified_paths, unspecified
+from espalier.crd.structural import structural_of
+from espalier.engine.policy.record import ANYTHING, SchemaRecord
+from espalier.errors import SchemaParseError
+from espalier.schema import Structural
+
+UNREADABLE_SCHEMA = "?schema-cannot-be-read"
+PRESERVED = "?unknown-fields-were-preserved"
+
+_REMEMBERED_PATHS = 4096
+"""A bound is needed: where unknown fields are preserved, objects name any number of paths."""
+
+
+@dataclass(frozen=True, slots=True)
+class VersionEvidence:
+    """
+    What is known of objects that are stored at one version.
+
+    Attributes:
+        structural: The version's schema now.
+        hidden: Paths that its schema has specified, by the record, and no longer does.
+        not_kept: With conversion ``None``, the paths that it specifies and the storage version
+            does not.
+        is_served: Whether objects can be read at it.
+        is_readable: Whether its schema can be read.
+    """
+
+    name: str
+    structural: Structural | None
+    hidden: tuple[str, ...] = ()
+    not_kept: tuple[str, ...] = ()
+    is_served: bool = True
+    is_readable: bool = True
+
+
+class StoredAt:
+    """
+    What holds for objects that may be stored at any of some versions.
+
+    Attributes:
+        versions: Those.
+        items: What each object would or might lose that was not written since.
+        compare_at: Versions at which each such object must be read before more is known.
+        hides: By version, reports whether a path may hold fields that no history names.
+        is_harmless: Whether none of them can lose anything, if the record is complete.
+    """
+
+    def __init__(
+        self, definition: Definition, record: SchemaRecord, names: Collection[str]
+    ) -> None:
+        self.versions = tuple(_evidence_of(definition, record, names))
+        self.items = frozenset(_items_of(self.versions))
+        self.compare_at = tuple(
+            version.name
+            for version in self.versions
+            if version.is_readable and version.not_kept and version.is_served
+        )
+        self.hides: Mapping[str, Callable[[str], bool]] = {
+            version.name: lru_cache(_REMEMBERED_PATHS)(partial(hides_fields, version.structural))
+            for version in self.versions
+        }
+        self.is_harmless = all(
+            version.is_readable and not version.hidden and not version.not_kept
+            for version in self.versions
+        )
+
+
+def structural_at(definition: Definition, name: str) -> Structural | None:
+    """
+    Return the schema of a version; None if it cannot be read, or there is no such version.
+    """
+    for version in definition.versions:
+        if version.name == name:
+            try:
+                return structural_of(version)
+            except SchemaParseError:
+                return None
+    return None
+
+
+def _items_of(versions: Collection[VersionEvidence]) -> Iterator[str]:
+    for version in versions:
+        if not version.is_readable:
+            yield f"{UNREADABLE_SCHEMA} {version.name}"
+        elif not version.is_served:
+            yield from (version.name + path for path in version.not_kept)
+        # managedFields do not clear an object of these: they name neither what a default filled in,
+        # nor what admission or a conversion webhook has set.
+        for path in version.hidden:
+            is_open = path == ANYTHING
+            yield f"{PRESERVED} {version.name}" if is_open else version.name + path
+
+
+def _evidence_of(
+    definition: Definition, record: SchemaRecord, names: Collection[str]
+) -> Iterator[VersionEvidence]:
+    storage = definition.storage
+    kept = structural_at(definition, storage.name)
+    by_name = {version.name: version for version in definition.versions}
+    distinct: list[Structural] = []
+    for name in names:
+        version = by_name.get(name)
+        structural = structural_at(definition, name)
+        if structural is not None:
+            structural = next((one for one in distinct if one == structural), structural)
+            distinct.append(structural)
+        if version is None or structural is None:
+            yield VersionEvidence(name, None, is_readable=False)
+            continue
+        not_kept: tuple[str, ...] = ()
+        if name != storage.name and definition.conversion == "None":
+            not_kept = unspecified(kept, specified_paths(structural))
+        yield VersionEvidence(
+            name,
+            structural,
+            hidden=unspecified(structural, record.specified.get(name, frozenset())),
+            not_kept=not_kept,
+            is_served=version.served,
+        )
