@@ -2,6 +2,7 @@ import pytest
 
 from espalier import schema
 from espalier.crd.field_sets import (
+    OBJECT_META,
     Named,
     named_paths,
     specified_paths,
@@ -10,6 +11,7 @@ from espalier.crd.field_sets import (
 )
 from espalier.paths import JSON
 from espalier.schema import Profile, Structural
+from espalier.schema.metadata.decoding import drop_unknown_metadata
 
 SCHEMA: JSON = {
     "type": "object",
@@ -334,3 +336,44 @@ STRING: JSON = {"type": "string"}
 )
 def test_a_schema_change_loses_paths(before: JSON, after: JSON, lost: tuple[str, ...]) -> None:
     assert unspecified(spec(after), specified_paths(spec(before))) == lost
+
+
+def embedded(**more: JSON) -> Structural | None:
+    resource: JSON = {"type": "object", "x-kubernetes-embedded-resource": True, **more}
+    return spec({"template": resource})
+
+
+def test_of_the_metadata_of_an_embedded_resource_what_servers_keep_is_specified() -> None:
+    resource = embedded(properties={"spec": {"type": "object"}})
+    names = (*OBJECT_META, "clusterName", "owner")
+    kept, _ = drop_unknown_metadata(dict.fromkeys(names))
+
+    assert [*kept] == [
+        name for name in names if specifies(resource, f".spec.template.metadata.{name}")
+    ]
+    assert specifies(resource, ".spec.template.metadata.labels.a")
+
+
+@pytest.mark.parametrize(
+    ("before", "lost"),
+    [
+        ({"metadata": {"type": "object", "properties": {"owner": {"type": "string"}}}}, ".owner"),
+        ({"metadata": {"type": "object", "properties": {"name": {"type": "string"}}}}, ""),
+    ],
+)
+def test_a_resource_that_becomes_an_embedded_one_loses_what_no_metadata_has(
+    before: JSON, lost: str
+) -> None:
+    known = specified_paths(spec({"template": {"type": "object", "properties": before}}))
+    after = embedded(**{"x-kubernetes-preserve-unknown-fields": True})
+
+    assert unspecified(after, known) == ((f".spec.template.metadata{lost}",) if lost else ())
+
+
+def test_where_anything_was_preserved_metadata_are_narrowed() -> None:
+    raw: JSON = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    known = specified_paths(spec({"template": raw}))
+    after = embedded(**{"x-kubernetes-preserve-unknown-fields": True})
+
+    assert unspecified(after, known) == (".spec.template.metadata.**",)
+    assert unspecified(after, specified_paths(after)) == ()

@@ -25,6 +25,27 @@ from espalier.schema import Structural
 TYPE_META = frozenset({"apiVersion", "kind", "metadata"})
 """The root's fields that belong to every object."""
 
+OBJECT_META = frozenset(
+    {
+        "annotations",
+        "creationTimestamp",
+        "deletionGracePeriodSeconds",
+        "deletionTimestamp",
+        "finalizers",
+        "generateName",
+        "generation",
+        "labels",
+        "managedFields",
+        "name",
+        "namespace",
+        "ownerReferences",
+        "resourceVersion",
+        "selfLink",
+        "uid",
+    }
+)
+"""What servers keep of the metadata of a resource, embedded ones included."""
+
 # Longer names are not readable, and an object may be full of them.
 _MAX_NAME_LENGTH = 250
 ANY_KEY, ANYTHING = ".*", ".**"
@@ -211,11 +232,13 @@ class PathPosition(NamedTuple):
         node: The schema at this position; None if there is none.
         keeps: Whether fields are kept that the node does not specify.
         is_resource: Whether the resource's own fields are implied.
+        is_metadata: Whether it is the metadata of a resource, which no schema can widen.
     """
 
     node: Structural | None
     keeps: bool
     is_resource: bool = False
+    is_metadata: bool = False
 
     def step(self, segment: str) -> "PathPosition | None":
         """
@@ -224,8 +247,10 @@ class PathPosition(NamedTuple):
         if segment == _ANY_ITEM:
             return self._item()
         name = _unescape(segment[1:]) if segment != ANY_KEY else None
+        if self.is_metadata:
+            return KEPT if name is None or name in OBJECT_META else None
         if self.is_resource and name in TYPE_META:
-            return KEPT
+            return _METADATA if name == "metadata" else KEPT
         if self.node is not None:
             child = self.node.properties.get(name) if name is not None else None
             if child is not None:
@@ -260,6 +285,7 @@ class PathPosition(NamedTuple):
 KEPT = PathPosition(None, keeps=True)
 """Where everything is kept, whatever its name."""
 _EMPTIED = PathPosition(None, keeps=False)
+_METADATA = PathPosition(None, keeps=True, is_metadata=True)
 
 
 def _at(node: Structural) -> PathPosition:
@@ -311,7 +337,7 @@ def _narrowed(root: Structural | None, here: str, known: frozenset[str]) -> Iter
         if path in known or segment == ANYTHING or is_implied:
             continue
         if child is None or not _keeps_all(child, as_item=segment == _ANY_ITEM):
-            yield path + ANYTHING
+            yield path if path.endswith(ANYTHING) else path + ANYTHING
 
 
 def _keeps_all(node: Structural, *, as_item: bool) -> bool:
