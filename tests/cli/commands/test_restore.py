@@ -131,7 +131,8 @@ async def test_what_would_be_pruned_again_is_refused() -> None:
         result = await relics.restore()
 
         assert result.output == (
-            "error: default/tree-001: /spec/junk: refused: it would be removed again\n"
+            "error: default/tree-001: /spec/junk: refused: it would be removed again, so specify"
+            " it in the schema first\n"
             "OBJECT            PATH        STATE\n"
             "default/tree-001  /spec/junk  refused\n"
             "0 restored, 0 already there, 1 refused\n"

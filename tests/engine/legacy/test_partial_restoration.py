@@ -9,6 +9,7 @@ import pytest
 
 from espalier.crd import Definition
 from espalier.engine import RestoreReport, restore, restore_alone
+from espalier.engine.legacy.restorable import BY_ESPALIER
 from espalier.engine.ports import ObjectKey
 from espalier.errors import ClusterError, ForbiddenError, LeaseLostError, NotFoundError
 from espalier.paths import JSON
@@ -225,7 +226,7 @@ async def test_a_restore_waits_for_a_lease_that_is_given_back() -> None:
     await site.operator.release(site.definition)
     await task
     assert site.told == ["operator"]
-    assert {refusal.reason for refusal in site.report.refused} == {"it would be removed again"}
+    assert {refusal.reason for refusal in site.report.refused} == {BY_ESPALIER}
     assert site.lease.holder == ""
 
 

@@ -2,6 +2,7 @@
 What pruning removed comes back, where nothing speaks against it, and nowhere else.
 """
 
+import re
 from collections.abc import AsyncIterator
 from dataclasses import replace
 
@@ -171,18 +172,22 @@ async def test_a_deleted_object_is_not_created_again() -> None:
 
 
 @pytest.mark.parametrize(
-    "change",
+    ("change", "labels"),
     [
-        pytest.param({"labels": widgets().labels}, id="Espalier enforces"),
-        pytest.param({"preserve_unknown_fields": False}, id="the server prunes"),
+        pytest.param({"labels": widgets().labels}, ["espalier.dev/prune=false"], id="Espalier"),
+        pytest.param({"preserve_unknown_fields": False}, [], id="the server prunes"),
     ],
 )
-async def test_what_would_be_removed_again_is_not_put_back(change: dict[str, object]) -> None:
+async def test_what_would_be_removed_again_is_not_put_back(
+    change: dict[str, object], labels: list[str]
+) -> None:
     cluster = await pruned()
     cluster.change(**change)
     writes = cluster.count("replace", "replace/status")
     report = await restored(cluster)
-    assert set(refusals(report).values()) == {"it would be removed again"}
+    (reason,) = set(refusals(report).values())
+    assert reason.startswith("it would be removed again, so specify it in the schema first")
+    assert re.findall(r"espalier\.dev/\S+", reason) == labels
     assert cluster.count("replace", "replace/status") == writes
     assert content(cluster, "a") == CLEAN
 

@@ -3,9 +3,9 @@ Decides which of the fields that were removed from an object may be put back, an
 """
 
 from collections.abc import Callable
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
-from espalier import crd, schema
+from espalier import crd, names, schema
 from espalier.crd import Definition
 from espalier.engine.legacy.inverse_patches import (
     MISSING,
@@ -30,7 +30,22 @@ from espalier.schema import Profile
 from espalier.schema.values import equal_json
 
 Pointer: TypeAlias = tuple[str, ...]
-Removal: TypeAlias = Callable[[dict[str, JSON]], tuple[Pointer, ...]]
+PRUNED_AGAIN = "it would be removed again, so specify it in the schema first"
+BY_ESPALIER = f"{PRUNED_AGAIN}, or label the definition {names.step_label('prune')}=false"
+
+
+class Removal(NamedTuple):
+    """
+    What would remove fields from an object again.
+
+    Attributes:
+        pointers_in: Names these fields of an object.
+        objection: Why such a field is not put back, and what to do.
+    """
+
+    pointers_in: Callable[[dict[str, JSON]], tuple[Pointer, ...]]
+    objection: str = PRUNED_AGAIN
+
 
 # With one of these reasons no run prunes anything, of this process or of another.
 _NEVER_PRUNED = frozenset({Reason.NO_SCHEMA, Reason.NON_STRUCTURAL})
@@ -77,14 +92,14 @@ class RestorableFields:
                 self.refused.append((addition.pointer, reason))
             else:
                 self.wanted.append(addition)
-        self._refuse_what_goes_again(removed_again(added(obj, self.wanted)))
+        self._refuse_what_goes_again(added(obj, self.wanted), removed_again)
 
-    def _refuse_what_goes_again(self, removed: tuple[Pointer, ...]) -> None:
-        for pointer in removed:
+    def _refuse_what_goes_again(self, whole: dict[str, JSON], removal: Removal) -> None:
+        for pointer in removal.pointers_in(whole):
             again = [a for a in self.wanted if _overlap(a.pointer, pointer)]
             for addition in again:
                 self.wanted.remove(addition)
-                self.refused.append((addition.pointer, "it would be removed again"))
+                self.refused.append((addition.pointer, removal.objection))
 
 
 def removal_of(definition: Definition) -> Removal:
@@ -93,8 +108,8 @@ def removal_of(definition: Definition) -> Removal:
     """
     if not definition.preserve_unknown_fields:
         structural = crd.structural_of(definition.storage)
-        return lambda obj: _pointers(
-            schema.prune(obj, structural, profile=Profile.APISERVER).removed
+        return Removal(
+            lambda obj: _pointers(schema.prune(obj, structural, profile=Profile.APISERVER).removed)
         )
     policy = read_policy(definition)
     planned = plan(definition, policy)
@@ -103,9 +118,12 @@ def removal_of(definition: Definition) -> Removal:
         or not policy.does("prune")
         or (isinstance(planned, Stop) and planned.reason in _NEVER_PRUNED)
     ):
-        return lambda _: ()
+        return Removal(lambda _: ())
     pruner = Pruner(definition)
-    return lambda obj: _pointers(pruner.prune(obj).removed) if _is_pruned(policy, obj) else ()
+    return Removal(
+        lambda obj: _pointers(pruner.prune(obj).removed) if _is_pruned(policy, obj) else (),
+        BY_ESPALIER,
+    )
 
 
 def _is_pruned(policy: Policy, obj: dict[str, JSON]) -> bool:
