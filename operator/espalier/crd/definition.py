@@ -176,7 +176,6 @@ def read_definition(manifest: JSON) -> Definition:
     names = _mapping(spec.get("names"), ("spec", "names"))
     status = _optional_mapping(root.get("status"), ("status",))
     conditions = _conditions(status)
-    conversion = _optional_mapping(spec.get("conversion"), ("spec", "conversion"))
     return Definition(
         name=_text(metadata, "name", ("metadata",)),
         uid=_text(metadata, "uid", ("metadata",), default=""),
@@ -189,7 +188,7 @@ def read_definition(manifest: JSON) -> Definition:
         versions=_versions(spec, beta=beta),
         stored_versions=_texts(status, "storedVersions", ("status",)),
         preserve_unknown_fields=_flag(spec, "preserveUnknownFields", ("spec",), default=beta),
-        conversion=_text(conversion, "strategy", ("spec", "conversion"), default="None"),
+        conversion=_conversion(spec),
         established=any(c.type == ESTABLISHED and c.status == "True" for c in conditions),
         deleting="deletionTimestamp" in metadata,
         labels=_text_map(metadata, "labels"),
@@ -201,6 +200,11 @@ def read_definition(manifest: JSON) -> Definition:
         singular=_singular(names),
         short_names=_short_names(names),
     )
+
+
+def _conversion(spec: dict[str, JSON]) -> str:
+    path = ("spec", "conversion")
+    return _text(_optional_mapping(spec.get("conversion"), path), "strategy", path, default="None")
 
 
 def _singular(names: dict[str, JSON]) -> str:
