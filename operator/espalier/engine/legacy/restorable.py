@@ -34,7 +34,7 @@ PRUNED_AGAIN = "it would be removed again, so specify it in the schema first"
 BY_ESPALIER = f"{PRUNED_AGAIN}, or label the definition {names.step_label('prune')}=false"
 
 
-class Removal(NamedTuple):
+class NextRemoval(NamedTuple):
     """
     What would remove fields from an object again.
 
@@ -71,7 +71,7 @@ class RestorableFields:
         obj: dict[str, JSON],
         restored: set[Pointer],
         entry: ArchiveEntry,
-        removed_again: Removal,
+        removed_again: NextRemoval,
     ) -> None:
         self.wanted: list[Addition] = []
         self.refused: list[tuple[Pointer, str]] = []
@@ -94,7 +94,7 @@ class RestorableFields:
                 self.wanted.append(addition)
         self._refuse_what_goes_again(added(obj, self.wanted), removed_again)
 
-    def _refuse_what_goes_again(self, whole: dict[str, JSON], removal: Removal) -> None:
+    def _refuse_what_goes_again(self, whole: dict[str, JSON], removal: NextRemoval) -> None:
         for pointer in removal.pointers_in(whole):
             again = [a for a in self.wanted if _overlap(a.pointer, pointer)]
             for addition in again:
@@ -102,13 +102,13 @@ class RestorableFields:
                 self.refused.append((addition.pointer, removal.objection))
 
 
-def removal_of(definition: Definition) -> Removal:
+def removal_of(definition: Definition) -> NextRemoval:
     """
     Return what would remove fields from an object again: the server's pruning, Espalier's, or none.
     """
     if not definition.preserve_unknown_fields:
         structural = crd.structural_of(definition.storage)
-        return Removal(
+        return NextRemoval(
             lambda obj: _pointers(schema.prune(obj, structural, profile=Profile.APISERVER).removed)
         )
     policy = read_policy(definition)
@@ -118,9 +118,9 @@ def removal_of(definition: Definition) -> Removal:
         or not policy.does("prune")
         or (isinstance(planned, Stop) and planned.reason in _NEVER_PRUNED)
     ):
-        return Removal(lambda _: ())
+        return NextRemoval(lambda _: ())
     pruner = Pruner(definition)
-    return Removal(
+    return NextRemoval(
         lambda obj: _pointers(pruner.prune(obj).removed) if _is_pruned(policy, obj) else (),
         BY_ESPALIER,
     )
