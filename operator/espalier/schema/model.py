@@ -14,7 +14,7 @@ import msgspec
 
 from espalier.paths import JSON
 
-_NO_PROPERTIES: Mapping[str, "Structural"] = MappingProxyType({})
+NO_PROPERTIES: Mapping[str, "Structural"] = MappingProxyType({})
 
 
 class ValueValidation(msgspec.Struct, frozen=True, kw_only=True, eq=False):
@@ -106,7 +106,7 @@ class Structural(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     example: JSON = None
     external_docs: JSON = None
     read_only: bool = False
-    properties: Mapping[str, "Structural"] = _NO_PROPERTIES
+    properties: Mapping[str, "Structural"] = NO_PROPERTIES
     additional_properties: "Structural | bool | None" = None
     items: "Structural | None" = None
     preserve_unknown_fields: bool = False
@@ -140,6 +140,12 @@ class Structural(msgspec.Struct, frozen=True, kw_only=True, eq=False):
             yield self.items
         if isinstance(self.additional_properties, Structural):
             yield self.additional_properties
+
+    def is_bare(self) -> bool:
+        """
+        Report whether nothing is specified below the node; most nodes only type a scalar.
+        """
+        return not self.properties and self.items is None and self.additional_properties is None
 
     def nodes(self) -> Iterator["Structural"]:
         """

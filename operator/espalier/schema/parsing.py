@@ -12,7 +12,7 @@ from typing import Any
 
 from espalier.errors import SchemaParseError
 from espalier.paths import JSON, Key, Path, render_path
-from espalier.schema.model import NO_VALIDATION, Structural, ValueValidation
+from espalier.schema.model import NO_PROPERTIES, NO_VALIDATION, Structural, ValueValidation
 from espalier.schema.profile import Profile
 from espalier.schema.values import copy_json, nests_deeper_than, type_of
 
@@ -59,9 +59,21 @@ class _Parser:
         if depth > MAX_SCHEMA_DEPTH:
             raise SchemaParseError(f"the schema nests deeper than {MAX_SCHEMA_DEPTH} levels")
         read = _Keywords(raw, path)
+        if read.has_only(_OF_LEAVES):
+            return Structural(type=read.text("type"), description=read.text("description"))
         _refuse_unsupported(read)
         deeper = depth + 1
         validation = self._validation(read, deeper)
+        if not read.has_any(_SELDOM_KEYWORDS):
+            return Structural(
+                type=read.text("type"),
+                description=read.text("description"),
+                items=self._items(read, deeper),
+                properties=self._properties(read, deeper),
+                additional_properties=self._additional(read, deeper),
+                empty_lists=() if self._kep else read.empty(_KEPT_IF_EMPTY),
+                value_validation=validation,
+            )
         preserve = read.optional_flag("x-kubernetes-preserve-unknown-fields")
         if preserve is False:
             raise SchemaParseError(
@@ -94,6 +106,8 @@ class _Parser:
     def _validation(self, read: "_Keywords", depth: int) -> ValueValidation:
         if not read.has_any(_VALIDATION_KEYWORDS):
             return NO_VALIDATION
+        if not read.has_any(_VALIDATION_BUT_REQUIRED):
+            return ValueValidation(required=read.texts("required"))
         negated = read.any("not")
         # In the server's order, so that the first error is the one that the server reports.
         not_ = None if negated is None else self.node(negated, (*read.path, "not"), depth)
@@ -137,6 +151,8 @@ class _Parser:
                 return self.node(raw, (*read.path, "items"), depth)
 
     def _properties(self, read: "_Keywords", depth: int) -> Mapping[str, Structural]:
+        if not read.is_present("properties"):
+            return NO_PROPERTIES
         path = (*read.path, "properties")
         return MappingProxyType(
             {
@@ -204,6 +220,19 @@ _VALIDATION_KEYWORDS = frozenset(
 )
 
 
+_VALIDATION_BUT_REQUIRED = _VALIDATION_KEYWORDS - {"required"}
+# Most nodes have no others.
+_OF_LEAVES = frozenset({"type", "description"})
+_SELDOM_KEYWORDS = frozenset(
+    {
+        *("title", "nullable", "default", "example", "externalDocs", "readOnly"),
+        *("x-kubernetes-preserve-unknown-fields", "x-kubernetes-embedded-resource"),
+        *("x-kubernetes-int-or-string", "x-kubernetes-list-type", "x-kubernetes-list-map-keys"),
+        *("x-kubernetes-map-type", "x-kubernetes-validations", "x-kubernetes-unions"),
+    }
+)
+
+
 class _Keywords:
     """
     The keywords of one node, each read as the type that it must have; null counts as not set.
@@ -219,6 +248,9 @@ class _Keywords:
 
     def has_any(self, keywords: frozenset[str]) -> bool:
         return not keywords.isdisjoint(self._raw)
+
+    def has_only(self, keywords: frozenset[str]) -> bool:
+        return self._raw.keys() <= keywords
 
     def empty(self, keywords: tuple[str, ...]) -> tuple[str, ...]:
         return tuple(keyword for keyword in keywords if self._raw.get(keyword) == [])

@@ -36,7 +36,7 @@ OWN_FIELDS = ("apiVersion", "kind", "metadata")
 """The fields that every resource has, regardless of its schema."""
 
 
-class Pruning(enum.Enum):
+class Pruning(enum.IntEnum):
     """
     How fields are treated that a node does not specify.
     """
@@ -101,6 +101,7 @@ class Compiler:
         self._for_many = for_many
         self._defaults = defaults
         self._changes: dict[tuple[Structural, Pruning], PlaceActions] = {}
+        self._leaves: dict[tuple[Pruning, bool], PlaceActions] = {}
         self._fillings: Compiler | None = None
 
     def root(
@@ -145,6 +146,8 @@ class Compiler:
         return change.within(default)[0]
 
     def _node(self, node: Structural, pruning: Pruning) -> PlaceActions:
+        if node.is_bare() and not node.embedded_resource and node.default is None:
+            return self._leaf(node, pruning)
         key = (node, pruning)
         found = self._changes.get(key)
         if found is None:
@@ -155,6 +158,19 @@ class Compiler:
             if self._for_many and not all(map(_is_leaf, node.properties.values())):
                 found = recognizing(found)
             self._changes[key] = found
+        return found
+
+    def _leaf(self, node: Structural, pruning: Pruning) -> PlaceActions:
+        # Most nodes are like this, and few of them differ.
+        here = self._modes(node, pruning)[0]
+        key = (here, node.nullable)
+        found = self._leaves.get(key)
+        if found is None:
+            found = EMPTYING_ITEMS if here is Pruning.PRUNE else IDLE
+            on_null = self._on_null(node)
+            if on_null is not None:
+                found = found._replace(on_null=on_null)
+            self._leaves[key] = found
         return found
 
     def _default(self, node: Structural) -> JSON:
@@ -169,7 +185,7 @@ class Compiler:
 
     def _within(self, node: Structural, pruning: Pruning, *, is_resource: bool) -> PlaceActions:
         here, below, of_items = self._modes(node, pruning)
-        if not is_resource and _is_bare(node):
+        if not is_resource and node.is_bare():
             return EMPTYING_ITEMS if here is Pruning.PRUNE else IDLE
         children = {name: self._node(child, below) for name, child in node.properties.items()}
         additional = node.additional_properties
@@ -184,7 +200,7 @@ class Compiler:
         fillings = {
             name: self.filling_of(child)
             for name, child in node.properties.items()
-            if self._steps.fill and self._default(child) is not None
+            if child.default is not None and self._steps.fill and self._default(child) is not None
         }
         item = IDLE
         if node.items is not None:
@@ -226,21 +242,16 @@ class Compiler:
             yield name, change
 
 
-def _is_bare(node: Structural) -> bool:
-    # Most nodes are like this: they only give the type of a scalar.
-    return not node.properties and node.items is None and node.additional_properties is None
-
-
 def _of_unspecified(pruning: Pruning) -> PlaceActions:
     return EMPTYING if pruning is Pruning.PRUNE else IDLE
 
 
 def _is_leaf(node: Structural) -> bool:
     # If all nodes are like this, a walk is as fast as recognizing the object.
-    if _is_bare(node):
+    if node.is_bare():
         return True
     if node.items is not None:
-        return _is_bare(node.items)
+        return node.items.is_bare()
     if isinstance(node.additional_properties, Structural):
-        return _is_bare(node.additional_properties)
-    return all(map(_is_bare, node.properties.values()))
+        return node.additional_properties.is_bare()
+    return all(map(Structural.is_bare, node.properties.values()))

@@ -44,7 +44,13 @@ class EmbeddedResources:
         """
         Report whether the schema has an embedded resource.
         """
-        return self._is_resource or self._root in self._leading
+        return self._is_resource or self.exist_in_schema()
+
+    def exist_in_schema(self) -> bool:
+        """
+        Report whether a node of the schema is an embedded resource.
+        """
+        return self._root in self._leading
 
     def coerce(self, value: JSON, *, drop_malformed: bool) -> Coerced:
         """
@@ -66,9 +72,14 @@ class EmbeddedResources:
         return Coerced(coerced, tuple(sorted(walk.unknown, key=render_unknown)))
 
     def _collect(self, node: Structural) -> bool:
-        # Visit all children, and not only until the first match: each adds itself.
-        below = [self._collect(child) for child in node.children()]
-        leads = node.embedded_resource or any(below)
+        leads = node.embedded_resource
+        for child in node.properties.values():
+            # Most nodes have nothing below them.
+            if child.embedded_resource or not child.is_bare():
+                leads = self._collect(child) or leads
+        for below in (node.items, node.additional_properties):
+            if isinstance(below, Structural):
+                leads = self._collect(below) or leads
         if leads:
             self._leading.add(node)
         return leads

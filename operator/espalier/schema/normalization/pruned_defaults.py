@@ -33,7 +33,7 @@ def pruned_defaults(structural: Structural | None) -> dict[Structural, JSON]:
         return {}
     found = list(_nodes_with_defaults(structural))
     resources = EmbeddedResources(structural, is_resource=True)
-    embeds = EmbeddedResources(structural).exist()
+    embeds = resources.exist_in_schema()
     pruned = {node: node.default for node, path in found if path}
     waiting = [
         (node, path)

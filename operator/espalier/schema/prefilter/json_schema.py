@@ -30,7 +30,8 @@ JUDGE = "judge"
 _MOST_LEVELS = 30
 """How deep schemas are translated: one level makes up to 4 in the document, of at most 255."""
 
-_TYPES = frozenset({"object", "array", "string", "integer", "number", "boolean"})
+_SCALAR_TYPES = frozenset({"string", "integer", "number", "boolean"})
+_TYPES = _SCALAR_TYPES | {"object", "array"}
 _ANY: Node = {
     "anyOf": [{"type": "number"}, {"type": ["array", "boolean", "null", "object", "string"]}]
 }
@@ -74,14 +75,18 @@ class _Translator:
     def __init__(self, profile: Profile) -> None:
         self._profile = profile
         self.judges: list[Judge] = []
+        self._scalars: dict[tuple[str, bool], Node] = {}
 
     def node(self, node: Structural, level: int) -> Node:
         if level >= _MOST_LEVELS or not self._is_translatable(node):
             return self._judged([exactly(node, self._profile)])
+        if _is_plain_scalar(node):
+            return self._scalar(node)
         made = _type(node)
         settled: set[str] = set()
         judges: list[Judge] = []
-        for name in _set_in(node.value_validation):
+        keywords = _set_in(node.value_validation)
+        for name in keywords:
             translated = self._keyword(name, node, level)
             if isinstance(translated, dict):
                 made = _both(made, translated)
@@ -89,9 +94,15 @@ class _Translator:
                 judges.append(translated)
             if translated is not None:
                 settled.add(name)
-        judges += self._left(node, settled)
+        judges += self._left(node, settled, keywords)
         made |= self._structure(node, level)
         return _or_null(node, self._with_judges(made, judges))
+
+    def _scalar(self, node: Structural) -> Node:
+        key = (node.type, node.nullable)
+        if key not in self._scalars:
+            self._scalars[key] = _or_null(node, _type(node))
+        return self._scalars[key]
 
     def _is_translatable(self, node: Structural) -> bool:
         if node.type and node.type not in _TYPES:
@@ -111,12 +122,12 @@ class _Translator:
             return {keyword: [self.node(member, level + 1) for member in members]}
         return None
 
-    def _left(self, node: Structural, settled: set[str]) -> list[Judge]:
+    def _left(self, node: Structural, settled: set[str], keywords: list[str]) -> list[Judge]:
         # The keywords of the node itself that are not translated.
         of_server = self._profile is Profile.APISERVER
         is_resource = node.embedded_resource and of_server
         judges: list[Judge] = []
-        if is_resource or not settled | _EXCLUSIVES >= {*_set_in(node.value_validation)}:
+        if is_resource or not settled | _EXCLUSIVES >= {*keywords}:
             # Formats and exclusive bounds stay, since they change the meaning of other keywords.
             unset = {
                 name: getattr(NO_VALIDATION, name) for name in settled - _EXCLUSIVES - {"format"}
@@ -169,6 +180,17 @@ class _Translator:
 _WITH_MEMBERS = ("properties", "additionalProperties", "items", "allOf", "anyOf", "oneOf")
 
 
+def _is_plain_scalar(node: Structural) -> bool:
+    # Most nodes are like this.
+    return (
+        node.type in _SCALAR_TYPES
+        and node.value_validation is NO_VALIDATION
+        and not (node.int_or_string or node.embedded_resource)
+        and node.is_bare()
+        and node.list_type is None
+    )
+
+
 def _type(node: Structural) -> Node:
     types: list[JSON] = [node.type] if node.type else []
     if node.int_or_string:
@@ -208,10 +230,11 @@ def _or_null(node: Structural, made: Node) -> Node:
 
 
 def _set_in(validation: ValueValidation) -> list[str]:
-    values = {name: getattr(validation, name) for name in validation.__struct_fields__}
+    if validation is NO_VALIDATION:
+        return []
     return [
         name
-        for name, value in values.items()
+        for name, value in structs.asdict(validation).items()
         if value is not None and value is not False and value not in ("", ())
     ]
 

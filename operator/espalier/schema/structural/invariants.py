@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from espalier.findings import ErrorType, FieldError
 from espalier.golang.regexps import pattern_error
 from espalier.paths import JSON, Key, Path, render_path
-from espalier.schema.model import Structural, ValueValidation
+from espalier.schema.model import NO_VALIDATION, Structural, ValueValidation
 from espalier.schema.profile import Profile
 from espalier.schema.structural.proposals import kep_errors
 
@@ -56,6 +56,7 @@ def render_structural(error: FieldError, *, profile: Profile, path: Path = ()) -
     return f".{render_path(error.path[len(path) :])} {error.detail}"
 
 
+_SCALARS = frozenset({"string", "integer", "number", "boolean"})
 _EMPTY_TYPE = {
     "root": "must not be empty at the root",
     "item": "must not be empty for specified array items",
@@ -69,14 +70,19 @@ def _check_node(node: Structural, level: str, path: Path, errors: list[FieldErro
     if node.items is not None:
         _check_node(node.items, "item", (*path, "items"), errors)
     for name, child in node.properties.items():
-        _check_node(child, "field", (*path, "properties", Key(name)), errors)
+        if not _is_plain_scalar(child):
+            _check_node(child, "field", (*path, "properties", Key(name)), errors)
     if isinstance(node.additional_properties, Structural):
         below = (*path, "additionalProperties")
         _check_node(node.additional_properties, "field", below, errors)
-    errors.extend(_extensions(node, path))
-    errors.extend(_types(node, level, path))
-    errors.extend(_resource(node, level, path))
+    if node.int_or_string:
+        errors.extend(_extensions(node, path))
+    if not node.type or level == "root" or node.embedded_resource:
+        errors.extend(_types(node, level, path))
+        errors.extend(_resource(node, level, path))
     validation = node.value_validation
+    if validation is NO_VALIDATION:
+        return
     _check_validation(
         validation,
         path,
@@ -85,6 +91,16 @@ def _check_node(node: Structural, level: str, path: Path, errors: list[FieldErro
         skip_in_all_of=any(
             first.value_validation.any_of_is_int_or_string() for first in validation.all_of[:1]
         ),
+    )
+
+
+def _is_plain_scalar(node: Structural) -> bool:
+    # Most nodes are like this, and there is nothing to find at them.
+    return (
+        node.type in _SCALARS
+        and node.value_validation is NO_VALIDATION
+        and not (node.int_or_string or node.embedded_resource)
+        and node.is_bare()
     )
 
 
