@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 
 from espalier.cli import main
 from espalier.cli.commands.operator import operator
-from espalier.cli.output.error_exits import IncompleteError, exit_of
+from espalier.cli.output.error_exits import IncompleteError, exit_of, text_of
 from espalier.cli.output.exit_codes import Exit
 from espalier.errors import (
     ArchiveFullError,
@@ -23,6 +23,8 @@ from espalier.errors import (
     EspalierError,
     LeaseLostError,
     MalformedDefinitionError,
+    NamespaceGoneError,
+    NotFoundError,
     SourceError,
     TransientError,
 )
@@ -65,6 +67,39 @@ def run(*arguments: str) -> Result:
 )
 def test_each_error_has_its_exit_code(error: EspalierError, code: Exit) -> None:
     assert exit_of(error) is code
+
+
+@pytest.mark.parametrize(
+    ("error", "text"),
+    [
+        (
+            NotFoundError(
+                verb="get",
+                resource="customresourcedefinitions.apiextensions.k8s.io widgets",
+                status=404,
+                is_object=True,
+            ),
+            "widgets: the definition does not exist",
+        ),
+        (
+            NamespaceGoneError(verb="create", resource="x", status=404, namespace="a"),
+            (
+                "namespace a, where Espalier keeps its data, does not exist: create it, or name"
+                " another one by --operator-namespace"
+            ),
+        ),
+        (SourceError("x", "y"), str(SourceError("x", "y"))),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_an_error_names_what_is_not_there_in_words(error: EspalierError, text: str) -> None:
+    assert text_of(error) == text
+
+
+def test_an_error_does_not_repeat_the_name_before_it() -> None:
+    error = MalformedDefinitionError((), "widgets: no version v7")
+
+    assert text_of(error, "widgets") == "no version v7"
 
 
 def test_help_teaches_what_to_do_first() -> None:

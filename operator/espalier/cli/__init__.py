@@ -210,7 +210,7 @@ class _Commands(click.Group):
 
 
 def _report(ctx: click.Context, error: Exception) -> Exit:
-    from espalier.cli.output.error_exits import exit_of
+    from espalier.cli.output.error_exits import exit_of, text_of
     from espalier.errors import EspalierError
 
     if ctx.meta.get(VERBOSITY, 0) >= _WITH_TRACEBACK:
@@ -218,7 +218,7 @@ def _report(ctx: click.Context, error: Exception) -> Exit:
 
         traceback.print_exception(error)
     if isinstance(error, EspalierError):
-        click.echo(f"espalier: {printable(str(error))}", err=True)
+        click.echo(f"espalier: {printable(text_of(error))}", err=True)
         return exit_of(error)
     text = f"internal error: {type(error).__name__}: {error}; please report it with -vv"
     click.echo(f"espalier: {printable(text)}", err=True)

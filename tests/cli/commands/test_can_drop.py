@@ -70,7 +70,8 @@ async def test_what_is_not_there_is_one_line() -> None:
         missing = await cluster.run("can-drop", NAME)
         swapped = await cluster.run("can-drop", NAME, "v1")
 
-    assert version.stderr == (f"espalier: {NAME}: {NAME}: no version v7; there are v1alpha1, v1\n")
+    assert version.stderr == f"espalier: {NAME}: no version v7; there are v1alpha1, v1\n"
+    assert absent.stderr == "espalier: none.example.com: the definition does not exist\n"
     assert version.exit_code == absent.exit_code == Exit.UNREADABLE
     assert "whether v1 can be dropped is not known" in absent.stdout
     assert missing.exit_code == swapped.exit_code == Exit.USAGE

@@ -32,7 +32,7 @@ TREES = Endpoint(
     group="demo.espalier.dev", version="v1alpha1", plural="trees", kind="Tree", namespaced=True
 )
 KEY = ObjectKey("default", "tree-001")
-DEFINE = STORY[0].steps[2]
+DEFINE = STORY[0].steps[1]
 
 
 class Site:

@@ -106,7 +106,7 @@ async def test_one_definition_that_cannot_be_read_hides_no_other() -> None:
     async with site(WIDGETS, OBJECTS) as cluster:
         result = await cluster.run("survey", "none.example.com", NAME)
 
-    assert "espalier: none.example.com: get customresourcedefinitions" in result.stderr
+    assert "espalier: none.example.com: the definition does not exist" in result.stderr
     assert "1 definition, 3 stored objects" in result.stdout
     assert result.exit_code == Exit.UNREADABLE
 

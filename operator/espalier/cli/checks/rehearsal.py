@@ -14,6 +14,7 @@ from espalier.cli.output.survey_result import (
 )
 from espalier.cli.result import Finding, Level, Problem, Result, Subject
 from espalier.engine import RunOutcome, ShownLoss, Survey, enumerated
+from espalier.engine.status.stop_reasons import AGAIN
 from espalier.paths import JSON
 from espalier.plurals import counted
 
@@ -110,6 +111,7 @@ def _findings(one: Rehearsed, is_met: Callable[[RunOutcome], bool]) -> list[Find
     if one.outcome is not None and not is_met(one.outcome):
         current = one.outcome.conditions[0] if one.outcome.conditions else None
         why = f"{current.reason}: {current.message}" if current else "the definition is gone"
+        why = why.removesuffix(f"; {AGAIN}")
         text = f"the migration would stop with {why}"
         if _is_untried(one):
             text = f"whether the migration would stop is not known, since no write was tried: {why}"

@@ -11,6 +11,7 @@ from espalier.cli.checks.from_cluster import manifests_of
 from espalier.cli.checks.version_drop import drop_findings
 from espalier.cli.operations.survey import SurveyProgress
 from espalier.cli.options import Target
+from espalier.cli.output.error_exits import text_of
 from espalier.cli.progress import Advance
 from espalier.cli.result import Finding, Level, Problem, Result, Subject
 from espalier.engine import VersionUse
@@ -48,7 +49,7 @@ async def _ask(target: Target, version: str, name: str, advance: Advance) -> Res
             return Result(
                 kind="DropResult",
                 summary=f"{name}: whether {version} can be dropped is not known",
-                problems=(Problem(source=name, message=str(error)),),
+                problems=(Problem(source=name, message=text_of(error, name)),),
             )
     return _result_of(version, name, use, findings)
 

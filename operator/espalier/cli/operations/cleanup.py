@@ -10,6 +10,7 @@ import click
 
 from espalier.cli.checks.definition_names import full_names
 from espalier.cli.options import Chosen, Target
+from espalier.cli.output.error_exits import text_of
 from espalier.cli.output.exit_codes import Exit
 from espalier.cli.output.terminal import Terminal
 from espalier.cli.progress import Advance
@@ -99,7 +100,7 @@ async def _find(
                 ):
                     traces.append(trace)
             except EspalierError as error:
-                problems.append(Problem(source=name, message=str(error)))
+                problems.append(Problem(source=name, message=text_of(error, name)))
         if wanted.is_data:
             kept = connected.kept_objects(target.operator_namespace)
             traces += [one async for one in kept.list_objects()]

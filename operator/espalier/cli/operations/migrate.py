@@ -16,6 +16,7 @@ from espalier.cli.event_loop import run
 from espalier.cli.label_overlay import ENFORCE, LabelOverlay, OverlaidDefinitions
 from espalier.cli.operations.survey import survey_one, workers_of
 from espalier.cli.options import Chosen, Target, operator_homes
+from espalier.cli.output.error_exits import text_of
 from espalier.cli.output.exit_codes import Exit
 from espalier.cli.output.migration_result import result_of
 from espalier.cli.output.run_progress import RunProgress
@@ -301,14 +302,14 @@ async def _rehearse(
             try:
                 found = await survey_one(connected, target, name, request.namespaces, advance)
             except EspalierError as error:
-                problems.append(Problem(source=name, message=str(error)))
+                problems.append(Problem(source=name, message=text_of(error, name)))
             try:
                 definition = await ports.definitions.get_definition(name)
                 stored = definition.stored_versions
                 warnings += await _warnings(connected, definition, request.namespaces)
                 outcome = await engine.run(definition, ports, settings, reporter)
             except EspalierError as error:
-                problems.append(Problem(source=name, message=str(error)))
+                problems.append(Problem(source=name, message=text_of(error, name)))
             rehearsals.append(
                 Rehearsed(
                     name=name,

@@ -14,6 +14,7 @@ from espalier.cli.checks.namespaces import missing_namespaces
 from espalier.cli.input.files import Document, expand, read_documents
 from espalier.cli.operations.survey import survey_objects, workers_of
 from espalier.cli.options import Target
+from espalier.cli.output.error_exits import text_of
 from espalier.cli.output.survey_result import (
     counts_of,
     findings_of,
@@ -109,7 +110,7 @@ async def _plan(
                 planned[-1] = await _plan_objects(connected, verdict, namespaces, target, advance)
             except EspalierError as error:
                 # The answer to the update stays, and the other definitions are planned as well.
-                problems.append(Problem(source=name, message=str(error)))
+                problems.append(Problem(source=name, message=text_of(error, name)))
     return planned, problems, warnings
 
 

@@ -12,6 +12,7 @@ from espalier.cli.checks.definition_names import full_names
 from espalier.cli.checks.namespaces import missing_namespaces
 from espalier.cli.operations.fleet import ask_each, merge_results, with_what_none_has
 from espalier.cli.options import Chosen, Fleet, Target
+from espalier.cli.output.error_exits import text_of
 from espalier.cli.output.survey_result import (
     counts_of,
     findings_of,
@@ -146,10 +147,10 @@ async def _survey(
                 found = await survey_one(connected, target, name, namespaces, advance)
             except NotFoundError as error:
                 if not (may_miss and error.is_object):
-                    surveyed.problems.append(Problem(source=name, message=str(error)))
+                    surveyed.problems.append(Problem(source=name, message=text_of(error, name)))
             except EspalierError as error:
                 # The other definitions are surveyed even if one cannot be read.
-                surveyed.problems.append(Problem(source=name, message=str(error)))
+                surveyed.problems.append(Problem(source=name, message=text_of(error, name)))
             else:
                 surveyed.add(found, counts_of(found))
     return surveyed

@@ -1,5 +1,5 @@
 """
-The exit code of each error.
+The exit code of each error, and its text.
 """
 
 from dataclasses import dataclass
@@ -11,7 +11,11 @@ from espalier.errors import (
     DefinitionChangedError,
     EspalierError,
     LeaseLostError,
+    NamespaceGoneError,
+    NotFoundError,
 )
+
+_DEFINITIONS = "customresourcedefinitions.apiextensions.k8s.io "
 
 
 @dataclass(unsafe_hash=True)
@@ -37,3 +41,23 @@ def exit_of(error: EspalierError) -> Exit:
             return Exit.INCOMPLETE
         case _:
             return Exit.UNREADABLE
+
+
+def text_of(error: EspalierError, name: str = "") -> str:
+    """
+    Return the text of an error for a person at a terminal.
+
+    Args:
+        name: The definition that the text is printed after; it is not named again.
+    """
+    match error:
+        case NotFoundError(is_object=True) if error.resource.startswith(_DEFINITIONS):
+            text = f"{error.resource.removeprefix(_DEFINITIONS)}: the definition does not exist"
+        case NamespaceGoneError() if not error.is_terminating:
+            text = (
+                f"namespace {error.namespace}, where Espalier keeps its data, does not exist:"
+                " create it, or name another one by --operator-namespace"
+            )
+        case _:
+            text = str(error)
+    return text.removeprefix(f"{name}: ")

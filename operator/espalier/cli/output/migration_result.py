@@ -7,6 +7,7 @@ from types import MappingProxyType
 
 from espalier.cli.result import Column, Finding, Level, Result, Subject, Table
 from espalier.engine import RunOutcome, Totals
+from espalier.engine.status.stop_reasons import AGAIN
 from espalier.names import MODE
 from espalier.paths import JSON
 from espalier.plurals import counted
@@ -113,7 +114,8 @@ def _message(outcome: RunOutcome) -> str:
             " rewritten stay so, and the same command continues from here"
         )
     current = outcome.conditions[0]
-    message = f"{current.reason}: {current.message}"
+    # The operator tries again by itself; a command has ended.
+    message = f"{current.reason}: {current.message}".replace(AGAIN, "run the command again")
     if outcome.is_proved and outcome.totals is None:
         return f"{message}. An earlier run has proved it, so nothing was written; see --again"
     return message
