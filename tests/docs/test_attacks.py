@@ -8,7 +8,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 TABLE = ROOT / "docs" / "reference" / "attacks.md"
-ATTACKS = 29
+ATTACKS = 30
 
 _ROW = re.compile(r"\| (\d+) \| ([^|]+) \| ([^|]+) \|")
 _TEST = re.compile(r"`(tests/[\w/]+\.py)::(\w+)`")

@@ -132,9 +132,7 @@ def test_a_field_set_after_managed_fields_had_stopped(crd: MakeCrd) -> None:
     change(myths, "v1", v0=BOTH, v1=BOTH)
     path = f"{myths.objects_path('v1')}/a"
     myths.plane.api.merge(path, {"spec": {"size": 1}})
-    body = myths.read()
-    body["status"]["storedVersions"] = ["v1"]
-    myths.plane.api.put(f"{myths.path}/status", body)
+    forget_old_versions(myths)
     change(myths, "v1", v1=BOTH)
     myths.plane.api.merge(path, {"spec": {"color": "blue"}})
     # API servers before 1.37 have removed them all.
@@ -234,6 +232,29 @@ def test_plain_accept_consents_to_nothing(proved: Crd) -> None:
 
     assert reason_of(document) == "WouldLoseData"
     assert "consents to nothing" in document["items"][0]["message"]
+
+
+@pytest.mark.parametrize("is_served", [True, False])
+def test_stored_versions_that_were_trimmed_by_hand(crd: MakeCrd, *, is_served: bool) -> None:
+    myths = crd("myths")
+    myths.create(versions(v1=BOTH, v2=SIZE), storage="v1")
+    colored(myths, "v1")
+    change(myths, "v2", v1=BOTH, v2=SIZE)
+    forget_old_versions(myths)
+    if not is_served:
+        old, new = versions(v1=BOTH, v2=SIZE)
+        myths.set_versions([{**old, "served": False}, new], storage="v2")
+
+    assert reason_of(migrate(myths)) == "WouldLoseData"
+
+
+def forget_old_versions(crd: Crd) -> None:
+    """
+    Trim the stored versions by hand, as people do to drop a version.
+    """
+    body = crd.read()
+    body["status"]["storedVersions"] = body["status"]["storedVersions"][-1:]
+    crd.plane.api.put(f"{crd.path}/status", body)
 
 
 def stop_preserving(crd: Crd) -> None:

@@ -76,6 +76,7 @@ class Etcd:
         self.generation = 1
         # Only a definition that was there before v1 of the API preserves unknown fields.
         self.preserves = dice.random() < 0.15
+        self.is_seen = False
         self.shapes = {"v1alpha1": self._any_shape()}
         self.served = {"v1alpha1"}
         self.storage = "v1alpha1"
@@ -267,6 +268,8 @@ class Etcd:
     def _stop_preserving(self) -> None:
         """
         Have the server prune from now on, which no managedFields show.
+
+        If nobody had seen that it did not, this cannot be known, unless something else is changed.
         """
         if self.preserves:
             self.before = (dict(self.shapes), self.storage, True)
@@ -274,6 +277,8 @@ class Etcd:
             self.generation += 1
             # A server that is behind goes on for as long as after any other change.
             self.changed_at = self.now
+            if not self.is_seen:
+                self.traced_at = self.now
 
     def _create_anew(self) -> None:
         """

@@ -46,6 +46,7 @@ class Operator:
         if self.incarnation != self.etcd.incarnation:
             # The record is of another uid.
             self.forget()
+        self.etcd.is_seen = True
         self._keep(
             first_record(definition)
             if self.record is None
@@ -58,6 +59,9 @@ class Operator:
         """
         self.record, self.is_proved, self.recorded_at = None, False, ""
         self.incarnation = self.etcd.incarnation
+        # Nobody can know any more that unknown fields were preserved, or until when.
+        self.etcd.is_seen = False
+        self.etcd.traced_at = self.etcd.changed_at
 
     def run(self, *, consents: bool) -> None:
         # The definition is read before its record is written.

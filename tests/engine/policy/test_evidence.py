@@ -84,8 +84,20 @@ def metadata(*entries: JSON, created_at: str = "2027-01-15T09:00:00Z") -> Stored
     )
 
 
-def judge(defined: Definition, record: SchemaRecord | None, obj: StoredMetadata) -> Verdict:
-    evidence = Evidence(defined, record, settle_seconds=SETTLE_SECONDS, now_seconds=NOON)
+def judge(
+    defined: Definition,
+    record: SchemaRecord | None,
+    obj: StoredMetadata,
+    *,
+    is_proved: bool = False,
+) -> Verdict:
+    evidence = Evidence(
+        defined,
+        record,
+        settle_seconds=SETTLE_SECONDS,
+        now_seconds=NOON,
+        is_proved=is_proved,
+    )
     return evidence.judge(obj)
 
 
@@ -318,3 +330,27 @@ def test_a_record_can_be_made_without_a_schema_that_can_be_read() -> None:
     assert judge(defined, record, metadata(entry("size"))).items == {
         "?schema-cannot-be-read v1alpha1"
     }
+
+
+@pytest.mark.parametrize("is_complete", [True, False])
+@pytest.mark.parametrize(
+    ("defined", "verdict"),
+    [
+        (TWO, Verdict(compare_at=("v1alpha1",))),
+        (TWO_UNSERVED, Verdict(items=frozenset({"v1alpha1.spec.color"}))),
+    ],
+)
+def test_that_stored_versions_lack_a_version_is_no_proof(
+    defined: Definition, verdict: Verdict, *, is_complete: bool
+) -> None:
+    trimmed = replace(defined, stored_versions=("v1",))
+    record = record_of_proof(trimmed) if is_complete else None
+
+    assert judge(trimmed, record, metadata(entry("size"))) == verdict
+    # A write since is stored at the storage version.
+    assert judge(trimmed, record, metadata(created_at="2027-01-15T11:02:00Z")).is_clear
+    # So is every object after a proof, and before the first change of the definition.
+    if is_complete:
+        assert judge(trimmed, record, metadata(entry("size")), is_proved=True).is_clear
+        first = replace(trimmed, generation=1)
+        assert judge(first, first_record(first), metadata(entry("size"))).is_clear

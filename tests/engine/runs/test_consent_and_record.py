@@ -218,3 +218,18 @@ async def test_an_object_that_is_older_than_the_definition_is_not_taken_for_know
     assert (await run_on(cluster)).is_proved
     cluster.change(versions=(replace(again.versions[0], schema=V1_SCHEMA),))
     assert (await run_on(cluster)).is_proved
+
+
+async def test_stored_versions_that_somebody_trimmed_by_hand_prove_nothing() -> None:
+    old = Version(name="v1alpha1", served=True, storage=False, schema=V1_SCHEMA)
+    new = Version(name="v1", served=True, storage=True, schema=V1ALPHA1_SCHEMA)
+    cluster = FakeCluster(widgets(versions=(old, new), stored_versions=("v1",), generation=2))
+    cluster.put("a", {"spec": {"size": 1, "color": "blue"}}, managed=("size",))
+    cluster.put("b", {"spec": {"size": 1}}, version="v1", managed=("size",))
+
+    outcome = await run_on(cluster)
+
+    assert outcome.reason == Reason.WOULD_LOSE_DATA
+    assert ".spec.color at v1alpha1 (1 object)" in outcome.conditions[0].message
+    assert cluster.raw("a")["spec"] == {"size": 1, "color": "blue"}
+    assert cluster.raw("b")["apiVersion"] == "example.com/v1"

@@ -28,7 +28,10 @@ async def test_a_version_that_the_definition_lacks_is_to_be_put_back() -> None:
     message = outcome.conditions[0].message
     assert outcome.reason == Reason.UNDECODABLE
     assert "default/w003 (stored at v1beta1, which is not in spec.versions)" in message
-    assert "Put v1beta1 back into spec.versions, with served: false" in message
+    assert (
+        "Put v1beta1 back into spec.versions, with its schema of then and with served: true"
+        in message
+    )
     assert "Repair or delete" not in message
 
 

@@ -175,8 +175,10 @@ class _Reader:
         """
         Read a document of today's format.
         """
-        # The first documents of this format did not have these two.
-        document = {"spent": 0, "isProved": False, **document}
+        # The first documents of this format did not have these two. A proof of this key began its
+        # record.
+        proved = document.get("provedGeneration")
+        document = {"spent": 0, "isProved": proved not in (None, 0), **document}
         spent = self._one(document, "spent", int)
         is_proved = document["isProved"]
         if not isinstance(is_proved, bool):

@@ -28,7 +28,7 @@ from espalier.crd.field_sets import Named, named_paths
 from espalier.engine.policy.field_managers import entries_at
 from espalier.engine.policy.record import ANYTHING, SchemaRecord, first_record
 from espalier.engine.policy.timestamps import seconds_of
-from espalier.engine.policy.version_evidence import StoredAt, VersionEvidence
+from espalier.engine.policy.version_evidence import StoredAt, Unlisted, VersionEvidence
 from espalier.engine.ports import StoredMetadata
 from espalier.paths import JSON
 
@@ -124,11 +124,17 @@ class Evidence:
         changed_at = recorded_at if stopped else definition.spec_written_at
         self._clear_after_seconds = _or_never(changed_at) + settle_seconds + CLEAR_MARGIN_SECONDS
         self._clear_before_seconds = now_seconds + CLEAR_MARGIN_SECONDS
-        self._is_harmless = self._is_complete and self._stored.is_harmless
-        # What holds for each object that was not written since.
-        self._verdict = Verdict(
-            items=bounded(self._stored.items), compare_at=self._stored.compare_at
+        self._items, self._compare_at = self._stored.items, self._stored.compare_at
+        if not is_proved and definition.generation > 1:
+            # In the first generation nothing was stored but at the storage version.
+            unlisted = Unlisted(definition)
+            self._items |= unlisted.items
+            self._compare_at += unlisted.compare_at
+        self._is_harmless = (
+            self._is_complete and self._stored.is_harmless and not (self._items or self._compare_at)
         )
+        # What holds for each object that was not written since.
+        self._verdict = Verdict(items=bounded(self._items), compare_at=self._compare_at)
 
     @property
     def is_harmless(self) -> bool:
@@ -159,8 +165,8 @@ class Evidence:
         if is_complete:
             return self._verdict
         stored = self._stored if is_covered else self._anywhere
-        items = {*stored.items, *self._suspicions(metadata, stored)}
-        compare_at = [*stored.compare_at]
+        items = {*stored.items, *self._items, *self._suspicions(metadata, stored)}
+        compare_at = [*dict.fromkeys((*stored.compare_at, *self._compare_at))]
         if self._by_webhook:
             named = self._named_versions(metadata.managed_fields)
             items.update(f"{NOT_SERVED} {name}" for name in named - self._served)

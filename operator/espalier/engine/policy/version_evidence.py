@@ -74,6 +74,36 @@ class StoredAt:
         )
 
 
+class Unlisted:
+    """
+    What objects would lose that are stored at a version which ``status.storedVersions`` lacks.
+
+    A person may have trimmed it by hand, before the objects were rewritten. Only conversion by
+    strategy ``None`` is looked at, and the fields that such a version specifies and the storage
+    version does not.
+
+    Attributes:
+        items: Of versions that are not served, what each object might lose.
+        compare_at: Of those that are served, where each object must be read.
+    """
+
+    def __init__(self, definition: Definition) -> None:
+        storage = definition.storage.name
+        listed = (*definition.stored_versions, storage)
+        kept = structural_at(definition, storage)
+        items: set[str] = set()
+        compare_at = []
+        for version in definition.versions if definition.conversion == "None" else ():
+            structural = None if version.name in listed else structural_at(definition, version.name)
+            lost = unspecified(kept, specified_paths(structural))
+            if lost and version.served:
+                compare_at.append(version.name)
+            elif lost:
+                items.update(version.name + path for path in lost)
+        self.items = frozenset(items)
+        self.compare_at = tuple(compare_at)
+
+
 def structural_at(definition: Definition, name: str) -> Structural | None:
     """
     Return the schema of a version; None if it cannot be read, or there is no such version.

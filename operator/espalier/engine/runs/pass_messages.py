@@ -106,6 +106,7 @@ def _remedy(undecodable: Iterable[str]) -> str:
         return "Repair or delete what is stored, in etcd if the API server does neither"
     versions = enumerated(sorted(found))
     return (
-        f"Put {versions} back into spec.versions, with served: false if no client needs it; the run"
-        " then rewrites these objects, and the version can be dropped again"
+        f"Put {versions} back into spec.versions, with its schema of then and with served: true, so"
+        " that what the storage version lacks is found; the run then rewrites these objects, and"
+        " the version can be dropped again"
     )
