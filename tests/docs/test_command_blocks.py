@@ -26,7 +26,7 @@ RUN_BY = {
 LIKE = {
     "CONTRIBUTING.md": "tests/docs/test_reference.py",
     "docs/how-to/accept-a-loss.md": "tests/e2e/test_loss_attacks.py",
-    "docs/how-to/admission-policies.md": "tests/e2e/test_admission.py",
+    "docs/how-to/admission-policies.md": "tests/e2e/test_policies.py",
     "docs/how-to/gate-an-upgrade.md": "tests/e2e/test_plan.py",
     "docs/how-to/grant-rights.md": "tests/e2e/test_rights.py",
     "docs/how-to/pause.md": "tests/e2e/test_global_pause.py",

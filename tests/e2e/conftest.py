@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.e2e.admissions import API as ADMISSION
+from tests.e2e.admissions import Post
 from tests.e2e.controlplane.running import ControlPlane
 from tests.e2e.crds import GROUP, Crd, Document
 from tests.e2e.operating import Operator
@@ -154,6 +156,25 @@ def start_operator(installed: ControlPlane, kubeconfig: Path) -> Iterator[StartO
     for running in started:
         if running.child.exit_code is None:
             running.stop()
+
+
+@pytest.fixture
+def admission(control_plane: ControlPlane) -> Iterator[Post]:
+    """
+    Create objects of the admission API, which are deleted after the test.
+    """
+    paths: list[str] = []
+
+    def post(plural: str, kind: str, name: str, body: Document) -> str:
+        head = {"apiVersion": "admissionregistration.k8s.io/v1", "kind": kind}
+        path = f"{ADMISSION}/{plural}"
+        control_plane.api.post(path, head | {"metadata": {"name": name}} | body)
+        paths.append(f"{path}/{name}")
+        return paths[-1]
+
+    yield post
+    for path in reversed(paths):
+        control_plane.api.delete(path)
 
 
 @pytest.fixture

@@ -6,16 +6,16 @@ import base64
 import http
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.e2e.admissions import SIZE, Post, flipped, in_force, rules
 from tests.e2e.conftest import MakeCrd, StartOperator
-from tests.e2e.controlplane.api import ApiError
 from tests.e2e.controlplane.running import ControlPlane
-from tests.e2e.crds import CURRENT, GROUP, Crd, schema, version
+from tests.e2e.crds import CURRENT, schema, version
 from tests.e2e.older_servers import minor_of
 from tests.e2e.operating import espalier, is_ours
 from tests.e2e.waiting import eventually
@@ -23,64 +23,7 @@ from tests.e2e.webhooks import Document, Webhook, admitting
 
 pytestmark = pytest.mark.e2e
 
-API = "/apis/admissionregistration.k8s.io/v1"
 MUTATING_POLICIES_SINCE = 36
-SIZE = {"size": {"type": "integer"}}
-VERSIONS = [version("v1alpha1", schema(SIZE)), version("v1", schema(SIZE))]
-
-Post = Callable[[str, str, str, Document], str]
-
-
-@pytest.fixture
-def admission(control_plane: ControlPlane) -> Iterator[Post]:
-    """
-    Create objects of the admission API, which are deleted after the test.
-    """
-    paths: list[str] = []
-
-    def post(plural: str, kind: str, name: str, body: Document) -> str:
-        head = {"apiVersion": "admissionregistration.k8s.io/v1", "kind": kind}
-        path = f"{API}/{plural}"
-        control_plane.api.post(path, head | {"metadata": {"name": name}} | body)
-        paths.append(f"{path}/{name}")
-        return paths[-1]
-
-    yield post
-    for path in reversed(paths):
-        control_plane.api.delete(path)
-
-
-def flipped(crd: Crd, *names: str) -> None:
-    crd.create(VERSIONS, storage="v1alpha1")
-    crd.add("v1alpha1", *(crd.object("v1alpha1", name, spec={"size": 1}) for name in names))
-    crd.set_versions(VERSIONS, storage="v1")
-
-
-def rules(crd: Crd) -> list[Document]:
-    return [
-        {
-            "apiGroups": [GROUP],
-            "apiVersions": ["*"],
-            "resources": [crd.plural],
-            "operations": ["UPDATE"],
-        }
-    ]
-
-
-def in_force(crd: Crd, name: str, holds: Callable[[Document], bool]) -> None:
-    """
-    Wait until a dry run shows that admission is in force.
-    """
-
-    def look() -> None:
-        path = f"{crd.objects_path('v1')}/{name}?dryRun=All"
-        try:
-            seen = crd.plane.api.merge(path, {"metadata": {"labels": {"a": "b"}}})
-        except ApiError as error:
-            seen = {"refused": error.message}
-        assert holds(seen), seen
-
-    eventually(look)
 
 
 def test_a_mutating_admission_policy_stops_the_run_before_the_first_write(
