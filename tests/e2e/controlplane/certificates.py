@@ -16,6 +16,18 @@ VALID_FOR = timedelta(days=7)
 VALID_BEFORE = timedelta(days=1)
 """Clients may have another clock."""
 
+_SIGNS_CERTIFICATES = x509.KeyUsage(
+    digital_signature=False,
+    content_commitment=False,
+    key_encipherment=False,
+    data_encipherment=False,
+    key_agreement=False,
+    key_cert_sign=True,
+    crl_sign=True,
+    encipher_only=False,
+    decipher_only=False,
+)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyPair:
@@ -42,6 +54,7 @@ class Authority:
         certificate = (
             _builder(self._name, self._key.public_key(), issuer=self._name)
             .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+            .add_extension(_SIGNS_CERTIFICATES, critical=True)
             .sign(self._key, hashes.SHA256())
         )
         self.certificate = folder / "ca.crt"
@@ -71,8 +84,11 @@ class Authority:
         names: list[x509.GeneralName],
     ) -> KeyPair:
         key = ec.generate_private_key(ec.SECP256R1())
-        builder = _builder(subject, key.public_key(), issuer=self._name).add_extension(
-            x509.ExtendedKeyUsage([usage]), critical=False
+        known = x509.AuthorityKeyIdentifier.from_issuer_public_key(self._key.public_key())
+        builder = (
+            _builder(subject, key.public_key(), issuer=self._name)
+            .add_extension(known, critical=False)
+            .add_extension(x509.ExtendedKeyUsage([usage]), critical=False)
         )
         if names:
             builder = builder.add_extension(x509.SubjectAlternativeName(names), critical=False)
@@ -127,4 +143,5 @@ def _builder(
         .serial_number(x509.random_serial_number())
         .not_valid_before(now - VALID_BEFORE)
         .not_valid_after(now + VALID_FOR)
+        .add_extension(x509.SubjectKeyIdentifier.from_public_key(key), critical=False)
     )
