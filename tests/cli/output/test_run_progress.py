@@ -40,6 +40,26 @@ async def test_the_bar_moves_by_numbers_whatever_the_message_says() -> None:
     ]
 
 
+async def test_a_dry_run_claims_no_proof_and_the_end_of_a_run_leaves_room_for_the_bar() -> None:
+    bar = Bar()
+    proved = conditions.current(widgets(), objects=3)
+
+    for is_dry in (True, False):
+        screen = RunProgress(bar, Terminal(), is_dry=is_dry)
+        await screen.report(widgets(), conditions.not_current(Reason.PENDING, "objects wait"))
+        await screen.report(widgets(), proved, PassProgress(phase="rewriting"))
+        await screen.report(widgets(), proved)
+
+    assert [text for _, _, text in bar.moves] == [
+        "widgets.example.com, dry run: Pending",
+        "widgets.example.com, dry run: rewriting",
+        "widgets.example.com, dry run: Verified",
+        "widgets.example.com: objects wait",
+        "widgets.example.com: rewriting",
+        "widgets.example.com: Verified",
+    ]
+
+
 async def test_a_pass_that_has_just_begun_has_no_pace_and_long_messages_are_cut() -> None:
     bar = Bar()
     screen = RunProgress(bar, Terminal())
@@ -51,5 +71,5 @@ async def test_a_pass_that_has_just_begun_has_no_pace_and_long_messages_are_cut(
 
     (_, _, long), (_, _, begun) = bar.moves
     assert long.endswith(" ...")
-    assert len(long) <= len("widgets.example.com: ") + 60
+    assert len(long) <= 60
     assert begun == "widgets.example.com: rewriting"

@@ -295,7 +295,7 @@ async def _rehearse(
         ports = engine.rehearsed(_ports_of(connected, target, request))
         ports = replace(ports, workers=workers)
         settings = replace(request.settings, is_rehearsal=True, waits_for_lease=False)
-        reporter = RunProgress(advance, Terminal(is_quiet=True))
+        reporter = RunProgress(advance, Terminal(is_quiet=True), is_dry=True)
         for name in names:
             outcome, found = None, None
             stored: tuple[str, ...] = ()

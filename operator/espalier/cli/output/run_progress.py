@@ -10,7 +10,8 @@ from espalier.cli.progress import Advance
 from espalier.crd import Condition, Definition
 from espalier.engine.ports import PassProgress
 
-_TEXT_CHARACTERS = 60
+_LINE_CHARACTERS = 60
+"""How much of a line a text takes at most; the bar needs the rest of eighty columns."""
 
 
 class RunProgress:
@@ -18,11 +19,15 @@ class RunProgress:
     Implement the port ``espalier.engine.ports.reporter.Reporter`` with a progress bar.
 
     No condition is written: only the operator writes conditions, and only on labelled definitions.
+
+    Args:
+        is_dry: Whether the writes are tried and not kept. The run's own words claim more.
     """
 
-    def __init__(self, advance: Advance, terminal: Terminal) -> None:
+    def __init__(self, advance: Advance, terminal: Terminal, *, is_dry: bool = False) -> None:
         self._advance = advance
         self._terminal = terminal
+        self._is_dry = is_dry
         self._last_message = ""
         self._done = 0
 
@@ -36,12 +41,14 @@ class RunProgress:
         Move the bar; with ``-v``, print each new message.
         """
         current = conditions[0]
+        name = f"{definition.name}, dry run" if self._is_dry else definition.name
         if progress is None:
-            text = shorten(current.message, _TEXT_CHARACTERS, placeholder=" ...")
-            self._advance(self._done, text=f"{definition.name}: {text}")
+            said = current.reason if self._is_dry or current.status == "True" else current.message
+            room = max(_LINE_CHARACTERS - len(name) - 2, len(current.reason))
+            self._advance(self._done, text=f"{name}: {shorten(said, room, placeholder=' ...')}")
         else:
             self._done = progress.done
-            text = f"{definition.name}: {_progress_text(progress)}"
+            text = f"{name}: {_progress_text(progress)}"
             self._advance(progress.done, total=progress.total, text=text)
         if self._terminal.verbosity and current.message != self._last_message:
             self._terminal.print_notice(f"{definition.name}: {current.reason}: {current.message}")
