@@ -30,8 +30,9 @@ ROOTS = {
     "CONTRIBUTING.md": "contributing.md",
     "CHANGELOG.md": "changelog.md",
     "SECURITY.md": "security.md",
+    "charts/espalier/README.md": "chart.md",
 }
-"""The pages of the repository's root, by their place in the site."""
+"""The pages that are not in docs, by their place in the site."""
 
 DOCS = ROOT / "docs"
 _FILES = "files"
@@ -57,13 +58,13 @@ def build(target: Path) -> None:
     file = target / "mkdocs.yml"
     file.write_text(config + yaml.safe_dump(added, sort_keys=False), encoding="utf-8")
     environment = os.environ | {"NO_MKDOCS_2_WARNING": "1"}
+    # Not --quiet: what is not logged does not count as a warning for --strict.
     command = [
         sys.executable,
         "-m",
         "mkdocs",
         "build",
         "--strict",
-        "--quiet",
         "--config-file",
         str(file),
     ]

@@ -24,12 +24,15 @@ class Page(HTMLParser):
     def __init__(self, text: str) -> None:
         super().__init__()
         self.loaded: list[str] = []
+        self.links: list[str] = []
         self.styles: list[str] = []
         self.feed(text)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         given = {name: value or "" for name, value in attrs}
         self.styles.append(given.get("style", ""))
+        if tag == "a":
+            self.links.append(given.get("href", ""))
         # A canonical link and links to pages are followed by people, not by browsers.
         if tag in _LOADED and given.get("rel") not in {"canonical", "next", "prev"}:
             self.loaded.append(given.get(_LOADED[tag], ""))
@@ -57,6 +60,15 @@ def test_every_kind_of_page_is_in_the_site(site: Path) -> None:
         written = {path.stem for path in (ROOT / "docs" / folder).glob("*.md")}
         built = {path.stem for path in (site / folder).glob("*.html")}
         assert built == {"index" if name == "README" else name for name in written}
+
+
+def test_every_link_leads_to_a_page_or_a_file_of_the_site(site: Path) -> None:
+    for path in site.rglob("*.html"):
+        for one in Page(path.read_text(encoding="utf-8")).links:
+            target = one.partition("#")[0]
+            if target and "://" not in target and path.name != "404.html":
+                place = path.parent / target
+                assert place.is_file() or (place / "index.html").is_file(), (path, one)
 
 
 def test_nothing_is_loaded_from_elsewhere(site: Path) -> None:
