@@ -239,6 +239,7 @@ def test_stored_versions_that_were_trimmed_by_hand(crd: MakeCrd, *, is_served: b
     myths = crd("myths")
     myths.create(versions(v1=BOTH, v2=SIZE), storage="v1")
     colored(myths, "v1")
+    espalier(myths.plane, "migrate", myths.name, *QUICK)
     change(myths, "v2", v1=BOTH, v2=SIZE)
     forget_old_versions(myths)
     if not is_served:

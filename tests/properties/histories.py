@@ -203,7 +203,7 @@ class Etcd:
         acts = [self._write, self._write, self._write, self._change_schema, self._change_versions,
                 self._clear_managed_fields]  # fmt: skip
         if self.dice.random() < 0.05:
-            acts = [self._stop_preserving, self._create_anew]
+            acts = [self._stop_preserving, self._create_anew, self._trim_by_hand]
         self.dice.choice(acts)()
 
     def _write(self) -> None:
@@ -279,6 +279,12 @@ class Etcd:
             self.changed_at = self.now
             if not self.is_seen:
                 self.traced_at = self.now
+
+    def _trim_by_hand(self) -> None:
+        """
+        Drop versions from the status, as people do before they drop them from the spec.
+        """
+        self.stored_versions = [self.storage]
 
     def _create_anew(self) -> None:
         """

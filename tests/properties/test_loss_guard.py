@@ -35,6 +35,7 @@ class Operator:
         self.record: SchemaRecord | None = None
         self.incarnation = etcd.incarnation
         self.is_proved = False
+        self.storages: frozenset[str] | None = None
         self.recorded_at = ""
         self.shown = NOTHING_SHOWN
         self.rewritten = 0
@@ -47,17 +48,26 @@ class Operator:
             # The record is of another uid.
             self.forget()
         self.etcd.is_seen = True
+        self.storages = self._storages()
         self._keep(
             first_record(definition)
             if self.record is None
             else self.record.with_definition(definition)
         )
 
+    def _storages(self) -> frozenset[str] | None:
+        storage = frozenset({self.etcd.storage})
+        if self.record is None:
+            return storage if self.etcd.generation == 1 else None
+        is_next = self.etcd.generation - self.record.generation in (0, 1)
+        return self.storages | storage if self.storages is not None and is_next else None
+
     def forget(self) -> None:
         """
         Somebody loses the record, and takes the pointer off to go on.
         """
         self.record, self.is_proved, self.recorded_at = None, False, ""
+        self.storages = None
         self.incarnation = self.etcd.incarnation
         # Nobody can know any more that unknown fields were preserved, or until when.
         self.etcd.is_seen = False
@@ -77,6 +87,7 @@ class Operator:
             settle_seconds=SETTLE_SECONDS,
             now_seconds=etcd.now,
             is_proved=self.is_proved,
+            storages=self.storages,
             recorded_at=recorded_at,
         )
         consented = self.shown if consents else NOTHING_SHOWN
@@ -103,7 +114,7 @@ class Operator:
         if not items and etcd.now - etcd.changed_at >= SETTLE_SECONDS:
             etcd.stored_versions = [etcd.storage]
             self._keep(record_of_proof(etcd.definition()))
-            self.is_proved = True
+            self.is_proved, self.storages = True, frozenset({etcd.storage})
             self.proofs += 1
 
     def _items(self, evidence: Evidence, name: str) -> frozenset[str]:

@@ -40,6 +40,8 @@ CHECKPOINT = Checkpoint(
     before="0" * 32,
     shown=ShownLoss(frozenset({"v1.spec.color"})),
     accepted=ShownLoss(frozenset({"v1.spec.size"})),
+    is_proved=True,
+    storages=frozenset({"v1"}),
 )
 # As the version before wrote it.
 OF_ONE_VERSION: dict[str, JSON] = {

@@ -31,6 +31,7 @@ from espalier.paths import JSON
 TEXT: JSON = {"type": "string"}
 NOON = 1_800_014_400.0  # 2027-01-15T12:00:00Z
 SETTLE_SECONDS = 30.0
+ALL_STORAGES = frozenset({"v1"})
 
 
 def schema(*fields: str, **more: JSON) -> dict[str, JSON]:
@@ -89,14 +90,14 @@ def judge(
     record: SchemaRecord | None,
     obj: StoredMetadata,
     *,
-    is_proved: bool = False,
+    storages: frozenset[str] | None = ALL_STORAGES,
 ) -> Verdict:
     evidence = Evidence(
         defined,
         record,
         settle_seconds=SETTLE_SECONDS,
         now_seconds=NOON,
-        is_proved=is_proved,
+        storages=storages,
     )
     return evidence.judge(obj)
 
@@ -332,6 +333,7 @@ def test_a_record_can_be_made_without_a_schema_that_can_be_read() -> None:
     }
 
 
+@pytest.mark.parametrize("storages", [None, frozenset({"v1alpha1", "v1"})])
 @pytest.mark.parametrize("is_complete", [True, False])
 @pytest.mark.parametrize(
     ("defined", "verdict"),
@@ -341,16 +343,14 @@ def test_a_record_can_be_made_without_a_schema_that_can_be_read() -> None:
     ],
 )
 def test_that_stored_versions_lack_a_version_is_no_proof(
-    defined: Definition, verdict: Verdict, *, is_complete: bool
+    defined: Definition, verdict: Verdict, storages: frozenset[str] | None, *, is_complete: bool
 ) -> None:
     trimmed = replace(defined, stored_versions=("v1",))
     record = record_of_proof(trimmed) if is_complete else None
+    old, new = metadata(entry("size")), metadata(created_at="2027-01-15T11:02:00Z")
 
-    assert judge(trimmed, record, metadata(entry("size"))) == verdict
+    assert judge(trimmed, record, old, storages=storages) == verdict
     # A write since is stored at the storage version.
-    assert judge(trimmed, record, metadata(created_at="2027-01-15T11:02:00Z")).is_clear
-    # So is every object after a proof, and before the first change of the definition.
-    if is_complete:
-        assert judge(trimmed, record, metadata(entry("size")), is_proved=True).is_clear
-        first = replace(trimmed, generation=1)
-        assert judge(first, first_record(first), metadata(entry("size"))).is_clear
+    assert judge(trimmed, record, new, storages=storages).is_clear
+    # So is everything, if no other version was ever the storage version.
+    assert judge(trimmed, record, old).is_clear

@@ -220,6 +220,21 @@ async def test_an_object_that_is_older_than_the_definition_is_not_taken_for_know
     assert (await run_on(cluster)).is_proved
 
 
+async def test_nor_do_they_after_a_proof() -> None:
+    old = Version(name="v1alpha1", served=True, storage=True, schema=V1_SCHEMA)
+    new = Version(name="v1", served=True, storage=False, schema=V1ALPHA1_SCHEMA)
+    cluster = FakeCluster(widgets(versions=(old, new), stored_versions=("v1alpha1",)))
+    cluster.put("a", {"spec": {"size": 1, "color": "blue"}}, managed=("size",))
+    assert (await run_on(cluster)).is_proved
+
+    # It was the storage version once, whatever the list says now.
+    flipped = (replace(old, storage=False), replace(new, storage=True))
+    cluster.change(versions=flipped, stored_versions=("v1",))
+
+    assert (await run_on(cluster)).reason == Reason.WOULD_LOSE_DATA
+    assert cluster.raw("a")["spec"] == {"size": 1, "color": "blue"}
+
+
 async def test_stored_versions_that_somebody_trimmed_by_hand_prove_nothing() -> None:
     old = Version(name="v1alpha1", served=True, storage=False, schema=V1_SCHEMA)
     new = Version(name="v1", served=True, storage=True, schema=V1ALPHA1_SCHEMA)

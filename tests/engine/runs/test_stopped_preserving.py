@@ -4,10 +4,14 @@ Definitions that preserved unknown fields: no managedFields show when they stopp
 
 from dataclasses import replace
 
+import pytest
+
 from espalier import names
 from espalier.engine import Reason
+from espalier.paths import JSON
 from tests.engine.runs.test_loss_guard import WITHOUT_COLOR, accept, run_on
 from tests.fakes.cluster import FakeCluster
+from tests.fakes.widgets import V1ALPHA1_SCHEMA
 
 LONG_AGO = "2020-01-01T00:00:00Z"
 PRESERVING = replace(
@@ -45,6 +49,20 @@ async def test_what_was_seen_to_be_preserved_is_cleared_only_by_a_write_after_th
 
     await accept(cluster)
     assert (await run_on(cluster)).is_proved
+
+
+@pytest.mark.parametrize("keeps_root", [False, True])
+async def test_nor_where_the_root_of_the_schema_goes_on_to_preserve(*, keeps_root: bool) -> None:
+    schema: dict[str, JSON] = {**V1ALPHA1_SCHEMA, "x-kubernetes-preserve-unknown-fields": True}
+    narrow = schema if keeps_root else V1ALPHA1_SCHEMA
+    version = replace(PRESERVING.versions[0], schema=narrow)
+    cluster = FakeCluster(replace(PRESERVING, labels=OBSERVED, versions=(version,)))
+    cluster.put("a", {"spec": {"size": 1, "color": "blue"}}, version="v1", managed=None)
+    await run_on(cluster)
+    cluster.change(preserve_unknown_fields=False, generation=2, labels=PRESERVING.labels)
+
+    assert (await run_on(cluster)).reason == Reason.WOULD_LOSE_DATA
+    assert cluster.raw("a")["spec"] == {"size": 1, "color": "blue"}
 
 
 async def test_a_record_of_another_generation_gives_no_time() -> None:

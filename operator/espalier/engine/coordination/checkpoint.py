@@ -84,6 +84,8 @@ class Checkpoint:
         accepted: What was shown and then consented to.
         is_proved: Whether the record begins with a proof, so that it is about all objects. One that
             begins with the first generation is about those that are younger than the definition.
+        storages: All versions that were the storage version since the record began; None if one of
+            them may not be known.
     """
 
     whole: Progress
@@ -93,6 +95,7 @@ class Checkpoint:
     shown: ShownLoss = field(default=NOTHING_SHOWN)
     accepted: ShownLoss = field(default=NOTHING_SHOWN)
     is_proved: bool = False
+    storages: frozenset[str] | None = None
 
     @property
     def digests(self) -> tuple[str, ...]:
@@ -144,6 +147,7 @@ def render_checkpoint(checkpoint: Checkpoint) -> dict[str, JSON]:
         "accepted": render_shown(checkpoint.accepted),
         "spent": checkpoint.shown.spent,
         "isProved": checkpoint.is_proved,
+        "storages": None if checkpoint.storages is None else [*sorted(checkpoint.storages)],
     }
 
 
@@ -175,8 +179,8 @@ class _Reader:
         """
         Read a document of today's format.
         """
-        # The first documents of this format did not have these two. A proof of this key began its
-        # record.
+        # The first documents of this format did not have these. If this key was proved, the proof
+        # began the record.
         proved = document.get("provedGeneration")
         document = {"spent": 0, "isProved": proved not in (None, 0), **document}
         spent = self._one(document, "spent", int)
@@ -196,6 +200,7 @@ class _Reader:
             shown=shown,
             accepted=accepted,
             is_proved=is_proved,
+            storages=self._storages(document),
         )
 
     def read_format_of_one_version(self, document: Mapping[str, JSON]) -> Checkpoint:
@@ -266,6 +271,15 @@ class _Reader:
         if not isinstance(value, kind) or isinstance(value, bool):
             raise self.error(f"has an odd part: {name}")
         return value
+
+    def _storages(self, document: Mapping[str, JSON]) -> frozenset[str] | None:
+        listed = document.get("storages")
+        if listed is None:
+            return None
+        shown = read_shown(listed)
+        if shown is None:
+            raise self.error("has an odd part: storages")
+        return shown.items
 
     def _keys(self, document: Mapping[str, JSON]) -> tuple[ObjectKey, ...]:
         keys = []

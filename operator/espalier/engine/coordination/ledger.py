@@ -102,11 +102,11 @@ class Ledger:
         return self._checkpoint.record
 
     @property
-    def is_proved(self) -> bool:
+    def known(self) -> Checkpoint:
         """
-        Whether the record begins with a proof.
+        All that is kept of the definition.
         """
-        return self._checkpoint.is_proved
+        return self._checkpoint
 
     def loss(self, items: Iterable[str]) -> ShownLoss:
         """
@@ -156,6 +156,7 @@ class Ledger:
                 shown=nothing,
                 accepted=nothing,
                 is_proved=True,
+                storages=frozenset({self._definition.storage.name}),
             )
         )
 
@@ -300,7 +301,9 @@ def remembering(found: Checkpoint | None, definition: Definition) -> Checkpoint:
     """
     if found is None:
         whole = Progress(key="", generation=definition.generation)
-        return Checkpoint(whole=whole, record=first_record(definition))
+        is_first = definition.generation == 1
+        storages = frozenset({definition.storage.name}) if is_first else None
+        return Checkpoint(whole=whole, record=first_record(definition), storages=storages)
     shown, accepted = found.shown, found.accepted
     if _ends_consents(found, definition):
         shown = accepted = after_both(shown, accepted)
@@ -310,7 +313,15 @@ def remembering(found: Checkpoint | None, definition: Definition) -> Checkpoint:
         record=found.record.with_definition(definition),
         shown=shown,
         accepted=accepted,
+        storages=_storages(found, definition),
     )
+
+
+def _storages(found: Checkpoint, definition: Definition) -> frozenset[str] | None:
+    risen = definition.generation - found.record.generation
+    if found.storages is None or risen not in (0, 1):
+        return None
+    return found.storages | {version.name for version in definition.versions if version.storage}
 
 
 def _ends_consents(found: Checkpoint, definition: Definition) -> bool:

@@ -87,11 +87,13 @@ class Evidence:
         now_seconds: Since the epoch, by this process' clock. Times of writes that are later than
             that clear nothing.
         is_proved: Whether the record begins with a proof, and so is about all objects.
+        storages: All versions that were the storage version since the record began; None if one of
+            them may not be known, so that ``status.storedVersions`` alone names them.
         recorded_at: A time, RFC 3339, after which the definition has not changed in any way; empty
             if none is known.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - each is another thing
         self,
         definition: Definition,
         record: SchemaRecord | None,
@@ -99,6 +101,7 @@ class Evidence:
         settle_seconds: float,
         now_seconds: float,
         is_proved: bool = False,
+        storages: frozenset[str] | None = None,
         recorded_at: str = "",
     ) -> None:
         record = first_record(definition) if record is None else record
@@ -106,10 +109,8 @@ class Evidence:
         self._is_complete = record.is_complete
         self._by_webhook = definition.conversion != "None"
         self._served = frozenset(version.name for version in definition.versions if version.served)
-        storage = definition.storage.name
-        self._stored = StoredAt(
-            definition, record, dict.fromkeys((*definition.stored_versions, storage))
-        )
+        names = (*definition.stored_versions, definition.storage.name, *sorted(storages or ()))
+        self._stored = StoredAt(definition, record, dict.fromkeys(names))
         # What was there before the definition may be stored at any of its versions.
         self._anywhere = StoredAt(
             definition, record, [version.name for version in definition.versions]
@@ -125,9 +126,8 @@ class Evidence:
         self._clear_after_seconds = _or_never(changed_at) + settle_seconds + CLEAR_MARGIN_SECONDS
         self._clear_before_seconds = now_seconds + CLEAR_MARGIN_SECONDS
         self._items, self._compare_at = self._stored.items, self._stored.compare_at
-        if not is_proved and definition.generation > 1:
-            # In the first generation nothing was stored but at the storage version.
-            unlisted = Unlisted(definition)
+        if storages is None:
+            unlisted = Unlisted(definition, record)
             self._items |= unlisted.items
             self._compare_at += unlisted.compare_at
         self._is_harmless = (

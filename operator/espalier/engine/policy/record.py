@@ -20,7 +20,15 @@ from espalier.errors import SchemaParseError
 from espalier.paths import JSON
 
 ANYTHING = ".**"
-"""The path of all that an object may hold whose definition preserves unknown fields."""
+"""The path of all that the root of a schema keeps, or that nobody prunes."""
+
+UNPRUNED = ".**.**"
+"""
+Stands for fields at any place, in what the schema specifies too: the definition preserves them.
+
+Where only the root of the schema keeps unknown fields, what is in the fields that it specifies is
+pruned all the same.
+"""
 
 DIGEST_LENGTH = 32
 """How many hexadecimal digits of a digest are kept."""
@@ -35,7 +43,7 @@ class SchemaRecord:
         generation: The last one that was taken in.
         is_complete: Every generation since the last proof, or since the first one, was taken in.
         specified: For each version, all paths that its schema specified then and since;
-            ``ANYTHING`` among them if unknown fields were preserved.
+            ``ANYTHING`` and ``UNPRUNED`` among them if unknown fields were preserved.
     """
 
     generation: int
@@ -52,7 +60,9 @@ class SchemaRecord:
         now, are_all_readable = _specified_by(definition)
         # The same generation with another schema: an older etcd was restored.
         is_known = definition.generation == self.generation and all(
-            paths <= self.specified.get(name, frozenset()) for name, paths in now.items()
+            # Earlier releases did not tell the two apart.
+            paths <= self.specified.get(name, frozenset()) | {UNPRUNED}
+            for name, paths in now.items()
         )
         is_next = is_known or definition.generation == self.generation + 1
         names = self.specified.keys() | now.keys()
@@ -146,7 +156,7 @@ class _Specified(NamedTuple):
 def _specified_by(definition: Definition) -> _Specified:
     read = {version.name: _paths_of(version) for version in definition.versions}
     preserves = definition.preserve_unknown_fields
-    more = frozenset({ANYTHING}) if preserves else frozenset()
+    more = frozenset({ANYTHING, UNPRUNED}) if preserves else frozenset()
     return _Specified(
         MappingProxyType({name: (paths or frozenset()) | more for name, paths in read.items()}),
         # Where anything may be stored, it does not matter what else is specified.

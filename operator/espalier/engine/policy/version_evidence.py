@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from functools import lru_cache, partial
 
 from espalier.crd.definition import Definition
-from espalier.crd.field_sets import hides_fields, specified_paths, unspecified
+from espalier.crd.field_sets import TYPE_META, hides_fields, specified_paths, unspecified
 from espalier.crd.structural import structural_of
-from espalier.engine.policy.record import ANYTHING, SchemaRecord
+from espalier.engine.policy.record import ANYTHING, UNPRUNED, SchemaRecord
 from espalier.errors import SchemaParseError
 from espalier.schema import Structural
 
@@ -78,23 +78,29 @@ class Unlisted:
     """
     What objects would lose that are stored at a version which ``status.storedVersions`` lacks.
 
-    A person may have trimmed it by hand, before the objects were rewritten. Only conversion by
-    strategy ``None`` is looked at, and the fields that such a version specifies and the storage
-    version does not.
+    A person may have trimmed it by hand, before the objects were rewritten.
 
     Attributes:
-        items: Of versions that are not served, what each object might lose.
-        compare_at: Of those that are served, where each object must be read.
+        items: What each object might lose: what such a version has specified, by the record, and no
+            longer does; and with conversion ``None``, of those that are not served, what they
+            specify and the storage version does not.
+        compare_at: With conversion ``None``, those that are served and specify more.
     """
 
-    def __init__(self, definition: Definition) -> None:
+    def __init__(self, definition: Definition, record: SchemaRecord) -> None:
         storage = definition.storage.name
         listed = (*definition.stored_versions, storage)
         kept = structural_at(definition, storage)
         items: set[str] = set()
         compare_at = []
-        for version in definition.versions if definition.conversion == "None" else ():
+        for version in definition.versions:
             structural = None if version.name in listed else structural_at(definition, version.name)
+            if structural is None:
+                continue
+            hidden = _hidden_by(structural, record.specified.get(version.name, frozenset()))
+            items.update(_items_at(version.name, hidden))
+            if definition.conversion != "None":
+                continue
             lost = unspecified(kept, specified_paths(structural))
             if lost and version.served:
                 compare_at.append(version.name)
@@ -125,9 +131,7 @@ def _items_of(versions: Collection[VersionEvidence]) -> Iterator[str]:
             yield from (version.name + path for path in version.not_kept)
         # managedFields do not clear an object of these: they name neither what a default filled in,
         # nor what admission or a conversion webhook has set.
-        for path in version.hidden:
-            is_open = path == ANYTHING
-            yield f"{PRESERVED} {version.name}" if is_open else version.name + path
+        yield from _items_at(version.name, version.hidden)
 
 
 def _evidence_of(
@@ -152,7 +156,23 @@ def _evidence_of(
         yield VersionEvidence(
             name,
             structural,
-            hidden=unspecified(structural, record.specified.get(name, frozenset())),
+            hidden=_hidden_by(structural, record.specified.get(name, frozenset())),
             not_kept=not_kept,
             is_served=version.served,
         )
+
+
+def _hidden_by(structural: Structural, specified: frozenset[str]) -> tuple[str, ...]:
+    """
+    Return the paths that the schema prunes now, of all that was specified or not pruned at all.
+    """
+    hidden = unspecified(structural, specified - {UNPRUNED})
+    keeps_all = structural.preserve_unknown_fields and structural.properties.keys() <= TYPE_META
+    if UNPRUNED in specified and ANYTHING not in hidden and not keeps_all:
+        return (ANYTHING, *hidden)
+    return hidden
+
+
+def _items_at(name: str, hidden: Collection[str]) -> Iterator[str]:
+    for path in hidden:
+        yield f"{PRESERVED} {name}" if path == ANYTHING else name + path

@@ -8,6 +8,7 @@ from espalier.crd import Definition
 from espalier.engine.conversion.exact import ExactComparison
 from espalier.engine.conversion.named_fields import NamedFieldsComparison
 from espalier.engine.conversion.webhook import check_shown, converts_by_webhook
+from espalier.engine.coordination.checkpoint import Checkpoint
 from espalier.engine.coordination.definition_guard import DefinitionGuard
 from espalier.engine.coordination.ledger import Ledger, load_known, remembering
 from espalier.engine.coordination.record_pointer import read_pointer
@@ -18,7 +19,6 @@ from espalier.engine.policy.consent import consented
 from espalier.engine.policy.evidence import Evidence
 from espalier.engine.policy.labels import read_policy
 from espalier.engine.policy.plan import Plan
-from espalier.engine.policy.record import SchemaRecord, first_record
 from espalier.engine.policy.timestamps import seconds_of
 from espalier.engine.ports import Workers
 from espalier.engine.ports.clock import Clock
@@ -35,8 +35,7 @@ async def open_gate(context: RunContext[Plan], ledger: Ledger) -> None:
     """
     definition, ports = context.planned.definition, context.ports
     await ledger.accept(context.planned.policy.accepted_loss)
-    known = (ledger.record, ledger.is_proved)
-    evidence = evidence_of(definition, known, context.settings, ports.clock)
+    evidence = evidence_of(definition, ledger.known, context.settings, ports.clock)
     compare = _comparison(definition, ports.objects, context.probe, ports.workers)
     shown = _check_of(definition, ports.objects, context.probe)
     context.gate.open(evidence, ledger.accepted, compare, check_shown=shown)
@@ -53,17 +52,14 @@ async def gate_alone(
         OtherOperatorError: It is another's.
         ClusterError: It cannot be read.
     """
-    known = (await load_known(ports, definition)).checkpoint
+    found = (await load_known(ports, definition)).checkpoint
     # A consent that has ended by now, as a run would find, is none.
-    known = known and remembering(known, definition)
-    shown = (known.shown, known.accepted) if known else ()
+    known = remembering(found, definition)
     gate = WriteGate(DefinitionGuard(ports.definitions, ports.clock, definition))
     probe = ConversionProbe(objects, definition)
     gate.open(
-        evidence_of(
-            definition, (known.record, known.is_proved) if known else None, settings, ports.clock
-        ),
-        consented(read_policy(definition).accepted_loss, shown),
+        evidence_of(definition, known, settings, ports.clock),
+        consented(read_policy(definition).accepted_loss, (known.shown, known.accepted)),
         _comparison(definition, objects, probe, ports.workers),
         check_shown=_check_of(definition, objects, probe),
     )
@@ -85,29 +81,25 @@ def _check_of(
 
 
 def evidence_of(
-    definition: Definition,
-    known: tuple[SchemaRecord, bool] | None,
-    settings: RunSettings,
-    clock: Clock,
+    definition: Definition, known: Checkpoint, settings: RunSettings, clock: Clock
 ) -> Evidence | None:
     """
     Gather the evidence by which objects are judged; None where the server prunes nothing.
 
     Args:
-        known: The record, and whether it begins with a proof; None if nothing is known.
+        known: What is known of the definition, with what it specifies now.
     """
     if definition.preserve_unknown_fields:
         return None
-    record, is_proved = known or (first_record(definition), False)
-    record = record.with_definition(definition)
     pointer = read_pointer(definition)
     # Then no generation but this one came after the pointer was written.
-    is_recorded = pointer is not None and pointer.digest == record.digest()
+    is_recorded = pointer is not None and pointer.digest == known.record.digest()
     return Evidence(
         definition,
-        record,
+        known.record,
         settle_seconds=settings.settle_seconds,
         now_seconds=seconds_of(clock.utc_timestamp()) or 0.0,
-        is_proved=is_proved,
+        is_proved=known.is_proved,
+        storages=known.storages,
         recorded_at=definition.record_written_at if is_recorded else "",
     )
