@@ -202,7 +202,7 @@ class Etcd:
         self.now += self.dice.choice((1, 5, 40, 120, 3000))
         acts = [self._write, self._write, self._write, self._change_schema, self._change_versions,
                 self._clear_managed_fields]  # fmt: skip
-        if self.dice.random() < 0.05:
+        if self.dice.random() < 0.1:
             acts = [self._stop_preserving, self._create_anew, self._trim_by_hand]
         self.dice.choice(acts)()
 
