@@ -31,20 +31,20 @@ The exceptions of Espalier. A class exists because a caller handles it different
     ├── ArchiveFullError               the fields to be removed cannot be archived
     └── LeaseLostError                 another process runs on this CRD now
 
-All are plain dataclasses that compare by identity, as exceptions do: a frozen one breaks when it is
+They compare by identity, as exceptions do, and are not frozen: a frozen one breaks when it is
 raised inside a context manager, since its ``__traceback__`` cannot be set.
 """
 
 from collections.abc import Hashable
-from dataclasses import dataclass, field
 from http import HTTPStatus
 
 from espalier.findings import FieldError
 from espalier.golang.printing import aggregate
 from espalier.paths import Path, render_path
+from espalier.recorded_error import RecordedError
 
 
-class EspalierError(Exception):
+class EspalierError(RecordedError):
     """
     The base class of all errors that Espalier raises on purpose.
     """
@@ -56,7 +56,6 @@ class DefinitionError(EspalierError):
     """
 
 
-@dataclass(eq=False)
 class MalformedDefinitionError(DefinitionError):
     """
     A value is not a CustomResourceDefinition, or one of its fields has the wrong JSON type.
@@ -69,7 +68,6 @@ class MalformedDefinitionError(DefinitionError):
         return f"{render_path(self.path)}: {self.detail}" if self.path else self.detail
 
 
-@dataclass(eq=False)
 class NonStructuralSchemaError(DefinitionError):
     """
     A schema is not structural.
@@ -82,7 +80,6 @@ class NonStructuralSchemaError(DefinitionError):
         return f"{self.crd}: not structural: {aggregate(str(f) for f in self.findings)}"
 
 
-@dataclass(eq=False)
 class NoStorageVersionError(DefinitionError):
     """
     Not exactly one version is marked as the storage version.
@@ -96,7 +93,6 @@ class NoStorageVersionError(DefinitionError):
         return f"{self.crd}: exactly one version must have storage: true, marked: {marked}"
 
 
-@dataclass(eq=False)
 class NothingServedError(DefinitionError):
     """
     No version is served through which objects could be read.
@@ -109,7 +105,6 @@ class NothingServedError(DefinitionError):
         return f"{self.crd}: neither {self.version} nor another version is served"
 
 
-@dataclass(eq=False)
 class UnknownVersionError(DefinitionError):
     """
     The CustomResourceDefinition has no version of the requested name.
@@ -123,7 +118,6 @@ class UnknownVersionError(DefinitionError):
         return f"{self.crd}: no version {self.version}; there are {', '.join(self.versions)}"
 
 
-@dataclass(eq=False)
 class SchemaParseError(EspalierError):
     """
     A schema has a part that the API server refuses to turn into a structural schema.
@@ -138,7 +132,6 @@ class SchemaParseError(EspalierError):
         return self.detail
 
 
-@dataclass(eq=False)
 class MalformedValueError(EspalierError):
     """
     A value cannot be decoded as an object: its metadata, kind or apiVersion is malformed.
@@ -161,7 +154,6 @@ class UnusableNameError(MalformedValueError, ValueError):
     """
 
 
-@dataclass(eq=False)
 class SourceError(EspalierError):
     """
     A file cannot be read, or holds no documents of the expected form.
@@ -181,7 +173,6 @@ class SourceError(EspalierError):
         return f"{where}: {self.detail}"
 
 
-@dataclass(eq=False)
 class ConfigurationError(EspalierError):
     """
     There is no usable kubeconfig, no credential, or a setting makes no sense.
@@ -193,8 +184,7 @@ class ConfigurationError(EspalierError):
         return self.detail
 
 
-@dataclass(eq=False, kw_only=True)
-class ClusterError(EspalierError):
+class ClusterError(EspalierError, kw_only=True):
     """
     The API server answered with an error, or did not answer.
 
@@ -218,8 +208,7 @@ class ClusterError(EspalierError):
         return f"{text}: {self.detail}" if self.detail else text
 
 
-@dataclass(eq=False, kw_only=True)
-class TransientError(ClusterError):
+class TransientError(ClusterError, kw_only=True):
     """
     The server was busy or did not answer; the same call may be repeated.
     """
@@ -227,22 +216,19 @@ class TransientError(ClusterError):
     retry_after_seconds: float | None = None
 
 
-@dataclass(eq=False, kw_only=True)
-class ConversionError(TransientError):
+class ConversionError(TransientError, kw_only=True):
     """
     The conversion webhook does not answer, or answers with an error; do not write now.
     """
 
 
-@dataclass(eq=False, kw_only=True)
-class ConflictError(ClusterError):
+class ConflictError(ClusterError, kw_only=True):
     """
     The object has another resource version by now; read it again.
     """
 
 
-@dataclass(eq=False, kw_only=True)
-class NotFoundError(ClusterError):
+class NotFoundError(ClusterError, kw_only=True):
     """
     The object, or its whole resource, is gone.
 
@@ -254,8 +240,7 @@ class NotFoundError(ClusterError):
     is_object: bool = False
 
 
-@dataclass(eq=False, kw_only=True)
-class ExpiredTokenError(ClusterError):
+class ExpiredTokenError(ClusterError, kw_only=True):
     """
     A continue token or a resource version is too old.
 
@@ -267,15 +252,13 @@ class ExpiredTokenError(ClusterError):
     fresh_token: str | None = None
 
 
-@dataclass(eq=False, kw_only=True)
-class ForbiddenError(ClusterError):
+class ForbiddenError(ClusterError, kw_only=True):
     """
     A permission is missing; a person must grant it.
     """
 
 
-@dataclass(eq=False, kw_only=True)
-class NamespaceGoneError(ClusterError):
+class NamespaceGoneError(ClusterError, kw_only=True):
     """
     The namespace of a new object does not exist, or is being deleted.
 
@@ -293,8 +276,7 @@ class NamespaceGoneError(ClusterError):
         return self.status != HTTPStatus.NOT_FOUND
 
 
-@dataclass(eq=False, kw_only=True)
-class UndecodableError(ClusterError):
+class UndecodableError(ClusterError, kw_only=True):
     """
     The server cannot read what is stored; it answers 500, and a retry cannot help.
 
@@ -303,11 +285,10 @@ class UndecodableError(ClusterError):
             the namespace for cluster-scoped objects. Empty on servers whose message has none.
     """
 
-    keys: tuple[str, ...] = field(default=())
+    keys: tuple[str, ...] = ()
 
 
-@dataclass(eq=False, kw_only=True)
-class ConversionRefusedError(UndecodableError):
+class ConversionRefusedError(UndecodableError, kw_only=True):
     """
     The conversion webhook answers, but does not convert an object, or converts it wrongly.
 
@@ -316,8 +297,7 @@ class ConversionRefusedError(UndecodableError):
     """
 
 
-@dataclass(eq=False, kw_only=True)
-class RejectedError(ClusterError):
+class RejectedError(ClusterError, kw_only=True):
     """
     The server refuses; a retry cannot help.
 
@@ -325,10 +305,9 @@ class RejectedError(ClusterError):
         causes: The server's messages, one for each cause.
     """
 
-    causes: tuple[str, ...] = field(default=())
+    causes: tuple[str, ...] = ()
 
 
-@dataclass(eq=False)
 class DefinitionChangedError(EspalierError):
     """
     The CustomResourceDefinition changed while objects were being rewritten; start over.
@@ -341,7 +320,6 @@ class DefinitionChangedError(EspalierError):
         return f"{self.crd}: {self.detail}; start over"
 
 
-@dataclass(eq=False)
 class RunStoppedError(EspalierError):
     """
     A run must stop; nothing more is written.
@@ -358,7 +336,6 @@ class RunStoppedError(EspalierError):
         return f"{self.reason}: {self.detail}"
 
 
-@dataclass(eq=False)
 class ArchiveFullError(EspalierError):
     """
     The fields to be removed cannot be archived, so they must not be removed.
@@ -375,7 +352,6 @@ class ArchiveFullError(EspalierError):
         return self.detail
 
 
-@dataclass(eq=False)
 class LeaseLostError(EspalierError):
     """
     Another process holds the lease of this CRD, or may take it now; stop immediately.

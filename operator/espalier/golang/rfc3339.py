@@ -16,6 +16,7 @@ from typing import Final, NamedTuple
 
 from espalier.golang.printing import quote_as_time
 from espalier.golang.utf8 import to_valid_utf8
+from espalier.lazy import lazy_pattern
 
 
 class TimeError(ValueError):
@@ -75,10 +76,10 @@ def _text(layout: str) -> _Piece:
 
 
 def _number(layout: str, pattern: str, name: str, least: int, limit: int) -> _Piece:
-    compiled = re.compile(pattern)
+    compiled = lazy_pattern(pattern)
 
     def take(rest: str, numbers: _Numbers) -> int | None:
-        match = compiled.match(rest)
+        match = compiled().match(rest)
         if match is None:
             return None
         numbers[name] = int(match[0])
@@ -90,8 +91,8 @@ def _number(layout: str, pattern: str, name: str, least: int, limit: int) -> _Pi
 
 
 _SECONDS: Final = _number("05", "[0-9]{2}", "second", 0, 60)
-_ANY_FRACTION: Final = re.compile("[.,][0-9]+")
-_ZONE: Final = re.compile("([\x00-\x7f])([0-9]{2}):(?:([0-9]{2})|[^\x00-\x7f]|.{2})", re.DOTALL)
+_any_fraction: Final = lazy_pattern("[.,][0-9]+")
+_zone: Final = lazy_pattern("([\x00-\x7f])([0-9]{2}):(?:([0-9]{2})|[^\x00-\x7f]|.{2})", re.DOTALL)
 _MAX_ZONE_HOURS, _MAX_ZONE_MINUTES = 24, 60
 _FRACTION_DIGITS: Final = 9
 
@@ -99,7 +100,7 @@ _FRACTION_DIGITS: Final = 9
 def _take_seconds(rest: str, numbers: _Numbers) -> int | None:
     # Go takes a fraction after the seconds, though the layout has none.
     taken = _SECONDS.take(rest, numbers)
-    fraction = None if taken is None else _ANY_FRACTION.match(rest, taken)
+    fraction = None if taken is None else _any_fraction().match(rest, taken)
     if fraction is None:
         return taken
     digits = fraction[0][1 : 1 + _FRACTION_DIGITS]
@@ -109,10 +110,10 @@ def _take_seconds(rest: str, numbers: _Numbers) -> int | None:
 
 def _fraction(digits: int) -> _Piece:
     # Go reads the digits as a number, so that a sign may stand in the place of the first.
-    signed = re.compile(rf"[.,][+-]?[0-9]{{0,{digits}}}")
+    signed = lazy_pattern(rf"[.,][+-]?[0-9]{{0,{digits}}}")
 
     def take(rest: str, numbers: _Numbers) -> int | None:
-        match = signed.match(rest)
+        match = signed().match(rest)
         if match is None or match.end() < 1 + digits:
             return None
         text = match[0][1 : 1 + digits]
@@ -128,7 +129,7 @@ def _take_zone(rest: str, numbers: _Numbers) -> int | None:
     if rest.startswith("Z"):
         numbers["offset"] = 0
         return 1
-    match = _ZONE.match(rest)
+    match = _zone().match(rest)
     if match is None:
         return None
     sign, hours, minutes = match.groups()
@@ -259,7 +260,7 @@ def calendar_of(seconds: int) -> tuple[int, datetime]:
 
 
 # What API servers write, on a day that every month has.
-_CANONICAL: Final = re.compile(
+_canonical: Final = lazy_pattern(
     r"[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1[0-9]|2[0-8])"
     r"T(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]Z"
 )
@@ -275,7 +276,7 @@ def canonical_time(text: str) -> str:
     Source:
         apimachinery, ``pkg/apis/meta/v1/time.go``.
     """
-    if _CANONICAL.fullmatch(text):
+    if _canonical().fullmatch(text):
         return text
     seconds = parse_time(text).seconds
     if not _MIN_SECONDS <= seconds <= _MAX_SECONDS:

@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from espalier.golang.addresses import is_cidr, is_email, is_ipv4, is_ipv6, is_mac, is_uri
 from espalier.golang.durations import DurationError, parse_worded_duration
 from espalier.golang.names import bytes_of
 from espalier.golang.rfc3339 import DATE, TimeError, parse_time
@@ -31,6 +30,16 @@ def predicate_of(name: str) -> Callable[[str], bool] | None:
     Find the check of a format; dashes in its name do not matter.
     """
     return FORMATS.get(name.replace("-", ""))
+
+
+def _of_addresses(name: str) -> Callable[[str], bool]:
+    def ask(text: str) -> bool:
+        from espalier.golang import addresses  # noqa: PLC0415 - few schemas have such formats
+
+        found: bool = getattr(addresses, name)(text)
+        return found
+
+    return ask
 
 
 def _matching(pattern: str, *, flags: int = 0) -> Callable[[str], bool]:
@@ -165,13 +174,13 @@ _BASE64 = "[A-Za-z0-9+/]"
 FORMATS: Mapping[str, Callable[[str], bool]] = MappingProxyType(
     {
         "bsonobjectid": _matching("[0-9a-fA-F]{24}"),
-        "uri": is_uri,
-        "email": is_email,
+        "uri": _of_addresses("is_uri"),
+        "email": _of_addresses("is_email"),
         "hostname": _is_hostname,
-        "ipv4": is_ipv4,
-        "ipv6": is_ipv6,
-        "cidr": is_cidr,
-        "mac": is_mac,
+        "ipv4": _of_addresses("is_ipv4"),
+        "ipv6": _of_addresses("is_ipv6"),
+        "cidr": _of_addresses("is_cidr"),
+        "mac": _of_addresses("is_mac"),
         "uuid": _uuid(_HEX4, _HEX4),
         "uuid3": _uuid(f"3{_HEX3}", _HEX4),
         "uuid4": _uuid(f"4{_HEX3}", f"[89ab]{_HEX3}"),

@@ -15,6 +15,7 @@ from typing import Final, NamedTuple
 from espalier.golang.netip import AddressError, parse_address
 from espalier.golang.printing import quote
 from espalier.golang.utf8 import bytes_of_text, percent_decoded, text_of_bytes, to_valid_utf8
+from espalier.lazy import lazy_pattern
 
 
 class UrlError(ValueError):
@@ -58,22 +59,22 @@ class Url(NamedTuple):
 
 _UNRESERVED: Final = r"\-A-Za-z0-9_.~"
 # The characters that each part of a URL may have unescaped when it is written.
-_UNSAFE_IN_PATH: Final = re.compile(f"[^{_UNRESERVED}$&+,/:;=@]")
-_UNSAFE_IN_USER: Final = re.compile(f"[^{_UNRESERVED}$&+,;=]")
-_UNSAFE_IN_HOST: Final = re.compile(rf"[^{_UNRESERVED}!$&'()*+,;=:\[\]<>\"]")
-_UNSAFE_IN_FRAGMENT: Final = re.compile(f"[^{_UNRESERVED}$&+,/:;=?@!()*]")
+_unsafe_in_path: Final = lazy_pattern(f"[^{_UNRESERVED}$&+,/:;=@]")
+_unsafe_in_user: Final = lazy_pattern(f"[^{_UNRESERVED}$&+,;=]")
+_unsafe_in_host: Final = lazy_pattern(rf"[^{_UNRESERVED}!$&'()*+,;=:\[\]<>\"]")
+_unsafe_in_fragment: Final = lazy_pattern(f"[^{_UNRESERVED}$&+,/:;=?@!()*]")
 # Those that a path or a fragment keeps if it was written with them.
-_ENCODED_PATH: Final = re.compile(rf"[{_UNRESERVED}!$&'()*+,;=:@\[\]%/]*")
-_ENCODED_FRAGMENT: Final = re.compile(rf"[{_UNRESERVED}!$&'()*+,;=:@\[\]%/?]*")
+_encoded_path: Final = lazy_pattern(rf"[{_UNRESERVED}!$&'()*+,;=:@\[\]%/]*")
+_encoded_fragment: Final = lazy_pattern(rf"[{_UNRESERVED}!$&'()*+,;=:@\[\]%/?]*")
 # What a host may not have: ASCII alone is restricted.
-_BAD_IN_HOST: Final = re.compile(rf"(?![{_UNRESERVED}!$&'()*+,;=:\[\]<>\"])[\x00-\x7f]")
+_bad_in_host: Final = lazy_pattern(rf"(?![{_UNRESERVED}!$&'()*+,;=:\[\]<>\"])[\x00-\x7f]")
 
-_CONTROL: Final = re.compile("[\x00-\x1f\x7f]")
-_SCHEME: Final = re.compile("[A-Za-z][A-Za-z0-9+.-]*(?=:)")
-_USER: Final = re.compile("[-A-Za-z0-9._:~!$&'()*+,;=%@]*")
-_COLON_PORT: Final = re.compile("(:[0-9]*)?")
-_HOST_AND_PORT: Final = re.compile("(.*):([0-9]*)", re.DOTALL)
-_ESCAPE: Final = re.compile("%[0-9A-Fa-f]{2}")
+_control: Final = lazy_pattern("[\x00-\x1f\x7f]")
+_scheme: Final = lazy_pattern("[A-Za-z][A-Za-z0-9+.-]*(?=:)")
+_user: Final = lazy_pattern("[-A-Za-z0-9._:~!$&'()*+,;=%@]*")
+_colon_port: Final = lazy_pattern("(:[0-9]*)?")
+_host_and_port: Final = lazy_pattern("(.*):([0-9]*)", re.DOTALL)
+_escape_sign: Final = lazy_pattern("%[0-9A-Fa-f]{2}")
 _ESCAPE_BYTES: Final = 3
 _ASCII_LIMIT: Final = 0x80
 _MAX_PARAMETERS: Final = 10_000
@@ -120,7 +121,7 @@ def _parsed(text: str, *, is_request: bool) -> Url:
 
 
 def _parse(text: str, *, is_request: bool) -> Url:
-    if _CONTROL.search(text):
+    if _control().search(text):
         raise UrlError("net/url: invalid control character in URL")
     if text == "" and is_request:
         raise UrlError("empty url")
@@ -128,7 +129,7 @@ def _parse(text: str, *, is_request: bool) -> Url:
         return Url(raw_path="*")
     if text.startswith(":"):
         raise UrlError("missing protocol scheme")
-    match = _SCHEME.match(text)
+    match = _scheme().match(text)
     scheme = match[0].lower() if match else ""
     rest, mark, query = (text[match.end() + 1 :] if match else text).partition("?")
     url = Url(scheme=scheme, query=query, has_empty_query=bool(mark) and not query)
@@ -157,7 +158,7 @@ def _authority(scheme: str, authority: str) -> tuple[str | None, str]:
     read = _host(scheme, host)
     if not at:
         return None, read
-    if not _USER.fullmatch(user):
+    if not _user().fullmatch(user):
         raise UrlError("net/url: invalid userinfo")
     name, colon, password = user.partition(":")
     return _rewritten(name) + colon + _rewritten(password), read
@@ -165,7 +166,7 @@ def _authority(scheme: str, authority: str) -> tuple[str | None, str]:
 
 def _rewritten(text: str) -> str:
     _check_escapes(text)
-    return _escaped(percent_decoded(text), _UNSAFE_IN_USER)
+    return _escaped(percent_decoded(text), _unsafe_in_user())
 
 
 def _host(scheme: str, host: str) -> str:
@@ -202,14 +203,14 @@ def _ip_literal(host: str) -> str:
 
 
 def _check_port(colon_port: str) -> None:
-    if not _COLON_PORT.fullmatch(colon_port):
+    if not _colon_port().fullmatch(colon_port):
         raise UrlError(f"invalid port {quote(colon_port)} after host")
 
 
 def _check_escapes(text: str) -> None:
     at = text.find("%")
     while at >= 0:
-        if not _ESCAPE.match(text, at):
+        if not _escape_sign().match(text, at):
             raise _bad_escape(text, at)
         at = text.find("%", at + _ESCAPE_BYTES)
 
@@ -227,7 +228,7 @@ def _check_host(text: str) -> None:
             _check_host_character(text, at)
             at += 1
             continue
-        escape = _ESCAPE.match(text, at)
+        escape = _escape_sign().match(text, at)
         # Hosts may escape bytes beyond ASCII only.
         if escape is None or (_byte_of(escape[0]) < _ASCII_LIMIT and escape[0] != "%25"):
             raise _bad_escape(text, at)
@@ -241,7 +242,7 @@ def _check_zone(text: str) -> None:
             _check_host_character(text, at)
             at += 1
             continue
-        escape = _ESCAPE.match(text, at)
+        escape = _escape_sign().match(text, at)
         if escape is None or not _may_be_in_zone(escape[0]):
             raise _bad_escape(text, at)
         at = escape.end()
@@ -251,12 +252,12 @@ def _may_be_in_zone(escape: str) -> bool:
     # Windows has spaces in the names of zones.
     byte = _byte_of(escape)
     return escape in ("%25", "%20") or (
-        byte < _ASCII_LIMIT and _BAD_IN_HOST.match(chr(byte)) is None
+        byte < _ASCII_LIMIT and _bad_in_host().match(chr(byte)) is None
     )
 
 
 def _check_host_character(text: str, at: int) -> None:
-    if _BAD_IN_HOST.match(text, at):
+    if _bad_in_host().match(text, at):
         raise UrlError(f"invalid character {quote(text[at])} in host name")
 
 
@@ -279,7 +280,7 @@ def write_url(url: Url) -> str:
     scheme = f"{url.scheme}:" if url.scheme else ""
     tail = f"?{url.query}" if url.has_empty_query or url.query else ""
     if url.raw_fragment:
-        tail += f"#{_written(url.raw_fragment, _ENCODED_FRAGMENT, _UNSAFE_IN_FRAGMENT)}"
+        tail += f"#{_written(url.raw_fragment, _encoded_fragment(), _unsafe_in_fragment())}"
     if url.opaque:
         return scheme + url.opaque + tail
     path = escaped_path(url)
@@ -297,14 +298,14 @@ def _written_authority(url: Url) -> str:
         return ""
     slashes = "//" if has_part or url.raw_path else ""
     user = "" if url.user is None else f"{url.user}@"
-    return slashes + user + _escaped(url.host, _UNSAFE_IN_HOST)
+    return slashes + user + _escaped(url.host, _unsafe_in_host())
 
 
 def escaped_path(url: Url) -> str:
     """
     Return the path as written if all of it may stand in a path, or else escaped anew.
     """
-    return _written(url.raw_path, _ENCODED_PATH, _UNSAFE_IN_PATH)
+    return _written(url.raw_path, _encoded_path(), _unsafe_in_path())
 
 
 def _written(raw: str, encoded: re.Pattern[str], unsafe: re.Pattern[str]) -> str:
@@ -315,7 +316,7 @@ def hostname(url: Url) -> str:
     """
     Return the host without its port, and without the brackets of an IPv6 address.
     """
-    match = _HOST_AND_PORT.fullmatch(url.host)
+    match = _host_and_port().fullmatch(url.host)
     host = match[1] if match else url.host
     return host[1:-1] if host.startswith("[") and host.endswith("]") else host
 
@@ -324,7 +325,7 @@ def port_of(url: Url) -> str:
     """
     Return the port; empty where there is none.
     """
-    match = _HOST_AND_PORT.fullmatch(url.host)
+    match = _host_and_port().fullmatch(url.host)
     return match[2] if match else ""
 
 
@@ -339,6 +340,6 @@ def query_values(url: Url) -> dict[str, list[str]]:
     pairs = url.query.split("&")
     for pair in pairs if len(pairs) <= _MAX_PARAMETERS else ():
         key, _, value = pair.replace("+", " ").partition("=")
-        if pair and ";" not in pair and len(_ESCAPE.findall(pair)) == pair.count("%"):
+        if pair and ";" not in pair and len(_escape_sign().findall(pair)) == pair.count("%"):
             found.setdefault(percent_decoded(key), []).append(percent_decoded(value))
     return found

@@ -7,7 +7,7 @@ reasons, times. Commands are not read; they are made anew from what is.
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import Annotated, Literal, NamedTuple
 
@@ -64,7 +64,6 @@ _Count = Annotated[int, Meta(ge=0, le=2**53)]
 _Seconds = Annotated[float, Meta(ge=0, le=1e12)]
 
 
-@dataclass(unsafe_hash=True)
 class UnreadableReportError(EspalierError):
     """
     What was given is no report.

@@ -114,12 +114,12 @@ async def test_a_dry_run_that_meets_a_conflict_reads_again() -> None:
 
 async def test_a_dry_run_by_which_the_conversion_webhook_is_away_stops_the_run() -> None:
     cluster = a_cluster()
-    cluster.fail("try_rewrite", replace(AWAY), times=99)
+    cluster.fail("try_rewrite", AWAY.replaced(), times=99)
 
     def go_away(call: str, _: str) -> None:
         if call == "try_rewrite":
             for each in ("list_metadata", "list_objects", "get_object"):
-                cluster.fail(each, replace(AWAY), times=10**6)
+                cluster.fail(each, AWAY.replaced(), times=10**6)
 
     cluster.hooks.append(go_away)
     assert (await run_on(cluster)).reason == Reason.WEBHOOK_UNAVAILABLE
@@ -250,7 +250,7 @@ async def test_the_webhook_is_asked_by_another_object_where_the_first_cannot_be_
                     raise rejected("not JSON", status=0)
                 cluster.etcd.pop(ObjectKey("default", name), None)
             else:
-                raise replace(AWAY)
+                raise AWAY.replaced()
 
     cluster.hooks.append(look)
     assert (await run_on(cluster)).reason == Reason.WEBHOOK_UNAVAILABLE
@@ -317,7 +317,7 @@ async def test_the_webhook_is_asked_before_what_failed_is_tried_again() -> None:
     assert (await run_on(cluster)).reason == Reason.FAILED
     cluster.faults.clear()
     cluster.calls.clear()
-    cluster.fail("get_object", replace(AWAY), times=99)
+    cluster.fail("get_object", AWAY.replaced(), times=99)
     outcome = await run_on(cluster, replace(SETTINGS, only_failed=True))
     assert cluster.count("rewrite") == 0
 

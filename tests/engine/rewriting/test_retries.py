@@ -195,7 +195,7 @@ UNREACHABLE = TransientError(
 )
 
 
-GONE = replace(UNSERVED, is_object=True)
+GONE = UNSERVED.replaced(is_object=True)
 
 
 FORBIDDEN = ForbiddenError(verb="patch", resource=WIDGETS, status=403, reason="Forbidden")

@@ -7,10 +7,9 @@ memory.
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from espalier.cli.checks.definition import DefinitionVerdict, judge
 from espalier.cli.checks.documents import (
@@ -47,8 +46,7 @@ class Task(Struct, frozen=True):
     is_named: bool
 
 
-@dataclass(slots=True)
-class BatchResult:
+class BatchResult(Struct):
     """
     The verdicts on the definitions of one source, or of all of them.
     """
@@ -66,8 +64,7 @@ class BatchResult:
         self.skipped += other.skipped
 
 
-@dataclass(frozen=True, slots=True)
-class BatchJudge:
+class BatchJudge(Struct, frozen=True):
     """
     Check sources by one profile.
 
@@ -81,10 +78,10 @@ class BatchJudge:
 
     profile: Profile
     olds: Mapping[str, JSON] | None = None
-    skips_others: bool = field(default=False, kw_only=True)
-    allows_new: bool = field(default=False, kw_only=True)
-    policy: ChangePolicy = field(default_factory=ChangePolicy, kw_only=True)
-    minor: int | None = field(default=None, kw_only=True)
+    skips_others: bool = False
+    allows_new: bool = False
+    policy: ChangePolicy = field(default_factory=ChangePolicy)
+    minor: int | None = None
 
     def judge(self, task: Task) -> BatchResult:
         """

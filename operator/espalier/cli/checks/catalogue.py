@@ -4,7 +4,6 @@ Find the schema for an object: definitions, by the kinds that they define.
 
 import functools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 
 from espalier import crd, schema
 from espalier.cli.checks.documents import is_definition, line_of, problem_of
@@ -18,7 +17,6 @@ from espalier.schema import Profile, Resource, Structural
 from espalier.schema.values import equal_json
 
 
-@dataclass(frozen=True)
 class Defined:
     """
     The definition of an object, and the version that the object names.
@@ -27,11 +25,10 @@ class Defined:
     used for all objects.
     """
 
-    definition: Definition
-    version: Version
-    _known: dict[Profile, Structural | None] = field(
-        default_factory=dict, repr=False, hash=False, compare=False
-    )
+    def __init__(self, definition: Definition, version: Version) -> None:
+        self.definition = definition
+        self.version = version
+        self._known: dict[Profile, Structural | None] = {}
 
     @functools.cached_property
     def resource(self) -> Resource:
@@ -68,7 +65,6 @@ class Defined:
         return structural
 
 
-@dataclass(slots=True)
 class DefinitionCatalogue:
     """
     The definitions that a command was given.
@@ -78,11 +74,12 @@ class DefinitionCatalogue:
         problems: The definitions that could not be read.
     """
 
-    minor: int | None = None
-    problems: list[Problem] = field(default_factory=list)
-    _defined: dict[tuple[str, str, str], Defined] = field(default_factory=dict)
-    _sources: dict[tuple[str, str, str], str] = field(default_factory=dict)
-    _manifests: dict[tuple[str, str, str], JSON] = field(default_factory=dict)
+    def __init__(self, minor: int | None = None) -> None:
+        self.minor = minor
+        self.problems: list[Problem] = []
+        self._defined: dict[tuple[str, str, str], Defined] = {}
+        self._sources: dict[tuple[str, str, str], str] = {}
+        self._manifests: dict[tuple[str, str, str], JSON] = {}
 
     def add_sources(self, sources: Sequence[str]) -> None:
         """

@@ -3,8 +3,10 @@ Check one CustomResourceDefinition: its structure, what an API server refuses, a
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import cached_property
+
+from msgspec import Struct
 
 from espalier import crd, schema
 from espalier.cli.checks.shared_faults import reported_once
@@ -26,8 +28,7 @@ from espalier.schema.structural.hints import fix_hint
 from espalier.schema.structural.invariants import render_structural
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DefinitionVerdict:
+class DefinitionVerdict(Struct, frozen=True, kw_only=True):
     """
     The findings on one definition; small enough to be sent between processes.
 
@@ -41,7 +42,7 @@ class DefinitionVerdict:
     """
 
     subject: Subject
-    structural: Mapping[Profile, int] = field(hash=False)
+    structural: Mapping[Profile, int]
     refusals: int
     is_update: bool
     findings: tuple[Finding, ...]
@@ -145,15 +146,15 @@ def _in_order(findings: Sequence[Finding]) -> tuple[Finding, ...]:
     return tuple(sorted(findings, key=lambda one: (one.subject.line or 0, one.subject.column or 0)))
 
 
-@dataclass(frozen=True)
 class _DefinitionJudge:
     """
     Run all checks on one definition, which is parsed only once.
     """
 
-    document: Document
-    definition: Definition
-    old: JSON
+    def __init__(self, document: Document, definition: Definition, old: JSON) -> None:
+        self.document = document
+        self.definition = definition
+        self.old = old
 
     @cached_property
     def parsed(self) -> tuple[ParsedSchema, ...]:

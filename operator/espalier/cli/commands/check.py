@@ -144,6 +144,8 @@ def _check_cluster(target: Target, request: _CheckRequest, advance: Advance) -> 
 
 
 def _check_files(request: _CheckRequest, advance: Advance) -> BatchResult:
+    from msgspec import structs
+
     from espalier.cli.checks.batch import BatchJudge, BatchResult, judge_sources
     from espalier.cli.checks.change_policy import read_policy_file
     from espalier.cli.checks.documents import problem_of
@@ -159,13 +161,13 @@ def _check_files(request: _CheckRequest, advance: Advance) -> BatchResult:
     before = BatchResult()
     try:
         if request.policy is not None:
-            judge = replace(judge, policy=read_policy_file(request.policy))
+            judge = structs.replace(judge, policy=read_policy_file(request.policy))
     except SourceError as error:
         return BatchResult(problems=[problem_of(error)])
     if request.old is not None:
         olds = _read_olds(request.old, before)
         # What could not be read says nothing of what there is to update.
-        judge = replace(judge, olds=olds, allows_new=allows_new or bool(before.problems))
+        judge = structs.replace(judge, olds=olds, allows_new=allows_new or bool(before.problems))
     judged = judge_sources(request.files, judge, advance)
     judged.problems += before.problems
     return judged

@@ -4,7 +4,7 @@ The positions of the values in a document that was read line by line.
 
 from collections.abc import Iterator
 
-from espalier.cli.input.positions import LazyMarks, Place, TextPositions
+from espalier.cli.input.positions import LazyMarks, Mark, Place, TextPositions
 from espalier.cli.input.yaml_entries import ENTRY
 from espalier.cli.input.yaml_flow import member_offsets
 from espalier.paths import JSON
@@ -22,25 +22,40 @@ class LineMarks(LazyMarks):
         super().__init__(text)
         self._value = value
         self._start = start
+        self._known: dict[Place, int] = {}
+        self._unread: Iterator[tuple[Place, int]] | None = None
+
+    def __getitem__(self, place: Place) -> Mark:
+        """
+        Return the position of a value; the entries after it are not matched.
+        """
+        known = self._known
+        if place not in known:
+            self._unread = unread = self._unread or self._found()
+            for found, offset in unread:
+                known[found] = offset
+                if found == place:
+                    break
+        return self._text.mark(known[place])
 
     def _found(self) -> Iterator[tuple[Place, int]]:
         # A text has the members in the order of the values.
-        return zip(_places(self._value), self._entries(), strict=True)
+        return zip(_places(self._value), _entries(self._text.text, self._start), strict=True)
 
-    def _entries(self) -> Iterator[int]:
-        # After the last entry is the start of another document, or the end of the text.
-        text, position = self._text.text, self._start
-        while (match := ENTRY.match(text, position)) is not None:
-            position = match.end()
-            dash, key, quoted_key = match.group("dash", "key", "quoted_key")
-            offset = match.end("indent" if dash is None else "dash")
-            if dash is not None:
-                yield offset
-            if key is not None or quoted_key is not None:
-                yield offset
-            if match["flow"] is not None:
-                bracket = match.start("flow")
-                yield from (bracket + member for member in member_offsets(match["flow"]))
+
+def _entries(text: str, position: int) -> Iterator[int]:
+    # After the last entry is the start of another document, or the end of the text.
+    while (match := ENTRY.match(text, position)) is not None:
+        position = match.end()
+        dash, key, quoted_key = match.group("dash", "key", "quoted_key")
+        offset = match.end("indent" if dash is None else "dash")
+        if dash is not None:
+            yield offset
+        if key is not None or quoted_key is not None:
+            yield offset
+        if match["flow"] is not None:
+            bracket = match.start("flow")
+            yield from (bracket + member for member in member_offsets(match["flow"]))
 
 
 def _places(value: JSON) -> Iterator[Place]:

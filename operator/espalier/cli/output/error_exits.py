@@ -2,8 +2,6 @@
 The exit code of each error, and its text.
 """
 
-from dataclasses import dataclass
-
 from espalier.cli.output.exit_codes import Exit
 from espalier.errors import (
     ArchiveFullError,
@@ -18,7 +16,6 @@ from espalier.errors import (
 _DEFINITIONS = "customresourcedefinitions.apiextensions.k8s.io "
 
 
-@dataclass(unsafe_hash=True)
 class IncompleteError(EspalierError):
     """
     A command began its work and stopped before it was done.

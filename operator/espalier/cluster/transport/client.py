@@ -10,7 +10,6 @@ import logging
 import random
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
 from datetime import datetime
 from email.utils import parsedate_to_datetime
 from types import MappingProxyType
@@ -103,8 +102,7 @@ class ApiRequest(NamedTuple):
         return answers.RequestedAction(verb=self.verb, resource=self.resource)
 
 
-@dataclass(unsafe_hash=True, kw_only=True)
-class TooLargeError(RejectedError):
+class TooLargeError(RejectedError, kw_only=True):
     """
     A response has more bytes than are accepted; a smaller page may fit.
     """

@@ -12,7 +12,6 @@ from espalier.crd.validation.requirements import ACCEPTED_REVIEW_VERSIONS, Requi
 from espalier.findings import FieldError
 from espalier.golang.names import dns1035_label_errors, dns1123_subdomain_errors
 from espalier.golang.printing import Printed, quote
-from espalier.golang.urls import UrlError, parse_url
 from espalier.golang.utf8 import to_valid_utf8
 from espalier.paths import Path
 
@@ -85,6 +84,8 @@ def _client_config(
 
 
 def _url(text: str, path: Path) -> Iterator[FieldError]:
+    from espalier.golang.urls import UrlError, parse_url  # noqa: PLC0415 - few have a URL
+
     try:
         url = parse_url(text)
     except UrlError as error:

@@ -26,7 +26,6 @@ from espalier.crd.validation.versions import (
 )
 from espalier.findings import FieldError
 from espalier.golang.names import dns1035_label_errors, dns1123_subdomain_errors
-from espalier.golang.urls import UrlError, parse_request_uri
 from espalier.paths import JSON, Key, Path
 from espalier.schema import Profile
 from espalier.schema.metadata.validation import check_metadata
@@ -385,6 +384,8 @@ def _approval_state(definition: Internal) -> str:
         return "missing"
     if annotation.startswith("unapproved"):
         return "approved"
+    from espalier.golang.urls import UrlError, parse_request_uri  # noqa: PLC0415 - few have a URL
+
     try:
         url = parse_request_uri(annotation)
     except UrlError:

@@ -7,7 +7,6 @@ soon a change is noticed, and an operator that writes nothing hardly reads it.
 
 import asyncio
 import logging
-from dataclasses import replace
 
 from espalier.engine.flowcontrol.calls import wait_for_any
 from espalier.engine.ports.clock import Clock
@@ -71,7 +70,7 @@ class Pause:
             # Of many that wait, the first one reads; what it has found holds for all of them.
             if not self._is_fresh():
                 if self._reads > reads_before and self._failure is not None:
-                    raise replace(self._failure)
+                    raise self._failure.replaced()
                 await self._read()
         return self.is_on
 

@@ -5,7 +5,6 @@ A server is behind if it does not store objects at the storage version yet, thou
 has it.
 """
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from espalier.errors import TransientError
@@ -25,15 +24,13 @@ class ServersSeen(NamedTuple):
     caught_up: int = 0
 
 
-@dataclass(unsafe_hash=True, kw_only=True)
-class ServerBehindError(TransientError):
+class ServerBehindError(TransientError, kw_only=True):
     """
     No connection led to an API server that stores the storage version; nothing was written.
     """
 
 
-@dataclass(unsafe_hash=True, kw_only=True)
-class NotSentError(TransientError):
+class NotSentError(TransientError, kw_only=True):
     """
     This process decided not to send a request, so nothing was written.
 

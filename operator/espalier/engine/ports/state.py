@@ -167,7 +167,6 @@ class WriteFence(Protocol):
         """
 
 
-@dataclass(unsafe_hash=True)
 class RecordUnreadableError(EspalierError):
     """
     The record of a definition is gone, cannot be read, or is not the one that was written last.
@@ -188,7 +187,6 @@ class RecordUnreadableError(EspalierError):
         )
 
 
-@dataclass(unsafe_hash=True)
 class OtherOperatorError(EspalierError):
     """
     The record of a definition is kept by another operator.

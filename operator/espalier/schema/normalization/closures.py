@@ -9,8 +9,9 @@ until the paths are requested.
 
 import enum
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
+
+from msgspec import Struct
 
 from espalier.paths import JSON, Path
 from espalier.schema.metadata.decoding import drop_unknown_metadata
@@ -59,8 +60,21 @@ def paths_of(note: Note) -> Mapping[Act, tuple[Path, ...]]:
     return {act: tuple(paths) for act, paths in found.items()}
 
 
-@dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
-class ClosureShape:
+def includes(note: Note, act: Act) -> bool:
+    """
+    Report whether there is a change of a kind.
+    """
+    waiting = [note]
+    while waiting:
+        what = waiting.pop()
+        if what is act:
+            return True
+        if isinstance(what, list):
+            waiting.extend(below for _, below in what)
+    return False
+
+
+class ClosureShape(Struct, frozen=True, weakref=True, eq=False):
     """
     The parts from which the closures of one place were made.
 

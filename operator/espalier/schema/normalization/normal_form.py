@@ -15,7 +15,7 @@ from espalier.paths import JSON, Path, render_unknown
 from espalier.schema.metadata.canonical import is_canonical
 from espalier.schema.metadata.decoding import Decoded, decode_metadata
 from espalier.schema.model import Structural
-from espalier.schema.normalization.closures import IDLE, Act, Note, paths_of
+from espalier.schema.normalization.closures import IDLE, Act, Note, includes, paths_of
 from espalier.schema.normalization.compiler import OWN_FIELDS, Compiler, Steps
 from espalier.schema.normalization.defaulting import fill_root, filling_steps
 from espalier.schema.normalization.embedded_resources import EmbeddedResources
@@ -65,7 +65,8 @@ class Normalized:
         those of the metadata of embedded resources, each group sorted. In the profile ``KEP`` they
         are in document order.
         """
-        pruned = self._paths[Act.PRUNED]
+        # Most objects lose nothing, and many get defaults, whose paths are not asked for.
+        pruned = self._paths[Act.PRUNED] if includes(self._note, Act.PRUNED) else ()
         if self._decoding is None:
             return pruned
         metadata, embedded = self._decoding

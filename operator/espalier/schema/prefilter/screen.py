@@ -11,12 +11,11 @@ from collections.abc import Callable
 from espalier.findings import FieldError
 from espalier.paths import JSON, Path
 from espalier.schema.model import Structural
-from espalier.schema.prefilter.json_schema import JUDGE, translate
 from espalier.schema.prefilter.predicates import Judge
 from espalier.schema.profile import Profile
 from espalier.schema.validation.walk import validate
 
-_EXACT_VALUES = 16
+_EXACT_VALUES = 8
 
 
 class ScreenedValidation:
@@ -73,7 +72,10 @@ class ScreenedValidation:
     def _screen(self) -> Callable[[JSON], bool]:
         if self._structural is None:
             return lambda _: True
-        import jsonschema_rs  # noqa: PLC0415 - definitions are checked without it
+        # Definitions are checked without these, and so are single objects.
+        import jsonschema_rs  # noqa: PLC0415
+
+        from espalier.schema.prefilter.json_schema import JUDGE, translate  # noqa: PLC0415
 
         translation = translate(self._structural, profile=self._profile)
         keywords = {JUDGE: _keyword(translation.judges)}
