@@ -31,7 +31,7 @@ PLANES ?= 3
 E2E := tests/cluster tests/contract tests/e2e tests/sandbox
 
 .DEFAULT_GOAL := help
-.PHONY: help venv docs docs-site lock notices sbom krew lint format typing imports unit test vectors cases crds differential differential-older control-plane e2e mutation bench-schema bench-start bench-validate bench-migrate bench-survey bench-scale bench-definitions fuzz fuzz-coverage e2e-chaos e2e-large page fleet monitoring chart demo demo-real image clean image-check matrix debian-python soak bundle signing
+.PHONY: help venv docs docs-site lock notices sbom krew lint format typing imports unit test vectors cases crds differential differential-older control-plane e2e mutation bench-schema bench-start bench-validate bench-migrate bench-survey bench-idle bench-scale bench-definitions fuzz fuzz-coverage e2e-chaos e2e-large page fleet monitoring chart demo demo-real image clean image-check matrix debian-python soak bundle signing
 
 help: ## Show the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' Makefile
@@ -146,6 +146,9 @@ bench-survey: control-plane ## Measure surveys of stored objects against kubectl
 
 bench-definitions: $(RUNTIME) ## Measure the operator with many definitions in a sandbox: N=10000
 	@$(BIN)/python -m benchmarks.definitions $(if $(filter-out file,$(origin N)),--definitions $(N))
+
+bench-idle: control-plane ## Measure the memory of an idle operator: FLAGS="--definitions 400 --fields 480 5600"
+	@$(BIN)/python -m benchmarks.idle $(FLAGS)
 
 bench-scale: control-plane ## Migrate a million small objects, an hour and 10 GiB of memory: N=1000000
 	@$(BIN)/python -m benchmarks.scale $(if $(filter-out file,$(origin N)),--objects $(N)) $(FLAGS)

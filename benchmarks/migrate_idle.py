@@ -21,6 +21,8 @@ from benchmarks.migrate_memory import cpu_seconds, peak_mib, resident_mib
 GROUP = "idle.example.com"
 MANIFESTS = Path(__file__).parent.parent / "manifests"
 FIELDS = 40
+SIZES = 10
+KIB = 1024
 # The operator is idle when it has used hardly any CPU time for this long.
 QUIET_SECONDS = 10.0
 QUIET_CPU_SECONDS = 0.2
@@ -42,21 +44,33 @@ main()
 
 class Idle(NamedTuple):
     """
-    The memory of the operator's process.
+    The memory of the operator's process, and the sizes of the definitions as JSON.
     """
 
     resident_mib: float
     peak_mib: float
+    least_kib: float
+    most_kib: float
 
 
-def measure_idle(plane: ControlPlane, definitions: int) -> Idle:
+def measure_idle(
+    plane: ControlPlane, definitions: int, least: int = FIELDS, most: int = FIELDS
+) -> Idle:
     """
     Create definitions, start the operator, and measure once it is idle.
+
+    Args:
+        least: How many fields the smallest definition has.
+        most: How many the largest has.
 
     Raises:
         SystemExit: The operator does not become idle in time.
     """
-    plane.api.create_many(CRDS, (definition(number) for number in range(definitions)))
+    steps = [least + (most - least) * step // (SIZES - 1) for step in range(SIZES)]
+    plane.api.create_many(
+        CRDS, (definition(number, steps[number % SIZES]) for number in range(definitions))
+    )
+    sizes = [len(json.dumps(definition(0, fields))) / KIB for fields in (least, most)]
     plane.kubectl("apply", "-k", str(MANIFESTS))
     operator = _start_in_pod(plane)
     try:
@@ -65,7 +79,7 @@ def measure_idle(plane: ControlPlane, definitions: int) -> Idle:
         while (before := cpu_seconds(pid)) < 1.0 or not _is_quiet(pid, before):
             if operator.exit_code is not None or time.monotonic() > deadline:
                 raise SystemExit(f"the operator does not become idle:\n{operator.tail()}")
-        return Idle(resident_mib(pid), peak_mib(pid))
+        return Idle(resident_mib(pid), peak_mib(pid), *sizes)
     finally:
         operator.stop(grace_seconds=STOP_SECONDS)
 
@@ -92,20 +106,20 @@ def _is_quiet(pid: int, before_cpu_seconds: float) -> bool:
     return cpu_seconds(pid) - before_cpu_seconds < QUIET_CPU_SECONDS
 
 
-def definition(number: int) -> Document:
+def definition(number: int, fields: int = FIELDS) -> Document:
     """
-    Return a definition with a schema of 40 fields and a name of its own.
+    Return a definition with a schema of so many fields and a name of its own.
     """
     plural = f"idlers{number:04}"
-    fields = {
+    properties = {
         f"field{index:02}": {
             "type": "string",
             "maxLength": 253,
             "description": "What it is for, in a sentence that is as long as most are.",
         }
-        for index in range(FIELDS)
+        for index in range(fields)
     }
-    entry = version("v1", schema(fields)) | {"storage": True}
+    entry = version("v1", schema(properties)) | {"storage": True}
     kind = plural.title()
     names = {"plural": plural, "singular": plural, "kind": kind, "listKind": f"{kind}List"}
     return {
