@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from espalier.cluster import Cluster, connect
-from espalier.cluster.transport.client import MERGE_PATCH_TYPE, ApiRequest
+from espalier.cluster.transport.client import ApiRequest
+from espalier.cluster.transport.media_types import MERGE_PATCH_TYPE
 from espalier.engine.status.causes import cause_of
 from espalier.errors import ClusterError, NamespaceGoneError, RejectedError, TransientError
 from tests.e2e.controlplane.api import ApiError

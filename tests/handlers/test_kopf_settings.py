@@ -19,7 +19,7 @@ def test_kopf_is_configured_to_write_nothing() -> None:
     assert settings.peering.standalone
     assert not settings.peering.mandatory
     assert settings.scanning.disabled
-    assert settings.watching.chunk_size == 50
+    assert settings.watching.chunk_size == 500
     patch = kopf.Patch()
     settings.persistence.diffbase_storage.store(body=kopf.Body({}), patch=patch, essence={})
     settings.persistence.progress_storage.touch(body=kopf.Body({}), patch=patch, value="now")

@@ -39,7 +39,11 @@ from espalier.cluster.resources.replicas import HttpReplicas
 from espalier.cluster.resources.storage_versions import is_caught_up
 from espalier.cluster.transport.client import Client
 from espalier.cluster.transport.lanes import Lanes
-from espalier.cluster.transport.session import MAX_CONTROL_CONNECTIONS, open_session
+from espalier.cluster.transport.session import (
+    MAX_CONTROL_CONNECTIONS,
+    metadata_only,
+    open_session,
+)
 from espalier.engine.ports import Leases, Part
 from espalier.engine.ports.clock import Clock
 
@@ -218,13 +222,19 @@ class Cluster:
         """
         Open another session to the same server as the same user; the caller closes it.
 
-        Kopf needs a session of its own for each login.
+        Kopf needs a session of its own for each login. What it lists and watches comes as metadata:
+        a definition may have a megabyte, and its event only says that it is to be read anew.
 
         Args:
             user_agent: The whole header, such as ``kopf/1.45``.
         """
         # Kopf opens any number of streams; the sessions that it makes itself have no limit either.
-        return open_session(self.connection, user_agent=user_agent, max_connections=0)
+        return open_session(
+            self.connection,
+            user_agent=user_agent,
+            max_connections=0,
+            middlewares=(metadata_only,),
+        )
 
 
 @asynccontextmanager

@@ -3,8 +3,9 @@ import asyncio
 from aiohttp import web
 
 from espalier.cluster.transport.lanes import MAX_LANES
+from espalier.cluster.transport.media_types import JSON_TYPE, PARTIAL_LIST_TYPE, PARTIAL_TYPE
 from espalier.engine.ports import ObjectKey, WritePermit
-from tests.cluster.scripted import WIDGETS, Shelf, connected, crd, definition
+from tests.cluster.scripted import WIDGETS, Reply, Script, Shelf, connected, crd, definition
 
 WRITES = 200
 
@@ -58,3 +59,22 @@ async def test_leases_and_definitions_do_not_wait_behind_slow_writes() -> None:
 
     # All connections for objects together are bounded.
     assert server.most_writes == MAX_LANES
+
+
+async def test_a_session_for_kopf_is_answered_with_metadata_alone() -> None:
+    script = Script(*[Reply(body={})] * 3)
+    kinds = "/apis/apiextensions.k8s.io/v1"
+    async with (
+        connected(script) as cluster,
+        cluster.open_session(user_agent="kopf/1") as session,
+    ):
+        for query in ("?limit=500", "?watch=true&allowWatchBookmarks=true"):
+            async with session.get(f"{cluster.server}{kinds}/customresourcedefinitions{query}"):
+                pass
+        async with session.post(f"{cluster.server}{kinds}", json={}):
+            pass
+
+    listed, watched, posted = (seen.headers["Accept"] for seen in script.seen)
+    assert listed == f"{PARTIAL_LIST_TYPE},{JSON_TYPE}"
+    assert watched == f"{PARTIAL_TYPE},{JSON_TYPE}"
+    assert posted == "*/*"

@@ -10,7 +10,7 @@ from types import MappingProxyType
 import pytest
 from aiohttp import web
 
-from espalier.cluster.transport.client import PARTIAL_LIST_TYPE
+from espalier.cluster.transport.media_types import PARTIAL_LIST_TYPE
 from espalier.crd import Definition, Version
 from espalier.engine import Reason, RunOutcome, RunSettings, Scope, ShownLoss, Survey, run, survey
 from espalier.paths import JSON

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from espalier.cli.result import Finding, Level, Problem, Subject
 from espalier.cluster import Cluster
-from espalier.cluster.transport.client import PARTIAL_TYPE, ApiRequest
+from espalier.cluster.transport.client import ApiRequest
+from espalier.cluster.transport.media_types import PARTIAL_TYPE
 from espalier.cluster.transport.paths import NAMESPACES_PATH, segment
 from espalier.errors import ForbiddenError, NotFoundError
 

@@ -8,7 +8,8 @@ from types import MappingProxyType
 
 import msgspec
 
-from espalier.cluster.transport.client import PARTIAL_LIST_TYPE, ApiRequest, Client
+from espalier.cluster.transport.client import ApiRequest, Client
+from espalier.cluster.transport.media_types import PARTIAL_LIST_TYPE
 from espalier.cluster.transport.paths import segment
 from espalier.errors import ConflictError, ExpiredTokenError, NotFoundError
 from espalier.names import MANAGED_BY

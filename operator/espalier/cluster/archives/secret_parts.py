@@ -10,13 +10,8 @@ from dataclasses import dataclass
 import msgspec
 
 from espalier import names
-from espalier.cluster.transport.client import (
-    PARTIAL_LIST_TYPE,
-    PARTIAL_TYPE,
-    ApiRequest,
-    Client,
-    decode,
-)
+from espalier.cluster.transport.client import ApiRequest, Client, decode
+from espalier.cluster.transport.media_types import PARTIAL_LIST_TYPE, PARTIAL_TYPE
 from espalier.cluster.transport.paths import segment
 from espalier.engine.ports.archive import ArchivePage
 from espalier.errors import ExpiredTokenError, NotFoundError

@@ -7,7 +7,8 @@ from collections.abc import Callable, Collection, Mapping
 import msgspec
 
 from espalier import names
-from espalier.cluster.transport.client import PARTIAL_TYPE, ApiRequest, Client
+from espalier.cluster.transport.client import ApiRequest, Client
+from espalier.cluster.transport.media_types import PARTIAL_TYPE
 from espalier.cluster.transport.paths import segment
 from espalier.errors import NotFoundError, RejectedError
 from espalier.paths import JSON

@@ -12,16 +12,15 @@ import msgspec
 from espalier.cluster.resources.storage_version_migrations import other_migrations
 from espalier.cluster.resources.watch import watch
 from espalier.cluster.transport import responses as answers
-from espalier.cluster.transport.client import (
+from espalier.cluster.transport.client import ApiRequest, Client
+from espalier.cluster.transport.json_codec import decode_json
+from espalier.cluster.transport.media_types import (
     APPLY_PATCH_TYPE,
     JSON_TYPE,
     MERGE_PATCH_TYPE,
     PARTIAL_LIST_TYPE,
     PARTIAL_TYPE,
-    ApiRequest,
-    Client,
 )
-from espalier.cluster.transport.json_codec import decode_json
 from espalier.cluster.transport.paths import DEFINITIONS_PATH, definition_path
 from espalier.crd import Condition, Definition, read_definition
 from espalier.engine.ports import Endpoint

@@ -19,7 +19,8 @@ from dataclasses import dataclass, field
 import msgspec
 
 from espalier import names
-from espalier.cluster.transport.client import MERGE_PATCH_TYPE, ApiRequest, Client
+from espalier.cluster.transport.client import ApiRequest, Client
+from espalier.cluster.transport.media_types import MERGE_PATCH_TYPE
 from espalier.cluster.transport.paths import segment
 from espalier.errors import ClusterError, ConflictError, LeaseLostError, NotFoundError
 from espalier.paths import JSON

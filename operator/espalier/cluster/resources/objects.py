@@ -24,18 +24,15 @@ from espalier.cluster.resources.object_pages import (
 )
 from espalier.cluster.resources.page_sizes import PageSizes
 from espalier.cluster.resources.watch import watch
-from espalier.cluster.transport.client import (
+from espalier.cluster.transport.client import ApiRequest, Client, TooLargeError, decode
+from espalier.cluster.transport.lanes import Lanes
+from espalier.cluster.transport.media_types import (
     JSON_PATCH_TYPE,
     JSON_TYPE,
     MERGE_PATCH_TYPE,
     PARTIAL_LIST_TYPE,
     PARTIAL_TYPE,
-    ApiRequest,
-    Client,
-    TooLargeError,
-    decode,
 )
-from espalier.cluster.transport.lanes import Lanes
 from espalier.cluster.transport.paths import (
     NAMESPACES_PATH,
     collection_path,

@@ -14,7 +14,8 @@ import msgspec
 
 from espalier import names
 from espalier.cluster.resources.named_leases import DURATION_SECONDS, lease_call
-from espalier.cluster.transport.client import MERGE_PATCH_TYPE, ApiRequest, Client
+from espalier.cluster.transport.client import ApiRequest, Client
+from espalier.cluster.transport.media_types import MERGE_PATCH_TYPE
 from espalier.errors import ClusterError, NotFoundError
 from espalier.paths import JSON
 

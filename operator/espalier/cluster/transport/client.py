@@ -24,6 +24,7 @@ from espalier.cluster.transport import responses as answers
 from espalier.cluster.transport.bodies import body_of, read_body
 from espalier.cluster.transport.deep_nesting import with_large_stack
 from espalier.cluster.transport.json_codec import encode_json
+from espalier.cluster.transport.media_types import JSON_TYPE
 from espalier.cluster.transport.session import (
     TOTAL_SECONDS,
     SendingWhile,
@@ -41,14 +42,6 @@ SERVER_TEXT_LOGGER = "espalier.server_text"
 
 server_text = logging.getLogger(SERVER_TEXT_LOGGER)
 logger = logging.getLogger(__name__)
-
-JSON_TYPE = "application/json"
-JSON_PATCH_TYPE = "application/json-patch+json"
-MERGE_PATCH_TYPE = "application/merge-patch+json"
-APPLY_PATCH_TYPE = "application/apply-patch+yaml"
-"""Server-side apply; its body may be JSON, since JSON is YAML."""
-PARTIAL_TYPE = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
-PARTIAL_LIST_TYPE = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 
 MAX_ANSWER_BYTES = 64 * 1024 * 1024
 """The limit for every response."""

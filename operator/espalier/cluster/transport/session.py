@@ -13,6 +13,7 @@ from yarl import URL
 
 from espalier import __version__
 from espalier.cluster.auth.connection import Connection
+from espalier.cluster.transport.media_types import JSON_TYPE, PARTIAL_LIST_TYPE, PARTIAL_TYPE
 from espalier.engine.ports.records import always
 from espalier.errors import ConfigurationError
 
@@ -113,6 +114,22 @@ async def _signed(
     return await handler(request)
 
 
+async def metadata_only(
+    request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerType
+) -> aiohttp.ClientResponse:
+    """
+    Send a read that lists or watches, as a client middleware, so that only metadata come back.
+
+    What has no metadata, such as a list of the kinds that there are, comes as it is: the API server
+    takes the first of the types that it can make.
+    """
+    if request.method == "GET":
+        is_watch = request.url.query.get("watch") == "true"
+        partial = PARTIAL_TYPE if is_watch else PARTIAL_LIST_TYPE
+        request.headers["Accept"] = f"{partial},{JSON_TYPE}"
+    return await handler(request)
+
+
 NOT_SENT = "not sent: whether this process may write is in doubt"
 
 
@@ -200,6 +217,7 @@ def open_session(
     user_agent: str = USER_AGENT,
     max_connections: int = MAX_CONNECTIONS,
     connector: aiohttp.TCPConnector | None = None,
+    middlewares: tuple[aiohttp.ClientMiddlewareType, ...] = (),
 ) -> aiohttp.ClientSession:
     """
     Open a session that adds credentials to its requests; the caller closes it.
@@ -208,6 +226,7 @@ def open_session(
         user_agent: The whole header.
         max_connections: The limit; 0 for none. Each watch occupies a connection.
         connector: Makes the connections instead, by its own limit.
+        middlewares: What else is done to each request, before its credential is added.
     """
     return aiohttp.ClientSession(
         connector=connector or CheckedConnector(limit=max_connections, ssl=tls_of(connection)),
@@ -217,6 +236,6 @@ def open_session(
         headers={"User-Agent": user_agent},
         # The API has no cookies; a load balancer's cookie would bind us to one server.
         cookie_jar=aiohttp.DummyCookieJar(),
-        middlewares=(Authentication(connection),),
+        middlewares=(*middlewares, Authentication(connection)),
         proxy=connection.proxy,
     )
