@@ -2,7 +2,6 @@ import pytest
 
 from espalier import schema
 from espalier.crd.field_sets import (
-    OBJECT_META,
     Named,
     named_paths,
     specified_paths,
@@ -11,7 +10,7 @@ from espalier.crd.field_sets import (
 )
 from espalier.paths import JSON
 from espalier.schema import Profile, Structural
-from espalier.schema.metadata.decoding import drop_unknown_metadata
+from espalier.schema.metadata.decoding import METADATA_FIELDS, drop_unknown_metadata
 
 SCHEMA: JSON = {
     "type": "object",
@@ -345,7 +344,7 @@ def embedded(**more: JSON) -> Structural | None:
 
 def test_of_the_metadata_of_an_embedded_resource_what_servers_keep_is_specified() -> None:
     resource = embedded(properties={"spec": {"type": "object"}})
-    names = (*OBJECT_META, "clusterName", "owner")
+    names = (*METADATA_FIELDS, "clusterName", "owner")
     kept, _ = drop_unknown_metadata(dict.fromkeys(names))
 
     assert [*kept] == [

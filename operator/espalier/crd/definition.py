@@ -227,9 +227,8 @@ def _spec_written_at(metadata: dict[str, JSON]) -> str:
     # the entry names; versions are a list that is owned as a whole. A field that is only removed
     # sets none: so does preserveUnknownFields, whose false is not stored. Writes of the status
     # change no spec.
-    entries = metadata.get("managedFields")
     times = []
-    for entry in entries if isinstance(entries, list) else []:
+    for entry in _managed_fields(metadata):
         match entry:
             case {"time": str(time), "fieldsV1": {"f:spec": _}}:
                 times.append(time)
@@ -243,15 +242,19 @@ def _spec_written_at(metadata: dict[str, JSON]) -> str:
 
 
 def _record_written_at(metadata: dict[str, JSON]) -> str:
-    entries = metadata.get("managedFields")
-    times = [
-        str(entry["time"])
-        for entry in (entries if isinstance(entries, list) else [])
-        if isinstance(entry, dict)
-        and entry.get("manager") == RECORD_FIELD_MANAGER
-        and isinstance(entry.get("time"), str)
-    ]
+    times = []
+    for entry in _managed_fields(metadata):
+        match entry:
+            case {"manager": manager, "time": str(time)} if manager == RECORD_FIELD_MANAGER:
+                times.append(time)
+            case _:
+                continue
     return max(times, default="")
+
+
+def _managed_fields(metadata: dict[str, JSON]) -> list[JSON]:
+    entries = metadata.get("managedFields")
+    return entries if isinstance(entries, list) else []
 
 
 def _versions(spec: dict[str, JSON], *, beta: bool) -> tuple[Version, ...]:

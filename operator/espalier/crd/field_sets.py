@@ -21,30 +21,10 @@ from typing import NamedTuple
 
 from espalier.paths import JSON
 from espalier.schema import Structural
+from espalier.schema.metadata.decoding import METADATA_FIELDS
 
 TYPE_META = frozenset({"apiVersion", "kind", "metadata"})
 """The root's fields that belong to every object."""
-
-OBJECT_META = frozenset(
-    {
-        "annotations",
-        "creationTimestamp",
-        "deletionGracePeriodSeconds",
-        "deletionTimestamp",
-        "finalizers",
-        "generateName",
-        "generation",
-        "labels",
-        "managedFields",
-        "name",
-        "namespace",
-        "ownerReferences",
-        "resourceVersion",
-        "selfLink",
-        "uid",
-    }
-)
-"""What servers keep of the metadata of a resource, embedded ones included."""
 
 # Longer names are not readable, and an object may be full of them.
 _MAX_NAME_LENGTH = 250
@@ -248,7 +228,7 @@ class PathPosition(NamedTuple):
             return self._item()
         name = _unescape(segment[1:]) if segment != ANY_KEY else None
         if self.is_metadata:
-            return KEPT if name is None or name in OBJECT_META else None
+            return KEPT if name is None or name in METADATA_FIELDS else None
         if self.is_resource and name in TYPE_META:
             return _METADATA if name == "metadata" else KEPT
         if self.node is not None:

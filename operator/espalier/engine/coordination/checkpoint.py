@@ -11,7 +11,13 @@ from types import MappingProxyType
 from typing import TypeVar
 
 from espalier.crd import Definition
-from espalier.engine.policy.consent import NOTHING_SHOWN, ShownLoss, read_shown, render_shown
+from espalier.engine.policy.consent import (
+    NOTHING_SHOWN,
+    ShownLoss,
+    read_shown,
+    read_texts,
+    render_shown,
+)
 from espalier.engine.policy.record import (
     SchemaRecord,
     first_record,
@@ -276,10 +282,10 @@ class _Reader:
         listed = document.get("storages")
         if listed is None:
             return None
-        shown = read_shown(listed)
-        if shown is None:
+        storages = read_texts(listed)
+        if storages is None:
             raise self.error("has an odd part: storages")
-        return shown.items
+        return storages
 
     def _keys(self, document: Mapping[str, JSON]) -> tuple[ObjectKey, ...]:
         keys = []

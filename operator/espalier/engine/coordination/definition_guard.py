@@ -10,6 +10,7 @@ from espalier.crd import Definition
 from espalier.engine.flowcontrol.calls import retry_while_unavailable
 from espalier.engine.policy.labels import read_policy
 from espalier.engine.policy.plan import is_migrated_by_others, run_key
+from espalier.engine.policy.record import is_unseen_between
 from espalier.engine.ports.clock import Clock
 from espalier.engine.ports.definitions import Definitions
 from espalier.errors import DefinitionChangedError, NotFoundError
@@ -117,7 +118,7 @@ class DefinitionGuard:
             raise DefinitionChangedError(name, "the definition is gone") from None
         if run_identity(fresh) != self._purpose:
             raise DefinitionChangedError(name, "the definition or its labels changed")
-        if fresh.generation - self._generation not in (0, 1):
+        if is_unseen_between(self._generation, fresh.generation):
             # Its schemas may have been others in between, and objects written under them hide
             # what these do not specify.
             raise DefinitionChangedError(name, "a generation of the definition was not seen")

@@ -24,7 +24,12 @@ from espalier.engine.coordination.record_pointer import (
 )
 from espalier.engine.flowcontrol.calls import retry_while_unavailable
 from espalier.engine.policy.consent import ShownLoss, after_both, are_kept, consented
-from espalier.engine.policy.record import SchemaRecord, first_record, record_of_proof
+from espalier.engine.policy.record import (
+    SchemaRecord,
+    first_record,
+    is_unseen_between,
+    record_of_proof,
+)
 from espalier.engine.ports.clock import Clock
 from espalier.engine.ports.definitions import Definitions
 from espalier.engine.ports.state import RecordUnreadableError
@@ -318,8 +323,7 @@ def remembering(found: Checkpoint | None, definition: Definition) -> Checkpoint:
 
 
 def _storages(found: Checkpoint, definition: Definition) -> frozenset[str] | None:
-    risen = definition.generation - found.record.generation
-    if found.storages is None or risen not in (0, 1):
+    if found.storages is None or is_unseen_between(found.record.generation, definition.generation):
         return None
     return found.storages | {version.name for version in definition.versions if version.storage}
 
@@ -328,10 +332,10 @@ def _ends_consents(found: Checkpoint, definition: Definition) -> bool:
     """
     Report whether other data may be stored by now at the paths that were shown or consented to.
     """
-    risen = definition.generation - found.record.generation
-    if risen not in (0, 1):
+    before, after = found.record.generation, definition.generation
+    if is_unseen_between(before, after):
         return True
-    return risen == 1 and are_kept(definition, found.shown.items | found.accepted.items)
+    return after > before and are_kept(definition, found.shown.items | found.accepted.items)
 
 
 async def _point(

@@ -107,7 +107,15 @@ def read_shown(document: JSON, *, spent: int = 0) -> ShownLoss | None:
     """
     Read the document of what was shown; None if it is not of that form.
     """
+    items = read_texts(document)
+    return None if items is None else ShownLoss(items, spent)
+
+
+def read_texts(document: JSON) -> frozenset[str] | None:
+    """
+    Read a list of texts of which none occurs twice; None if it is not of that form.
+    """
     if not isinstance(document, list):
         return None
-    items = frozenset(item for item in document if isinstance(item, str))
-    return ShownLoss(items, spent) if len(items) == len(document) else None
+    texts = frozenset(item for item in document if isinstance(item, str))
+    return texts if len(texts) == len(document) else None

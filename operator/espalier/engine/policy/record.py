@@ -34,6 +34,15 @@ DIGEST_LENGTH = 32
 """How many hexadecimal digits of a digest are kept."""
 
 
+def is_unseen_between(before: int, after: int) -> bool:
+    """
+    Report whether there may be a generation between two, which may have had any schema.
+
+    Generations that go back are those of an older etcd that was restored.
+    """
+    return after - before not in (0, 1)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SchemaRecord:
     """

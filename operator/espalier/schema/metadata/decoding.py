@@ -7,7 +7,7 @@ empty texts, maps and lists; times lose their fractions and are converted to UTC
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from espalier.errors import MalformedValueError
 from espalier.golang.printing import go_json
@@ -291,3 +291,6 @@ _META: Mapping[str, _Field] = MappingProxyType(
         "managedFields": _struct_list("v1.ManagedFieldsEntry", _MANAGED_FIELDS),
     }
 )
+
+METADATA_FIELDS: Final = frozenset(_META)
+"""What servers keep of the metadata of a resource, embedded ones included."""
