@@ -5,8 +5,8 @@ What is read from a YAML document, and within which limits.
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from espalier.cli.input.positions import Mark
-from espalier.paths import JSON, Path, Step
+from espalier.cli.input.positions import Mark, Place
+from espalier.paths import JSON, Path
 
 MAX_DEPTH = 256
 """The deepest nesting that is read; the deepest published CRDs have about 60 levels."""
@@ -41,6 +41,6 @@ class BuiltDocument(NamedTuple):
     """
 
     value: JSON
-    marks: Mapping[tuple[int, Step], Mark]
+    marks: Mapping[Place, Mark]
     root: Mark
     duplicates: tuple[Duplicate, ...] = ()

@@ -18,7 +18,7 @@ from msgspec import Struct, field
 
 from espalier.cli.input.built_document import MAX_DEPTH, Duplicate, UnreadableDocumentError
 from espalier.cli.input.json_positions import JsonMarks
-from espalier.cli.input.positions import Mark, TextPositions
+from espalier.cli.input.positions import Mark, Place, TextPositions
 from espalier.cli.input.yaml_dialect import bounded
 from espalier.cli.input.yaml_documents import build_documents
 from espalier.cli.result import Subject
@@ -54,7 +54,7 @@ class Document(Struct, frozen=True, kw_only=True):
     number: int
     value: JSON
     root: Mark | None = None
-    marks: Mapping[tuple[int, Step], Mark] = field(default_factory=dict)
+    marks: Mapping[Place, Mark] = field(default_factory=dict)
     is_json: bool = False
     duplicates: tuple[Duplicate, ...] = ()
 
@@ -278,9 +278,7 @@ class _JsonObjects:
             self.repeats |= {(id(read), name): count for name, count in twice.items()}
         return read
 
-    def duplicates_in(
-        self, value: JSON, marks: Mapping[tuple[int, Step], Mark]
-    ) -> Iterator[Duplicate]:
+    def duplicates_in(self, value: JSON, marks: Mapping[Place, Mark]) -> Iterator[Duplicate]:
         """
         Yield the names that occur again in a document.
         """

@@ -18,9 +18,9 @@ from espalier.cli.input.built_document import (
     Duplicate,
     UnreadableDocumentError,
 )
-from espalier.cli.input.positions import Mark
+from espalier.cli.input.positions import Mark, Place
 from espalier.cli.input.yaml_dialect import is_plain_string, key_of, resolve
-from espalier.paths import JSON, Step
+from espalier.paths import JSON
 
 # PyYAML's C parser is ten times faster; it is missing only where PyYAML was built without libyaml.
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -32,18 +32,18 @@ class _Mark(Protocol):
     column: int
 
 
-class YamlMarks(Mapping[tuple[int, Step], Mark]):
+class YamlMarks(Mapping[Place, Mark]):
     """
     The parser's marks of a document; few of them are ever asked for.
     """
 
-    def __init__(self, marks: Mapping[tuple[int, Step], _Mark]) -> None:
+    def __init__(self, marks: Mapping[Place, _Mark]) -> None:
         self._marks = marks
 
-    def __getitem__(self, place: tuple[int, Step]) -> Mark:
+    def __getitem__(self, place: Place) -> Mark:
         return _mark(self._marks[place])
 
-    def __iter__(self) -> Iterator[tuple[int, Step]]:
+    def __iter__(self) -> Iterator[Place]:
         return iter(self._marks)
 
     def __len__(self) -> int:
@@ -127,7 +127,7 @@ class _Builder:
         self._duplicates: list[Duplicate] = []
         # A replaced container must live as long as its id stands in the marks.
         self._replaced: list[JSON] = []
-        self._marks: dict[tuple[int, Step], _Mark] = {}
+        self._marks: dict[Place, _Mark] = {}
         self._open: list[_OpenNode] = []
         self._anchors: dict[str, _Anchored | None] = {}
         self._aliased = 0
