@@ -14,6 +14,7 @@ import msgspec
 
 from espalier.paths import JSON
 
+SCALAR_TYPES = frozenset({"string", "integer", "number", "boolean"})
 NO_PROPERTIES: Mapping[str, "Structural"] = MappingProxyType({})
 
 
@@ -146,6 +147,17 @@ class Structural(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         Report whether nothing is specified below the node; most nodes only type a scalar.
         """
         return not self.properties and self.items is None and self.additional_properties is None
+
+    def is_plain_scalar(self) -> bool:
+        """
+        Report whether the node only types a scalar, as most do.
+        """
+        return (
+            self.type in SCALAR_TYPES
+            and self.value_validation is NO_VALIDATION
+            and not (self.int_or_string or self.embedded_resource)
+            and self.is_bare()
+        )
 
     def nodes(self) -> Iterator["Structural"]:
         """

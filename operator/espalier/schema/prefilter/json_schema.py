@@ -17,7 +17,7 @@ from msgspec import structs
 
 from espalier.golang.strfmt import predicate_of
 from espalier.paths import JSON
-from espalier.schema.model import NO_VALIDATION, Structural, ValueValidation
+from espalier.schema.model import NO_VALIDATION, SCALAR_TYPES, Structural, ValueValidation
 from espalier.schema.prefilter.predicates import Judge, exactly, matching, of_text, with_list_type
 from espalier.schema.profile import Profile
 from espalier.schema.validation.formats import format_of
@@ -30,8 +30,7 @@ JUDGE = "judge"
 _MOST_LEVELS = 30
 """How deep schemas are translated: one level makes up to 4 in the document, of at most 255."""
 
-_SCALAR_TYPES = frozenset({"string", "integer", "number", "boolean"})
-_TYPES = _SCALAR_TYPES | {"object", "array"}
+_TYPES = SCALAR_TYPES | {"object", "array"}
 _ANY: Node = {
     "anyOf": [{"type": "number"}, {"type": ["array", "boolean", "null", "object", "string"]}]
 }
@@ -80,7 +79,7 @@ class _Translator:
     def node(self, node: Structural, level: int) -> Node:
         if level >= _MOST_LEVELS or not self._is_translatable(node):
             return self._judged([exactly(node, self._profile)])
-        if _is_plain_scalar(node):
+        if node.list_type is None and node.is_plain_scalar():
             return self._scalar(node)
         made = _type(node)
         settled: set[str] = set()
@@ -178,17 +177,6 @@ class _Translator:
 
 
 _WITH_MEMBERS = ("properties", "additionalProperties", "items", "allOf", "anyOf", "oneOf")
-
-
-def _is_plain_scalar(node: Structural) -> bool:
-    # Most nodes are like this.
-    return (
-        node.type in _SCALAR_TYPES
-        and node.value_validation is NO_VALIDATION
-        and not (node.int_or_string or node.embedded_resource)
-        and node.is_bare()
-        and node.list_type is None
-    )
 
 
 def _type(node: Structural) -> Node:

@@ -56,7 +56,6 @@ def render_structural(error: FieldError, *, profile: Profile, path: Path = ()) -
     return f".{render_path(error.path[len(path) :])} {error.detail}"
 
 
-_SCALARS = frozenset({"string", "integer", "number", "boolean"})
 _EMPTY_TYPE = {
     "root": "must not be empty at the root",
     "item": "must not be empty for specified array items",
@@ -70,7 +69,7 @@ def _check_node(node: Structural, level: str, path: Path, errors: list[FieldErro
     if node.items is not None:
         _check_node(node.items, "item", (*path, "items"), errors)
     for name, child in node.properties.items():
-        if not _is_plain_scalar(child):
+        if not child.is_plain_scalar():  # at which there is nothing to find
             _check_node(child, "field", (*path, "properties", Key(name)), errors)
     if isinstance(node.additional_properties, Structural):
         below = (*path, "additionalProperties")
@@ -91,16 +90,6 @@ def _check_node(node: Structural, level: str, path: Path, errors: list[FieldErro
         skip_in_all_of=any(
             first.value_validation.any_of_is_int_or_string() for first in validation.all_of[:1]
         ),
-    )
-
-
-def _is_plain_scalar(node: Structural) -> bool:
-    # Most nodes are like this, and there is nothing to find at them.
-    return (
-        node.type in _SCALARS
-        and node.value_validation is NO_VALIDATION
-        and not (node.int_or_string or node.embedded_resource)
-        and node.is_bare()
     )
 
 
